@@ -22,7 +22,7 @@ import bench
 
 import zlens
 from zlens import lake, stores
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.studies import fleet
 
 #: What is to be reached, in seconds.
@@ -169,7 +169,9 @@ def ask(made: Path) -> int:
     """Print what questions of a lake take; returns how many miss their bound."""
     print("\n| question, opening included | elapsed s | CPU s | to reach |\n|---|--:|--:|--:|")
     # The second day: of the first there is only the end.
-    day = Options(systems=("P000000",), start=parse_moment("2026-01-05"), end=parse_moment("2026-01-06"))
+    day = Options(
+        systems=("P000000",), start=parse_time_spec("2026-01-05"), end=parse_time_spec("2026-01-06")
+    )
     questions = (
         ("busiest 20 systems by hour", asked(made, BUSIEST), BUSIEST_S),
         ("one system's day", asked(made, "SELECT interval_end, busy_pct FROM load", day), DAY_S),

@@ -21,7 +21,7 @@ import mix
 import zlens
 from zlens import _native, lake
 from zlens.catalog import plans
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import documents, manifest
 
 SYSTEMS = [f"ZVM{number}" for number in range(1, 9)]
@@ -125,7 +125,7 @@ def write_day(path: Path, system: str, samples: mix.Interval, day: int) -> None:
 def ask(path: Path, *, options: bool) -> int:
     """One day of one system, said with options or in the question."""
     if options:
-        chosen = Options(systems=("ZVM5",), start=parse_moment(FIRST), end=parse_moment(LAST))
+        chosen = Options(systems=("ZVM5",), start=parse_time_spec(FIRST), end=parse_time_spec(LAST))
         where = ""
     else:
         chosen = Options()

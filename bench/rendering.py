@@ -19,7 +19,7 @@ import duckdb
 import mix
 
 import zlens
-from zlens.catalog.reports.definition import load
+from zlens.catalog.reports.definition import load_report
 
 #: Of each sample: 16 processors and what PRCLOG needs beside D0R2 to know its intervals.
 SAMPLES = (("D0R2", 16, 0),)
@@ -61,7 +61,7 @@ def main() -> int:
 
 def copied(path: Path, folder: Path, runs: int) -> tuple[int, float]:
     """How many rows there are, and the CPU time of a COPY of the report's columns of them."""
-    (table,) = (table for table in load("prclog").tables if table.time)
+    (table,) = (table for table in load_report("prclog").tables if table.time)
     columns = ", ".join(f'"{column.column}"' for column in table.columns)
     connection = duckdb.connect()
     with zlens.open(path) as session:

@@ -41,7 +41,7 @@ def sections(end_us: int) -> list[bytes]:
     partitions = [{"LPM": f"LP{n:02}", "LPN": n, "BDN": 10, "BDS": 10 * n} for n in range(20)]
     logical = [{"VPA": n % 10, "PDT": 1e6 * n, "EDT": 9e5 * n, "BPS": 100} for n in range(200)]
     found = [
-        smf_writer.encode(
+        smf_writer.encode_record(
             rmf70, 1, system="B000", local_us=end_us,
             sections={"product": [product], "cpu": cpus, "partition": partitions, "logical": logical},
         )
@@ -49,7 +49,7 @@ def sections(end_us: int) -> list[bytes]:
     for n in range(40):
         periods = [{"CCPU": 1e6 + n, "CSRB": 1e5, "CRCP": 100 + n} for _ in range(3)]
         parts = {"product": [product], "wms": [{"MCNM": f"CLASS{n:02}"}], "scs": periods}
-        found.append(smf_writer.encode(rmf72, 3, system="B000", local_us=end_us, sections=parts))
+        found.append(smf_writer.encode_record(rmf72, 3, system="B000", local_us=end_us, sections=parts))
     return found
 
 

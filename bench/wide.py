@@ -74,7 +74,7 @@ def copied(here: lake_folder.LakeFolder, imported: LakeInput, copy: int, into: P
     name = renamed(system, copy)
     sha256 = hashlib.sha256(f"{imported.sha256} {copy}".encode()).hexdigest()
     stored = here.document(imported, part.document)
-    old = Path(here.absolute(file_names.document(imported.sha256, part.document)))
+    old = Path(here.absolute(file_names.document_folder(imported.sha256, part.document)))
     facts: dict[str, Any] = json.loads((old / documents.NAME).read_bytes())
     side: dict[str, bytes] = {}
     for each in facts["side"]:
@@ -85,7 +85,7 @@ def copied(here: lake_folder.LakeFolder, imported: LakeInput, copy: int, into: P
     facts["parts"][0] |= {"system": name, "lpar": name, "serial": f"{copy:02}{name[3:5]}1"}
     data = documents.dump(facts)
     digest = hashlib.sha256(data).hexdigest()
-    new = into / file_names.document(sha256, digest[:16])
+    new = into / file_names.document_folder(sha256, digest[:16])
     new.mkdir(parents=True)
     (new / documents.NAME).write_bytes(data)
     for each, bytes_of in side.items():
@@ -129,7 +129,9 @@ def gathered(
         ).fetchone() or (0,)
         size = target.stat().st_size
         files.append(
-            MeasuresFile(file.table, rows, size, lake_folder.digest(target), lake_folder.foot(target))
+            MeasuresFile(
+                file.table, rows, size, lake_folder.digest(target), lake_folder.footer_digest(target)
+            )
         )
     members = [
         (renamed(system, copy), state)

@@ -42,7 +42,7 @@ def report_pages() -> dict[str, str]:
         "Made from `python/zlens/facts/reports`; `zlens report --list` lists them, too, and `zlens explain",
         "prclog` prints the text of one.",
     ]
-    for group, entries in groupby(reports.listing(), key=lambda entry: entry.group):
+    for group, entries in groupby(reports.list_reports(), key=lambda entry: entry.group):
         page = f"reports/{group.lower().replace('/', '').replace(' ', '-')}.md"
         title = group.capitalize() if group.islower() else group
         lines += ["", f"## [{title}]({page})", "", "| report | number | title |", "|---|---|---|"]

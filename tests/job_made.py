@@ -54,7 +54,7 @@ def record(
         sections["counter"] = [counts]
     header = {"WID": "JES2", "STP": subtype}
     layout = smf_sections.layout(30)
-    return smf_writer.encode(
+    return smf_writer.encode_record(
         layout,
         subtype,
         system="SYSA",

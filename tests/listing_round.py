@@ -20,7 +20,7 @@ NOW = dt.datetime(2026, 11, 21, 8, 0, 0)
 
 def differences(session: Session, name: str, folder: Path) -> tuple[int, list[str]]:
     """The number of values that a printed report has, and those that are not read back as printed."""
-    report = definition.load(name)
+    report = definition.load_report(name)
     path = folder / f"{name}.txt"
     path.write_text(reports.render(name, session, now=NOW), encoding="utf-8")
     told = json.loads(reports.render(name, session, "json"))
@@ -71,7 +71,7 @@ def differs(expected: Any, row: dict[str, Any], column: definition.ReportColumn)
     if listings.is_number(column):
         if expected is None or value is None:
             return "" if expected is value else f"{value!r} for {expected!r}"
-        half = row[name + listings.HALF]
+        half = row[name + listings.PRECISION_SUFFIX]
         if not math.isclose(value, float(expected), rel_tol=1e-12, abs_tol=half * (1 + 1e-9)):
             return f"{value!r} +- {half!r} for {expected!r}"
         return ""
@@ -94,13 +94,13 @@ def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[st
     Returns the number of equal values, the columns that measures do not give back, and what differs. Tables
     and columns that the catalog sets apart are left out.
     """
-    report = definition.load(name)
+    report = definition.load_report(name)
     path = folder / f"{name}.txt"
     path.write_text(reports.render(name, session, now=NOW), encoding="utf-8")
     wanted = json.loads("".join(json_format.chunks(report, session)))
     if not wanted:
         return 0, [], []
-    apart = listings.apart()
+    apart = listings.unmapped_reasons()
     same, missing, wrong = 0, set(), []
     with zlens.open(str(path)) as listing:
         computed = json.loads("".join(json_format.chunks(report, listing)))

@@ -177,8 +177,8 @@ def encoded(
     }
     layout = smf_sections.layout(70)
     if most is None:
-        return [smf_writer.encode(layout, 1, **facts)]
-    return smf_writer.broken(layout, 1, largest=most, **facts)
+        return [smf_writer.encode_record(layout, 1, **facts)]
+    return smf_writer.encode_split_record(layout, 1, largest=most, **facts)
 
 
 def written(path: Path, systems: Mapping[str, Sequence[Record]], seconds: float = 1800.0, **way: Any) -> Path:

@@ -16,9 +16,9 @@ from zlens.explain.names import _report_names, example, explain, known_names
 from zlens.explain.reports import explain_report
 
 
-@pytest.mark.parametrize("name", measures.tables())
+@pytest.mark.parametrize("name", measures.measure_names())
 def test_every_column_of_a_measure(name: str) -> None:
-    table = measures.table(name)
+    table = measures.load_measure(name)
     assert explain(name).find(f"{name}: {table.text[:30]}") >= 0
     for column in table.columns:
         told = explain(f"{name}.{column.name}")
@@ -34,8 +34,8 @@ def test_every_column_of_a_measure(name: str) -> None:
 
 def test_every_example_can_be_run() -> None:
     database = duckdb.connect()
-    for name in measures.tables():
-        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.table(name).columns)
+    for name in measures.measure_names():
+        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.load_measure(name).columns)
         database.execute(f'CREATE TABLE "{name}" ({columns})')
     for table, column in measures.all_columns():
         database.execute(example(table, column))
@@ -46,7 +46,7 @@ def test_every_report_and_each_of_its_columns() -> None:
     for name in _report_names():
         assert explain(name)
     for name in definition.names():
-        for table in definition.load(name).tables:
+        for table in definition.load_report(name).tables:
             for column in table.columns:
                 told = explain(f"{name}.{column.key}")
                 assert f"{name}.{column.key}: " in told
@@ -65,7 +65,7 @@ def test_every_role() -> None:
 def test_every_record() -> None:
     for record in layouts.records():
         told = explain(record)
-        head = layouts.head(record)
+        head = layouts.record_info(record)
         assert head is not None
         assert head.dsect in told
         assert explain(record.lower()) == told
@@ -134,12 +134,12 @@ def test_a_field_of_the_users_own_pack(tmp_path: Path, monkeypatch: pytest.Monke
     )
     (pack / "d00r02.toml").write_text(moved, encoding="utf-8")
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
-    layouts.forget()
+    layouts.clear_cache()
     try:
         assert "(pack zvm-9.9): byte 48, 8 bytes, timer (stated)" in explain("cpu.user_pct")
     finally:
         monkeypatch.undo()
-        layouts.forget()
+        layouts.clear_cache()
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,10 @@ def test_mean_rows_are_said_to_be_what_they_are() -> None:
     assert "the plain mean of its recorded intervals" in plain
 
 
-@pytest.mark.parametrize("name", measures.tables())
+@pytest.mark.parametrize("name", measures.measure_names())
 def test_what_has_a_mean_is_explained_with_its_weight(name: str) -> None:
     """Ratios and gauges are averaged; all else is added, or is of one row."""
-    for column in measures.table(name).columns:
+    for column in measures.load_measure(name).columns:
         has_mean = "\nMean     " in explain(f"{name}.{column.name}")
         assert has_mean == (column.aggregate in {"ratio", "gauge"}), column.name
 
@@ -215,9 +215,9 @@ def test_a_table_of_listings_says_what_it_feeds_or_why_it_feeds_nothing() -> Non
 
 
 def test_what_feeds_no_role_is_of_the_catalog_and_feeds_none() -> None:
-    for name in listings.apart():
+    for name in listings.unmapped_reasons():
         table, _, column = name.partition(".")
         report, key = listings.tables()[table]
         if column:
-            assert column in {each.key for each in definition.load(report).table(key).columns}
+            assert column in {each.key for each in definition.load_report(report).table(key).columns}
         assert "Feeds    no role: " in explain(name)

@@ -86,7 +86,7 @@ def simulate(
 
     file = None if isinstance(scenario, Mapping) else os.fspath(scenario)
     values = scenario if isinstance(scenario, Mapping) else read(os.fspath(scenario))
-    ready = run.seeded(values, runs, file=file, seed=seed, hours=hours)
+    ready = run.prepare_seeds(values, runs, file=file, seed=seed, hours=hours)
     return run.simulate(ready, os.fspath(output), progress=progress)
 
 

@@ -32,7 +32,7 @@ import zlens
 from zlens.api import Session
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
-from zlens.inputs.options import Options, parse_moment, parse_zone
+from zlens.inputs.options import Options, parse_time_spec, parse_zone
 
 _TYPES = {"text": "string", "int": "bigint", "float": "double", "bool": "boolean", "time": "timestamp"}
 _ARROW = {
@@ -87,7 +87,7 @@ class ReadOptions:
 
     def open(self, systems: Iterable[str] = ()) -> Session:
         """The input, as far as some systems need it."""
-        start, end = (None if one is None else parse_moment(one) for one in (self.start, self.end))
+        start, end = (None if one is None else parse_time_spec(one) for one in (self.start, self.end))
         zone = None if self.tz is None else parse_zone(self.tz)
         options = Options(systems=tuple(systems) or self.system, start=start, end=end, tz=zone)
         return zlens.open(self.path, options=options)
@@ -127,11 +127,11 @@ class ZlensDataSource(DataSource):  # type: ignore[misc]
 
     def reader(self, schema: Any) -> DataSourceReader:
         question = ReadOptions.of(self.options)
-        made = _FilteringReader if _hands_down(sys._getframe().f_back) else _Reader
+        made = _FilteringReader if _pushes_filters(sys._getframe().f_back) else _Reader
         return made(question, _arrow(schema))
 
 
-def _hands_down(caller: FrameType | None) -> bool:
+def _pushes_filters(caller: FrameType | None) -> bool:
     """Whether filters will be handed down.
 
     Spark refuses a reader that takes filters where the setting is off, and does not say in which process it

@@ -109,9 +109,9 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(InputError, match="nobody wrote within"):
-        user_files.content(str(pipe), 100, "file of groups", "")
+        user_files.read_content(str(pipe), 100, "file of groups", "")
     reader = os.open(pipe, os.O_RDWR)
     os.write(reader, b"text")
-    with user_files.opened(str(pipe)) as file:
+    with user_files.open_user_file(str(pipe)) as file:
         assert os.read(file.fileno(), 100) == b"text"
     os.close(reader)

@@ -72,7 +72,7 @@ def moved(
     folder = tmp_path / "moved pages"
     folder.mkdir(exist_ok=True)
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
-    layouts.forget()
+    layouts.clear_cache()
     made_up = {}
     for record in records:
         (own,) = layouts.sim_layouts(record)

@@ -46,8 +46,8 @@ def measured(table: Measure) -> list[MeasureColumn]:
 
 
 def compared(session: Session) -> Iterator[Measure]:
-    for name in measures.tables():
-        table = measures.table(name)
+    for name in measures.measure_names():
+        table = measures.load_measure(name)
         if not table.plain and not table.empty and measured(table) and session.fills(name):
             yield table
 
@@ -59,7 +59,9 @@ def whole(session: Session, table: Measure, flagged: bool) -> dict[Row, list[flo
     """Of each subject every column over all its rows. Buckets of --every may be flagged: they are too few."""
     keys = ", ".join(map(quote, ("system", "source", *table.key)))
     rows = f"(SELECT * REPLACE (NULL AS flag) FROM {table.name})" if flagged else table.name
-    shown = ", ".join(aggregation.statistic(table, one, aggregation.usual(one)) for one in measured(table))
+    shown = ", ".join(
+        aggregation.statistic_sql(table, one, aggregation.default_statistic(one)) for one in measured(table)
+    )
     width = 2 + len(table.key)
     found = session.sql(f"SELECT {keys}, {shown} FROM {rows} GROUP BY {keys}").rows
     return {row[:width]: list(row[width:]) for row in found}
@@ -170,7 +172,7 @@ def test_no_column_of_no_measure_is_left_out(demo_files: dict[str, Path], tmp_pa
         reached |= {place for place, count in counts.items() if count}
     expected = {
         (table.name, column.name)
-        for table in map(measures.table, measures.tables())
+        for table in map(measures.load_measure, measures.measure_names())
         if not table.plain and not table.empty
         for column in measured(table)
         if column.every in ("", ROUNDED) and not column.unweighted
@@ -186,7 +188,7 @@ def same(value: float | None, expected: float | None, most: float) -> bool:
 
 def sample(table: str, rows: Sequence[dict[str, object]]) -> str:
     """Rows of a measure as SQL; columns that are not given are NULL."""
-    columns = measures.table(table).columns
+    columns = measures.load_measure(table).columns
     made = (
         "SELECT "
         + ", ".join(
@@ -214,15 +216,18 @@ def row(minute: int, seconds: float | None = 60.0, **values: object) -> dict[str
 def asked(
     table: str, rows: Sequence[dict[str, object]], *columns: str, by: Sequence[str] = (), told: str = ""
 ) -> list[tuple[object, ...]]:
-    measure = measures.table(table)
-    wanted = [(column(table, name), (told or aggregation.usual(column(table, name)),)) for name in columns]
+    measure = measures.load_measure(table)
+    wanted = [
+        (column(table, name), (told or aggregation.default_statistic(column(table, name)),))
+        for name in columns
+    ]
     question = MeasureQuery(measure, wanted, sample(table, rows), by)
     skipped = len(question.keys())
     return [tuple(one[skipped:]) for one in CONNECTION.execute(question.sql()).fetchall()]
 
 
 def column(table: str, name: str) -> MeasureColumn:
-    found = measures.table(table).column(name)
+    found = measures.load_measure(table).column(name)
     assert found is not None
     return found
 
@@ -314,12 +319,14 @@ def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
 
 
 def test_parts_of_one_whole_are_put_together() -> None:
-    job = measures.table("job")
-    assert aggregation.pinned(job, {"kind": ["interval", "last interval"], "job": ["A", "B"]}) == ["kind"]
-    assert aggregation.pinned(job, {"kind": ["interval", "job"], "job": ["A"]}) == ["job"]
-    assert aggregation.pinned(job, {"kind": [], "job": "A"}) == ["job"]
-    for name in measures.tables():
-        table = measures.table(name)
+    job = measures.load_measure("job")
+    assert aggregation.pinned_columns(job, {"kind": ["interval", "last interval"], "job": ["A", "B"]}) == [
+        "kind"
+    ]
+    assert aggregation.pinned_columns(job, {"kind": ["interval", "job"], "job": ["A"]}) == ["job"]
+    assert aggregation.pinned_columns(job, {"kind": [], "job": "A"}) == ["job"]
+    for name in measures.measure_names():
+        table = measures.load_measure(name)
         assert set(table.parts) <= set(table.apart), name
 
 
@@ -351,12 +358,16 @@ def test_what_has_no_weight_has_no_mean() -> None:
 @pytest.mark.long
 def test_every_column_of_every_measure_gives_sql() -> None:
     """Each statistic of each column, of one subject and of all, is a statement that runs."""
-    for name in measures.tables():
-        table = measures.table(name)
+    for name in measures.measure_names():
+        table = measures.load_measure(name)
         if table.plain:
             continue
         empty = f"(SELECT * FROM {sample(name, [row(1)])} WHERE false)"
-        wanted = [(one, aggregation.gives(one)) for one in table.columns if one.name not in ("interval_end",)]
+        wanted = [
+            (one, aggregation.available_statistics(one))
+            for one in table.columns
+            if one.name not in ("interval_end",)
+        ]
         for by in (table.key, table.apart):
             assert CONNECTION.execute(MeasureQuery(table, wanted, empty, by).sql()).fetchall() == []
 
@@ -373,8 +384,10 @@ def test_every_face_expands_the_declaration() -> None:
 
 
 def test_means_that_a_report_names_are_written_out() -> None:
-    written = aggregation.expanded("SELECT {mean device.resp_s of d}, {across device.rate} FROM device AS d")
+    written = aggregation.expand_references(
+        "SELECT {mean device.resp_s of d}, {across device.rate} FROM device AS d"
+    )
     assert 'd."rate"' in written
     assert 'sum("rate" * "seconds")' in written
     with pytest.raises(CatalogError, match=r"device\.volume has no mean"):
-        aggregation.expanded("{mean device.volume}")
+        aggregation.expand_references("{mean device.volume}")

@@ -17,7 +17,7 @@ def test_the_built_in_catalog_has_no_findings() -> None:
 
 
 def test_everything_is_in_order() -> None:
-    assert check.everything(NOWHERE) == []
+    assert check.check_catalog(NOWHERE) == []
     assert check.summary(NOWHERE).startswith("194 records with 156 layouts of 2,559 fields, 0 packs")
 
 
@@ -31,7 +31,7 @@ CPUAD = '{ name = "SYTPRP_PFXCPUAD", at = 20, len = 2'
 def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.CatalogIssue]:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    layouts.forget()
+    layouts.clear_cache()
     return check.check_file(path, "p")
 
 

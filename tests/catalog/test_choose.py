@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layout_selection import choose, needs, page_url
+from zlens.catalog.layout_selection import missing_pages, page_url, select_layout
 from zlens.catalog.layouts import MonitorField, RecordInfo, RecordLayout
 from zlens.inputs.problems import KINDS
 from zlens.record_pages import record_file_writer
@@ -58,7 +58,7 @@ class Packs:
         record_file_writer.save(
             record_file_writer.record_file(head, made), self.root / pack / layouts.file_name(record)
         )
-        layouts.forget()
+        layouts.clear_cache()
 
 
 def names(chosen: RecordLayout | None) -> list[str]:
@@ -67,7 +67,7 @@ def names(chosen: RecordLayout | None) -> list[str]:
 
 
 def test_a_record_as_long_as_its_layout() -> None:
-    chosen = choose("D0R2", 108, release="5.3", root=NOWHERE)
+    chosen = select_layout("D0R2", 108, release="5.3", root=NOWHERE)
     assert chosen.layout is not None
     assert (chosen.layout.release, chosen.layout.length) == ("5.3", 108)
     assert chosen.problems == ()
@@ -75,7 +75,7 @@ def test_a_record_as_long_as_its_layout() -> None:
 
 def test_a_longer_record_is_decoded_up_to_the_layouts_end() -> None:
     # Of 6.4 only the first four fields are known; the layout of 5.3 knows more of these 352 bytes.
-    chosen = choose("D0R2", 352, release="6.4", root=NOWHERE)
+    chosen = select_layout("D0R2", 352, release="6.4", root=NOWHERE)
     assert chosen.layout is not None
     assert chosen.layout.release == "5.3"
     assert "PFXTOTWT" in names(chosen.layout)
@@ -85,7 +85,7 @@ def test_a_longer_record_is_decoded_up_to_the_layouts_end() -> None:
 
 
 def test_a_shorter_record_is_decoded_up_to_its_own_end() -> None:
-    chosen = choose("D0R1", 96, release="5.1", root=NOWHERE)
+    chosen = select_layout("D0R1", 96, release="5.1", root=NOWHERE)
     assert chosen.layout is not None
     assert chosen.layout.length == 116
     (problem,) = chosen.problems
@@ -93,35 +93,35 @@ def test_a_shorter_record_is_decoded_up_to_its_own_end() -> None:
 
 
 def test_a_partial_layout_says_how_far_it_goes() -> None:
-    chosen = choose("D4R3", 508, root=NOWHERE)
+    chosen = select_layout("D4R3", 508, root=NOWHERE)
     assert names(chosen.layout) == ["VMDUSER", "VMDCPUAD", "VMDMODE", "CALMODE", "VMDSLIST"]
     (problem,) = chosen.problems
     assert (problem.kind, problem.bytes) == ("long", 508 - 33)
-    assert choose("D4R3", 600, root=NOWHERE).problems[0].bytes == 600 - 33
+    assert select_layout("D4R3", 600, root=NOWHERE).problems[0].bytes == 600 - 33
 
 
 def test_a_partial_layout_that_knows_more_is_taken() -> None:
-    assert names(choose("D5R2", 28, root=NOWHERE).layout) == ["PFXCPUAD", "VOFFRSON"]
-    assert names(choose("D5R2", 24, root=NOWHERE).layout) == ["PFXCPUAD"]
+    assert names(select_layout("D5R2", 28, root=NOWHERE).layout) == ["PFXCPUAD", "VOFFRSON"]
+    assert names(select_layout("D5R2", 24, root=NOWHERE).layout) == ["PFXCPUAD"]
 
 
 def test_sections_make_a_record_longer_without_a_problem() -> None:
-    assert choose("D0R16", 64 + 4 * 40, root=NOWHERE).problems == ()
+    assert select_layout("D0R16", 64 + 4 * 40, root=NOWHERE).problems == ()
 
 
 def test_a_record_that_did_not_just_grow_is_decoded_only_as_far_as_it_is_the_same() -> None:
-    chosen = choose("D1R6", 320, root=NOWHERE)
+    chosen = select_layout("D1R6", 320, root=NOWHERE)
     assert chosen.layout is not None
     assert max(f.end for f in chosen.layout.fields) == 68
     assert chosen.problems[0].bytes == 320 - 68
-    same = choose("D1R6", 244, root=NOWHERE).layout
+    same = select_layout("D1R6", 244, root=NOWHERE).layout
     assert same is not None
     assert max(f.end for f in same.fields) == 244
 
 
 @pytest.mark.parametrize("record", ["D5R13", "D31R99"])
 def test_no_layout(record: str) -> None:
-    chosen = choose(record, 100, root=NOWHERE)
+    chosen = select_layout(record, 100, root=NOWHERE)
     assert chosen.layout is None
     assert (chosen.problems[0].kind, chosen.problems[0].bytes) == ("no_layout", 80)
 
@@ -130,7 +130,7 @@ def test_every_length_of_every_record_finds_something() -> None:
     for record in layouts.records(NOWHERE):
         known = layouts.layouts(record, NOWHERE)
         for length in (20, 21, 30, *(x.length for x in known), 2000):
-            chosen = choose(record, length, release="6.1", root=NOWHERE)
+            chosen = select_layout(record, length, release="6.1", root=NOWHERE)
             assert (chosen.layout is None) == (not known)
             assert all(problem.kind in KINDS for problem in chosen.problems)
 
@@ -138,8 +138,8 @@ def test_every_length_of_every_record_finds_something() -> None:
 def test_the_exact_length_goes_before_the_release(packs: Packs) -> None:
     packs.add("6.4", layout("6.4", 352, field("NEW", 348)))
     packs.add("7.3", layout("7.3", 360, field("NEWER", 356)))
-    assert names(choose("D0R2", 352, release="7.3", root=packs.root).layout) == ["NEW"]
-    assert names(choose("D0R2", 360, release="6.4", root=packs.root).layout) == ["NEWER"]
+    assert names(select_layout("D0R2", 352, release="7.3", root=packs.root).layout) == ["NEW"]
+    assert names(select_layout("D0R2", 360, release="6.4", root=packs.root).layout) == ["NEWER"]
 
 
 def test_the_nearest_release_that_is_not_newer(packs: Packs) -> None:
@@ -147,7 +147,7 @@ def test_the_nearest_release_that_is_not_newer(packs: Packs) -> None:
         packs.add(release, layout(release, 352, field(f"R{release.replace('.', '')}", 340)))
 
     def chosen(release: str | None) -> str:
-        made = choose("D0R2", 352, release=release, root=packs.root).layout
+        made = select_layout("D0R2", 352, release=release, root=packs.root).layout
         assert made is not None
         return made.release
 
@@ -163,28 +163,32 @@ def test_layouts_that_fit_alike_and_disagree_lose_the_field(packs: Packs) -> Non
         "6.2", layout("6.2", 352, field("SAME", 20), field("MOVED", 24), field("ITS", 40, kind="gauge"))
     )
     packs.add("6.4", layout("6.4", 352, field("SAME", 20), field("MOVED", 28), field("ITS", 40)))
-    chosen = choose("D0R2", 352, release="7.1", root=packs.root)
+    chosen = select_layout("D0R2", 352, release="7.1", root=packs.root)
     assert names(chosen.layout) == ["SAME"]
     assert [p.kind for p in chosen.problems] == ["no_layout", "no_layout"]
     assert "SYTPRP_MOVED" in chosen.problems[0].detail
     assert "pack 6.2" in chosen.problems[0].detail
-    only = choose("D0R2", 352, release="7.1", needed={"SYTPRP_ITS"}, root=packs.root)
+    only = select_layout("D0R2", 352, release="7.1", needed={"SYTPRP_ITS"}, root=packs.root)
     assert [("ITS" in p.detail) for p in only.problems] == [True]
     assert names(only.layout) == ["SAME"]
     # The release decides where it is that of a pack.
-    assert names(choose("D0R2", 352, release="6.4", root=packs.root).layout) == ["SAME", "MOVED", "ITS"]
+    assert names(select_layout("D0R2", 352, release="6.4", root=packs.root).layout) == [
+        "SAME",
+        "MOVED",
+        "ITS",
+    ]
 
 
 def test_a_new_name_for_other_bytes_is_a_disagreement_and_reserved_bytes_are_none(packs: Packs) -> None:
     packs.add("6.2", layout("6.2", 352, field("OLD", 20)))
     packs.add("6.4", layout("6.4", 352, field("NEW", 20), field("MORE", 30)))
-    assert names(choose("D0R2", 352, release="7.1", root=packs.root).layout) == ["MORE"]
+    assert names(select_layout("D0R2", 352, release="7.1", root=packs.root).layout) == ["MORE"]
 
 
 def test_an_unknown_kind_is_no_disagreement(packs: Packs) -> None:
     packs.add("6.2", layout("6.2", 352, field("X", 20, kind="unknown")))
     packs.add("6.4", layout("6.4", 352, field("X", 20)))
-    assert names(choose("D0R2", 352, release="7.1", root=packs.root).layout) == ["X"]
+    assert names(select_layout("D0R2", 352, release="7.1", root=packs.root).layout) == ["X"]
 
 
 def test_callevel_bits_tell_layouts_of_one_length_and_release_apart(packs: Packs) -> None:
@@ -195,7 +199,7 @@ def test_callevel_bits_tell_layouts_of_one_length_and_release_apart(packs: Packs
     )
 
     def chosen(bits: bytes | None) -> list[str]:
-        return names(choose("D0R2", 352, callevel=bits, release="7.3", root=packs.root).layout)
+        return names(select_layout("D0R2", 352, callevel=bits, release="7.3", root=packs.root).layout)
 
     assert chosen(None) == ["BEFORE"]
     assert chosen(bytes([0xFF, 0x80])) == ["BEFORE"]
@@ -206,7 +210,7 @@ def test_callevel_bits_tell_layouts_of_one_length_and_release_apart(packs: Packs
 def test_a_pack_goes_before_the_built_in_layout_of_its_release(packs: Packs) -> None:
     (own,) = (x for x in layouts.layouts("D0R2", NOWHERE) if x.release == "5.3")
     packs.add("5.3", own)
-    chosen = choose("D0R2", 108, release="5.3", root=packs.root)
+    chosen = select_layout("D0R2", 108, release="5.3", root=packs.root)
     assert chosen.layout is not None
     assert chosen.layout.pack == "5.3"
     assert chosen.problems == ()
@@ -222,21 +226,21 @@ def test_a_later_layout_serves_what_follows_an_older_one(packs: Packs) -> None:
         field("END", 356, 4),
     )
     packs.add("7.3", replace(own, release="7.3", length=360, fields=more))
-    chosen = choose("D0R2", 352, release="6.4", root=packs.root)
+    chosen = select_layout("D0R2", 352, release="6.4", root=packs.root)
     assert chosen.layout is not None
     assert chosen.layout.release == "5.3"
     assert names(chosen.layout)[-2:] == ["PFXCPUTY", "MT"], "LATER ends beyond the record"
     assert chosen.problems == ()
     moved = tuple(replace(f, offset=f.offset + 4) if f.name == "SYTPRP_PFXSPINC" else f for f in more)
     packs.add("7.3", replace(own, release="7.3", length=360, fields=moved))
-    apart = choose("D0R2", 352, release="6.4", root=packs.root)
+    apart = select_layout("D0R2", 352, release="6.4", root=packs.root)
     assert "MT" not in names(apart.layout)
     assert apart.problems[0].bytes == 244
 
 
 def test_a_page_that_was_cut_short_does_not_hide_what_is_known(packs: Packs) -> None:
     packs.add("7.3", layout("7.3", 352, field("PFXCPUAD", 20, 2, "identifier"), complete=False))
-    assert "PFXTOTWT" in names(choose("D0R2", 352, release="7.3", root=packs.root).layout)
+    assert "PFXTOTWT" in names(select_layout("D0R2", 352, release="7.3", root=packs.root).layout)
 
 
 # Needs
@@ -251,7 +255,7 @@ def test_needs_name_the_pages_that_would_add_fields() -> None:
         "D1R11": [20],
         "D31R9": [64],
     }
-    found = {need.record: need for need in needs(inventory, release="6.4", root=NOWHERE)}
+    found = {need.record: need for need in missing_pages(inventory, release="6.4", root=NOWHERE)}
     assert list(found) == ["D0R2", "D4R3", "D5R13", "D31R9"]
     d0r2 = found["D0R2"]
     assert (d0r2.page, d0r2.reason, d0r2.bytes, d0r2.decoded_with) == ("MRSYTPRP", "longer", 244, "5.3")
@@ -269,7 +273,7 @@ def test_needs_name_the_pages_that_would_add_fields() -> None:
 
 def test_an_imported_page_is_needed_no_more(packs: Packs) -> None:
     packs.add("6.4", layout("6.4", 352, field("ALL", 20)))
-    assert needs({"D0R2": [352]}, release="6.4", root=packs.root) == []
+    assert missing_pages({"D0R2": [352]}, release="6.4", root=packs.root) == []
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def gone(name: str) -> Mapping[str, str] | None:
 def dropped(sql: str, wanted: list[str]) -> tuple[str, Reads]:
     tree = parse(sql)
     reads = narrow(tree, wanted, lambda name: [*TABLES.get(name, {"k": "", "x": ""})])
-    missing_tables.drop(tree, reads, gone, parse)
+    missing_tables.drop_missing_joins(tree, reads, gone, parse)
     return rendered(tree), reads
 
 
@@ -112,7 +112,7 @@ def test_other_joins_stay(sql: str) -> None:
 )
 def test_what_surely_gives_no_rows(sql: str, nothing: bool) -> None:
     node = parse(sql)["statements"][0]["node"]  # type: ignore[index]
-    assert missing_tables.empty(node, gone) is nothing
+    assert missing_tables.returns_no_rows(node, gone) is nothing
 
 
 @pytest.mark.long
@@ -123,8 +123,8 @@ def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch:
         with zlens.open(files[:1]) as opened:
             return {
                 name: sorted(opened.table(name).rows, key=repr)
-                for name in measures.tables()
-                if nodes.fed(name) and opened.fills(name)
+                for name in measures.measure_names()
+                if nodes.is_joined(name) and opened.fills(name)
             }
 
     monkeypatch.setattr("zlens.schema.cache._root", lambda *_: tmp_path / "cache")

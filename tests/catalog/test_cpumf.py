@@ -11,7 +11,7 @@ import pytest
 from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, generations, measures
 from zlens.catalog.check import cpumf as check_cpumf
 from zlens.catalog.check import records as check
-from zlens.catalog.cpumf_formulas import told
+from zlens.catalog.cpumf_formulas import counter_formula
 from zlens.catalog.formula_policy import CpumfWeights, FormulaPolicy
 from zlens.errors import CatalogError, InputError
 
@@ -34,7 +34,7 @@ _SOURCED = re.compile(r"L1[ID]_.*SOURCED_WRITES(_IV|_RO)?|L1[ID]_L3_(LOCAL|REMOT
 
 def test_nothing_is_wrong() -> None:
     assert check_cpumf.check() == []
-    assert [each for each in check.everything() if "cpumf" in each] == []
+    assert [each for each in check.check_catalog() if "cpumf" in each] == []
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -77,7 +77,7 @@ def test_generations_are_in_the_order_of_their_years() -> None:
 def test_machine_by_type_first_and_version_second(
     machine_type: str | None, version: int | None, generation: str | None, why: str
 ) -> None:
-    chosen, said = cpumf.choose(machine_type, version)
+    chosen, said = cpumf.choose_generation(machine_type, version)
     assert chosen == generation
     assert said.startswith(why)
     assert said == why or said.endswith(f": {cpumf.COMMON_ONLY}")
@@ -88,7 +88,7 @@ def test_machine_by_type_first_and_version_second(
     )
     assert duckdb.execute(asked, [machine_type, version, None]).fetchall() == [(chosen, said)]
     # What names tell counts where nothing else does.
-    named = cpumf.choose(machine_type, version, "z14 or z15")
+    named = cpumf.choose_generation(machine_type, version, "z14 or z15")
     assert named == (
         ("z14 or z15", cpumf.BY_NAMES + cpumf.SETTLED_BY)
         if (machine_type, version) == (None, None)
@@ -153,18 +153,18 @@ def test_every_formula_parses_and_its_counters_are_there(name: str) -> None:
         for formula in filter(None, formulas):
             expressions.parse(formula)
             assert set(cpumf.numbers_in([formula])) <= set(generation.counters), f"{metric.name}: {formula}"
-        whole = told(name, metric.name, FormulaPolicy(unverified=True))
+        whole = counter_formula(name, metric.name, FormulaPolicy(unverified=True))
         if whole:
             named = expressions.names(whole.formula)
-            assert all(cpumf.number_of(each) is not None or each in cpumf.names() for each in named)
-            expressions.compile_sql(cpumf_formulas.over_roles(whole.formula), lambda each: each)
+            assert all(cpumf.number_of(each) is not None or each in cpumf.formula_names() for each in named)
+            expressions.compile_sql(cpumf_formulas.to_roles(whole.formula), lambda each: each)
 
 
 @pytest.mark.parametrize("name", generations.names())
 def test_shares_are_an_exact_partition_of_the_sourced_counters(name: str) -> None:
     generation = cpumf.generation(name)
     sourced = {each.number for each in generation.counters.values() if _SOURCED.fullmatch(each.name)}
-    assert set(cpumf.sourced(name)) == sourced
+    assert set(cpumf.l1_source_counters(name)) == sourced
     shares = [generation.metrics[share] for share in cpumf.SHARES if share in generation.metrics]
     assert [share.name for share in shares] == (
         ["l15p", "l2lp", "l2rp", "memp"] if name == "z10" else ["l2p", "l3p", "l4lp", "l4rp", "memp"]
@@ -226,7 +226,7 @@ def test_shares_are_of_the_counters_whose_names_say_so(name: str) -> None:
     generation = cpumf.generation(name)
     for share, pattern in BY_NAME[name].items():
         added = {int(number) for number in re.findall(r"(?<!- )E(\d+)", generation.metrics[share].formula)}
-        named = {n for n in cpumf.sourced(name) if re.search(pattern, generation.counters[n].name)}
+        named = {n for n in cpumf.l1_source_counters(name) if re.search(pattern, generation.counters[n].name)}
         assert added == named, share
 
 
@@ -242,7 +242,7 @@ def test_transactions_are_all_that_end_or_abort(name: str) -> None:
 def test_shares_of_the_early_machines_add_to_100(name: str) -> None:
     generation = cpumf.generation(name)
     shares = [f"({generation.metrics[s].formula})" for s in cpumf.SHARES if s in generation.metrics]
-    numbers = {f"E{number}": 10 + k for k, number in enumerate(cpumf.sourced(name))} | {
+    numbers = {f"E{number}": 10 + k for k, number in enumerate(cpumf.l1_source_counters(name))} | {
         "B2": 4000,
         "B4": 5000,
     }
@@ -272,22 +272,22 @@ def test_rni_and_finite_cpi_by_generation() -> None:
 def test_what_is_unverified_is_told_only_to_those_who_ask() -> None:
     allowed = FormulaPolicy(unverified=True)
     for name in ("z14", "z15", "z16"):
-        assert told(name, "rni") is None
-        assert told(name, "rni", allowed).status == "unverified"
-    assert told("z17", "rni", allowed) is None
+        assert counter_formula(name, "rni") is None
+        assert counter_formula(name, "rni", allowed).status == "unverified"
+    assert counter_formula("z17", "rni", allowed) is None
     for metric in ("est_finite_cpi", "est_scpl1m", "est_instr_cmplx_cpi"):
-        assert told("zEC12", metric) is None
-        assert told("zEC12", metric, allowed).status == "unverified"
+        assert counter_formula("zEC12", metric) is None
+        assert counter_formula("zEC12", metric, allowed).status == "unverified"
     # A variant never takes the place of what is known.
-    assert told("z196", "rni", allowed) == told("z196", "rni")
-    assert "1.67" not in told("z196", "rni", allowed).formula
+    assert counter_formula("z196", "rni", allowed) == counter_formula("z196", "rni")
+    assert "1.67" not in counter_formula("z196", "rni", allowed).formula
 
 
 def test_a_machine_nobody_knows_has_what_all_have() -> None:
     for metric in ("cpi", "l1mp", "problem_state_pct", "lpar_cpu_pct", "ghz", "sha_fn_rate", "core_busy_pct"):
-        assert told(None, metric) is not None
+        assert counter_formula(None, metric) is not None
     for metric in ("l3p", "rni", "est_finite_cpi", "est_instr_cmplx_cpi", "transactions", "tlb_pte_pct"):
-        assert told(None, metric) is None
+        assert counter_formula(None, metric) is None
 
 
 def test_columns_are_told_once_where_machines_do_not_differ() -> None:
@@ -300,18 +300,18 @@ def test_columns_are_told_once_where_machines_do_not_differ() -> None:
         ", cpi - est_finite_cpi)"
     )
     for table in check_cpumf.TABLES:
-        for column in measures.table(table).columns:
+        for column in measures.load_measure(table).columns:
             if column.by:
                 assert cpumf_formulas.column_formula(column.name, FormulaPolicy(unverified=True)), column.name
 
 
 def test_what_is_built_from_the_doubtful_is_doubtful() -> None:
     mine = FormulaPolicy(weights=CpumfWeights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
-    assert told("z196", "rni", mine).status == "user"
-    assert told("z196", "est_finite_cpi", mine).status == "user"
-    assert told("z196", "est_instr_cmplx_cpi", mine).status == "user"
-    assert told("z196", "cpi", mine).status == "verified"
-    assert told("z13", "est_finite_cpi", mine).status == "linux"
+    assert counter_formula("z196", "rni", mine).status == "user"
+    assert counter_formula("z196", "est_finite_cpi", mine).status == "user"
+    assert counter_formula("z196", "est_instr_cmplx_cpi", mine).status == "user"
+    assert counter_formula("z196", "cpi", mine).status == "verified"
+    assert counter_formula("z13", "est_finite_cpi", mine).status == "linux"
 
 
 # The workload hint
@@ -360,9 +360,9 @@ def test_a_file_of_weights() -> None:
     assert weights.rni == {"z10": (1.0, 1.0, 2.4, 7.5), "z16": (4.3, 0.45, 1.3, 5.0, 6.1)}
     assert weights.finite == {"z16": (0.5, 0.04), "zEC12": (0.54, 0.0)}
     mine = FormulaPolicy(weights=weights)
-    assert told("z16", "rni", mine).status == "user"
-    assert told("zEC12", "est_finite_cpi", mine).formula == "0.54 * (B3 + B5) / B1"
-    assert "B3 + B5" in told("z16", "est_scpl1m", mine).formula
+    assert counter_formula("z16", "rni", mine).status == "user"
+    assert counter_formula("zEC12", "est_finite_cpi", mine).formula == "0.54 * (B3 + B5) / B1"
+    assert "B3 + B5" in counter_formula("z16", "est_scpl1m", mine).formula
     assert cpumf_weights.parse("", "empty.toml") == CpumfWeights()
 
 

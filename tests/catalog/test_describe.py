@@ -77,7 +77,7 @@ def test_evidence_of_resets() -> None:
     assert (known["D1R4"].subject_kind, known["D1R4"].time) == (resets.ALL, "MTRSYS_SYSTODST")
     assert (known["D5R1"].subject_kind, known["D5R1"].fields) == ("processor", ("PRCVON_PFXCPUAD",))
     assert {"D4R1", "D4R2", "D5R21", "D6R1", "D6R2"} <= set(known)
-    of_devices = {item.record for item in resets.concerning("device")}
+    of_devices = {item.record for item in resets.reset_rules_for("device")}
     assert {"D1R4", "D6R1"} <= of_devices
     assert "D5R1" not in of_devices
     assert all(item.source for item in known.values())

@@ -54,7 +54,7 @@ def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
 
     def add(text: str) -> exposition.MetricGroup:
         table = measures.parse(text, "ticks.toml")
-        tables, others = measures.tables(), measures.table
+        tables, others = measures.measure_names(), measures.load_measure
         monkeypatch.setattr(measures, "tables", lambda: [*tables, "ticks"])
         monkeypatch.setattr(measures, "table", lambda name: table if name == "ticks" else others(name))
         exposition.names.cache_clear()
@@ -127,7 +127,7 @@ def test_every_source_has_a_prefix() -> None:
 def test_others_name_what_is_exported() -> None:
     exported = {family.sample for group in exposition.names().groups for family in group.families}
     labels = {"system", *exposition.names().system_labels}
-    for program in exposition.others():
+    for program in exposition.other_conventions():
         assert program.entries
         assert {ours for ours, _ in program.entries} <= exported | labels
 

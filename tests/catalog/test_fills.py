@@ -14,7 +14,7 @@ from zlens.catalog.compile import sql_tree
 
 def needed(sql):
     [(text,)] = duckdb.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
-    return sql_tree.rows_of(json.loads(text))
+    return sql_tree.required_tables(json.loads(text))
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,12 @@ def test_the_tables_that_rows_need(sql, tables):
 def test_measures_with_rows_are_filled_and_others_mostly_not(demo_files):
     for path in demo_files:
         with zlens.open(str(path)) as session:
-            filled = {name for name in measures.tables() if session.fills(name)}
-            rows = {name for name in measures.tables() if session.sql(f'SELECT 1 FROM "{name}" LIMIT 1').rows}
+            filled = {name for name in measures.measure_names() if session.fills(name)}
+            rows = {
+                name
+                for name in measures.measure_names()
+                if session.sql(f'SELECT 1 FROM "{name}" LIMIT 1').rows
+            }
         assert rows <= filled, path
         # What only the rows decide: multithreading, events and problems.
         assert filled - rows <= {"core", "core_type", "event", "problem"}, path

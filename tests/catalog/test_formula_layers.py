@@ -8,12 +8,12 @@ import pytest
 
 from zlens.catalog import measures
 from zlens.catalog.compile.formulas import Formulas, LayeredSelect
-from zlens.catalog.formula_policy import SURE
+from zlens.catalog.formula_policy import VERIFIED_ONLY
 
 
 def _columns(name: str, *, grouped: bool) -> LayeredSelect:
-    table = measures.table(name)
-    return Formulas(table, name, trust=SURE, grouped=grouped).select([c.name for c in table.columns])
+    table = measures.load_measure(name)
+    return Formulas(table, name, trust=VERIFIED_ONLY, grouped=grouped).select([c.name for c in table.columns])
 
 
 @pytest.mark.parametrize(("name", "grouped"), [("guest", True), ("load", True), ("storage", False)])
@@ -21,7 +21,9 @@ def test_what_must_be_finite_is_a_column_of_the_layer_below(name: str, grouped: 
     columns = _columns(name, grouped=grouped)
     assert not any("isfinite" in item for item in columns.first)
     bounded = [item for layer in columns.above for item in layer if "isfinite" in item]
-    floats = [column for column in measures.table(name).columns if column.type == "float" and column.formula]
+    floats = [
+        column for column in measures.load_measure(name).columns if column.type == "float" and column.formula
+    ]
     assert len(bounded) >= len(floats)
     for item in bounded:
         assert re.fullmatch(r'CASE WHEN isfinite\("#\w+"\) THEN "#\w+" END AS "?\w+"?', item), item

@@ -12,7 +12,7 @@ def test_every_term_has_a_text_and_a_source() -> None:
     terms = {term.name: term for term in glossary.terms()}
     assert {"T/V", "Vh", "Vm", "Vl", "LPMGT", "MLOAD", "prorated"} <= terms.keys()
     assert all(term.text and term.source and term.status for term in terms.values())
-    tv = next(column for column in measures.table("load").columns if column.name == "tv")
+    tv = next(column for column in measures.load_measure("load").columns if column.name == "tv")
     assert terms["T/V"].text == tv.text
 
 

@@ -30,7 +30,7 @@ def grouped(
     name: str, rows: Sequence[Mapping[str, Any]], wanted: groups.Groups | None
 ) -> list[dict[str, Any]]:
     """The rows of a measure as groups show them, of a minute; columns that are not given are NULL."""
-    columns = measures.table(name).columns
+    columns = measures.load_measure(name).columns
     typed = ", ".join(f'"{column.name}" {SQL_TYPES[column.type]}' for column in columns)
     CONNECTION.execute(f"CREATE OR REPLACE TABLE made ({typed})")
     if rows:

@@ -86,11 +86,11 @@ def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> N
         parsed.append(text)
         return real(text)
 
-    layouts.forget()
+    layouts.clear_cache()
     monkeypatch.setattr(toml, "loads", loads)
     assert layouts.records(NOWHERE)
     assert parsed == []
-    head = layouts.head("D0R2", NOWHERE)
+    head = layouts.record_info("D0R2", NOWHERE)
     assert head is not None
     assert (head.dsect, head.title, head.kind) == ("MRSYTPRP", "Processor Data (Per Processor)", "sample")
     assert head.lengths["6.4"] == 352
@@ -103,7 +103,7 @@ def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_an_unknown_record_has_nothing() -> None:
     assert layouts.layouts("D31R999", NOWHERE) == []
-    assert layouts.head("D31R999", NOWHERE) is None
+    assert layouts.record_info("D31R999", NOWHERE) is None
     with pytest.raises(CatalogError, match="not a monitor record"):
         layouts.layouts("SYTPRP", NOWHERE)
 
@@ -121,7 +121,7 @@ def test_packs_add_layouts_and_records(tmp_path: Path) -> None:
     assert [pack for pack, _ in layouts.files("D0R2", tmp_path)] == ["zlens", "6.4", "7.3"]
     assert {x.pack for x in layouts.layouts("D0R2", tmp_path)} == {"zlens", "6.4", "7.3"}
     assert layouts.records(tmp_path)[-1] == "D31R7"
-    head = layouts.head("D31R7", tmp_path)
+    head = layouts.record_info("D31R7", tmp_path)
     assert head is not None
     assert head.pack == "7.3"
 
@@ -142,7 +142,7 @@ def test_changed_files_are_read_again_when_asked(tmp_path: Path) -> None:
     path.write_text(
         path.read_text(encoding="utf-8").replace("length = 108", "length = 104"), encoding="utf-8"
     )
-    layouts.forget()
+    layouts.clear_cache()
     assert 104 in {x.length for x in layouts.layouts("D0R2", tmp_path)}
 
 
@@ -276,7 +276,7 @@ def test_the_writer_knows_every_member_of_a_field() -> None:
 
 def test_layouts_in_one_file_share_their_subject() -> None:
     both = layouts.layouts("D0R2", NOWHERE)
-    head = layouts.head("D0R2", NOWHERE)
+    head = layouts.record_info("D0R2", NOWHERE)
     assert head is not None
     file = record_file_writer.record_file(head, tuple(both))
     assert file.subject == ("SYTPRP_PFXCPUAD",)

@@ -12,11 +12,11 @@ from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import Compiler, CompilerInput
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.raw_columns import FIXED
-from zlens.catalog.roles import WHOLE
+from zlens.catalog.roles import ALL_TIMES_SUFFIX
 from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.names import explain
 
-FED = [name for name in measures.tables() if nodes.fed(name)]
+FED = [name for name in measures.measure_names() if nodes.is_joined(name)]
 Raw = dict[str, set[str]]
 
 
@@ -37,7 +37,7 @@ def everything() -> Raw:
 
     def named(how: Mapping[str, object]) -> set[str]:
         suffix = "_d" if how.get("take") == "difference" else ""
-        own = {field.lower() + suffix for field in roles.fields(how)}
+        own = {field.lower() + suffix for field in roles.candidate_fields(how)}
         own |= set(expressions.names(str(how["expression"]))) if "expression" in how else set()
         other = how.get("else")
         return own | named(other) if isinstance(other, dict) else own
@@ -48,7 +48,9 @@ def everything() -> Raw:
             for formula in (origin.where, origin.seconds):
                 note(origin.table, expressions.names(formula) if formula else ())
             if origin.began:
-                counters = (field.lower() for how in origin.roles.values() for field in roles.fields(how))
+                counters = (
+                    field.lower() for how in origin.roles.values() for field in roles.candidate_fields(how)
+                )
                 note(origin.table, (origin.began.lower(), *counters))
             for join in origin.joins:
                 note(join.table, {*join.same, *expressions.names(join.on)} if join.same else ())
@@ -76,7 +78,7 @@ class Statements:
             found: Raw = {}
             makes: Raw = {}
             for table, ones in plan.reads.items():
-                found.setdefault(table.removesuffix(WHOLE), set()).update(ones)
+                found.setdefault(table.removesuffix(ALL_TIMES_SUFFIX), set()).update(ones)
             for made, ones in plan.makes.items():
                 if made in self.compiler.input.session:
                     makes.setdefault(made, set()).update(ones)
@@ -95,7 +97,7 @@ def statements() -> Statements:
 
 @pytest.mark.parametrize("name", first(8, FED))
 def test_what_is_told_is_what_the_statement_reads(name: str, statements: Statements) -> None:
-    for column in measures.table(name).columns:
+    for column in measures.load_measure(name).columns:
         read = statements.reads(name, frozenset({column.name}))
         found = column_lineage().lineages.of(name, column.name)
         told: Raw = {}

@@ -31,7 +31,7 @@ note = ""
 @pytest.fixture
 def generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Writes files of generations that stand in the place of the catalog's."""
-    caches = (generations._files, generations.facts, generations.names, capacity_curves.machines)
+    caches = (generations._files, generations.facts, generations.names, capacity_curves.capacity_curves)
     monkeypatch.setattr(generations, "root", lambda: tmp_path)
 
     def write(**texts: str) -> None:
@@ -47,7 +47,7 @@ def generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
 
 def test_the_files_are_in_order() -> None:
     assert list(capacity_curves.check()) == []
-    assert not [what for what in check.everything() if what.startswith("machines/")]
+    assert not [what for what in check.check_catalog() if what.startswith("machines/")]
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: 
 def test_a_curve_that_is_not_complete_is_an_error(generation: Callable[..., None]) -> None:
     generation(z14=GOOD.replace('text = "a machine"\n', ""))
     with pytest.raises(CatalogError, match="not complete"):
-        capacity_curves.machines()
+        capacity_curves.capacity_curves()
 
 
 def test_a_curve_belongs_to_one_generation(generation: Callable[..., None]) -> None:
     generation(z14=GOOD, z15=GOOD.replace("csvn = 5", "csvn = 6"))
     with pytest.raises(CatalogError, match="the curve made is also in z14"):
-        capacity_curves.machines()
+        capacity_curves.capacity_curves()
 
 
 def test_a_curve_is_found_by_type_and_capability() -> None:
     def name(type: str, capability: int | None) -> str | None:
-        found = capacity_curves.of_type(type, capability)
+        found = capacity_curves.curve_of_type(type, capability)
         return None if found is None else found.name
 
     assert name("2964", 492) == "z13-n96"
@@ -101,4 +101,4 @@ def test_a_curve_is_found_by_type_and_capability() -> None:
 
 
 def test_complete_curves_are_those_of_full_speed() -> None:
-    assert sorted(len(curve) for curve in capacity_curves.complete()) == [54, 96]
+    assert sorted(len(curve) for curve in capacity_curves.complete_curves()) == [54, 96]

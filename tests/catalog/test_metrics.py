@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_measures_begin_alike() -> None:
-    for name in measures.tables():
-        table = measures.table(name)
+    for name in measures.measure_names():
+        table = measures.load_measure(name)
         if not table.plain:
             names = [column.name for column in table.columns]
             assert names[:5] == ["system", "source", "interval_end", "seconds", "flag"], name
@@ -37,29 +37,29 @@ def test_every_column_is_commented() -> None:
 
 def test_every_column_has_a_type_the_engine_has() -> None:
     database = duckdb.connect()
-    for name in measures.tables():
-        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.table(name).columns)
+    for name in measures.measure_names():
+        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.load_measure(name).columns)
         database.execute(f'CREATE TABLE "{name}" ({columns})')
 
 
 def test_names_of_other_sources_lead_to_columns() -> None:
     for alias in measures.aliases():
-        assert measures.find(alias), alias
-    assert [f"{t.name}.{c.name}" for t, c in measures.find("PRBSTATE")] == ["cpumf.problem_state_pct"]
-    assert [f"{t.name}.{c.name}" for t, c in measures.find("est  finite cpi")] == [
+        assert measures.find_columns(alias), alias
+    assert [f"{t.name}.{c.name}" for t, c in measures.find_columns("PRBSTATE")] == ["cpumf.problem_state_pct"]
+    assert [f"{t.name}.{c.name}" for t, c in measures.find_columns("est  finite cpi")] == [
         "cpumf.est_finite_cpi",
         "cpumf_polarity.est_finite_cpi",
         "cpumf_type.est_finite_cpi",
         "per_transaction.est_finite_cpi",
     ]
-    assert measures.alias_of("prbstate")
-    assert measures.alias_of("busy_pct") == ""
+    assert measures.alias_source("prbstate")
+    assert measures.alias_source("busy_pct") == ""
 
 
 def test_a_bare_column_is_found_in_every_table_that_has_it() -> None:
-    assert {"cpu", "load", "device"} <= {table.name for table, _ in measures.find("busy_pct")}
-    assert measures.find("cpu.nothing") == []
-    assert measures.find("nothing.busy_pct") == []
+    assert {"cpu", "load", "device"} <= {table.name for table, _ in measures.find_columns("busy_pct")}
+    assert measures.find_columns("cpu.nothing") == []
+    assert measures.find_columns("nothing.busy_pct") == []
 
 
 def test_the_reference_page_tells_every_column() -> None:
@@ -174,4 +174,4 @@ def test_an_unknown_table_is_an_error() -> None:
     with pytest.raises(
         CatalogError, match=r"there is no measure '\.\./roles/processor'; expected alias_pool, "
     ):
-        measures.table("../roles/processor")
+        measures.load_measure("../roles/processor")

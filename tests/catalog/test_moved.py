@@ -25,7 +25,7 @@ def test_pages_with_other_places_give_the_same_fields(
     values = {f.name: 1 for f in own.fields if f.type == "unsigned" and f.count == 1 and 1 <= f.length <= 8}
     values = {name: 1 for name in values if name != "*" and not own.field(name).overlay}  # type: ignore[union-attr]
     data = elsewhere.record(record, made.START_US, values)
-    chosen = layout_selection.choose(record, len(data), release="7.3").layout
+    chosen = layout_selection.select_layout(record, len(data), release="7.3").layout
     assert chosen is not None
     assert chosen.pack == "7.3"
     assert {name: plans.decode(chosen, data)[name] for name in values} == values

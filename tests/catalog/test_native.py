@@ -15,7 +15,7 @@ from some_records import some_record
 from rounds import draws
 from zlens import _native
 from zlens.catalog import layouts, plans
-from zlens.catalog.layout_selection import choose
+from zlens.catalog.layout_selection import select_layout
 from zlens.catalog.layouts import SIM, RecordLayout
 from zlens.catalog.raw_columns import FIXED
 
@@ -47,7 +47,7 @@ def made(seed: int, copies: int = 3, release: str | None = None) -> Records:
                     data = data[: rng.randint(20, len(data))]
                     data[:2] = len(data).to_bytes(2, "big")
                 data[8:16] = _native.tod_from_unix_us(START_US + rng.randrange(60_000_000)).to_bytes(8, "big")
-                chosen = choose(record, len(data), release=release, root=NOWHERE).layout
+                chosen = select_layout(record, len(data), release=release, root=NOWHERE).layout
                 assert chosen is not None
                 found.setdefault(record, []).append((chosen, bytes(data)))
     return found
@@ -63,7 +63,7 @@ def written(records: Records, path: Path) -> _native.MonwriteFile:
 
 
 def is_sample(record: str) -> bool:
-    head = layouts.head(record, NOWHERE)
+    head = layouts.record_info(record, NOWHERE)
     assert head is not None
     return "sample" in head.kind
 
@@ -72,7 +72,7 @@ def plans_of(records: Records) -> list[dict[str, Any]]:
     return [
         plan
         for record, some in records.items()
-        for plan in plans.plans(record, {len(data): layout for layout, data in some})
+        for plan in plans.record_plans(record, {len(data): layout for layout, data in some})
     ]
 
 
@@ -140,4 +140,4 @@ def test_columns_are_those_that_leave_the_decoder(tmp_path: Path) -> None:
     for plan in compiled:
         schema = native.schema(plan["table"])
         assert [name for name, _ in schema[: len(FIXED)]] == list(FIXED)
-        assert [(c.name, c.type) for c in plans.columns(plan)] == schema[len(FIXED) :]
+        assert [(c.name, c.type) for c in plans.plan_columns(plan)] == schema[len(FIXED) :]

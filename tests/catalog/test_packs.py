@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layout_selection import choose
+from zlens.catalog.layout_selection import select_layout
 from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.errors import CatalogError
 from zlens.record_pages import importer as pages
@@ -48,7 +48,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def seen(base: Path, record: str, name: str, pack: str = "7.3") -> MonitorField:
-    layouts.forget()
+    layouts.clear_cache()
     field = next(x for x in layouts.layouts(record, base) if x.pack == pack).field(name)
     assert field is not None
     return field
@@ -57,7 +57,7 @@ def seen(base: Path, record: str, name: str, pack: str = "7.3") -> MonitorField:
 def test_the_root_is_the_users_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
     assert packs.root() == tmp_path / "packs"
-    assert packs.listed() == []
+    assert packs.installed_packs() == []
     monkeypatch.delenv("ZLENS_DATA")
     assert packs.root().parts[-2:] == ("zlens", "packs")
 
@@ -79,7 +79,7 @@ def test_what_is_no_release_is_refused(text: str, base: Path) -> None:
 
 def test_a_pack_says_what_it_was_made_of(base: Path) -> None:
     bring(base, with_new(layout_of("D0R2")))
-    [pack] = packs.listed(base)
+    [pack] = packs.installed_packs(base)
     [entry] = pack.pages
     assert (entry.record, entry.name, entry.file) == ("D0R2", "MRSYTPRP", "MRSYTPRP.txt")
     assert len(entry.sha256) == 64
@@ -96,19 +96,19 @@ def test_packs_stand_side_by_side(base: Path) -> None:
     bring(base, layout_of("D0R2"), release="7.3")
     (base / "made-by-hand").mkdir()
     (base / "made-by-hand" / "pack.toml").write_text("", encoding="utf-8")
-    assert [pack.release for pack in packs.listed(base)] == ["6.4", "7.3"]
+    assert [pack.release for pack in packs.installed_packs(base)] == ["6.4", "7.3"]
     assert [x.pack for x in layouts.layouts("D0R2", base)][-2:] == ["6.4", "7.3"]
 
 
 def test_importing_again_replaces_the_record_and_keeps_the_others(base: Path) -> None:
     bring(base, layout_of("D0R2"), layout_of("D4R1"))
     bring(base, with_new(layout_of("D0R2")))
-    [pack] = packs.listed(base)
+    [pack] = packs.installed_packs(base)
     assert pack.records == ["D0R2", "D4R1"]
     assert seen(base, "D0R2", "SYTPRP_NEW").offset == layout_of("D0R2").length
     assert [x.pack for x in layouts.layouts("D4R1", base)][-1] == "7.3"
     bring(base, layout_of("D0R3"), new=True)
-    [pack] = packs.listed(base)
+    [pack] = packs.installed_packs(base)
     assert pack.records == ["D0R3"]
     assert not (base / "7.3" / "d04r01.toml").exists()
 
@@ -118,7 +118,7 @@ def test_a_record_that_becomes_null_loses_its_layout(base: Path, tmp_path: Path)
     page = tmp_path / "null.txt"
     page.write_text(page_render.null_page("MRSYTPRP", 0, 2), encoding="utf-8")
     pages.import_pages([page], pack_root=base)
-    [pack] = packs.listed(base)
+    [pack] = packs.installed_packs(base)
     assert (pack.records, pack.null_records) == (["D4R1"], ["D0R2"])
     assert not (base / "7.3" / "d00r02.toml").exists()
 
@@ -141,7 +141,7 @@ def test_a_page_cut_off_does_not_take_the_place_of_a_whole_one(base: Path, tmp_p
 
 def say(base: Path, text: str) -> list[str]:
     (base / "7.3" / "user.toml").write_text(text, encoding="utf-8")
-    return packs.refresh("7.3", base)
+    return packs.apply_user_settings("7.3", base)
 
 
 def test_the_user_says_what_a_field_is_and_it_stays(base: Path) -> None:
@@ -227,12 +227,12 @@ def test_the_user_places_a_section(base: Path) -> None:
         subject_kind=None,
     )
     bring(base, replace(old, sections=(section,), variable=True))
-    layouts.forget()
+    layouts.clear_cache()
     [made] = layouts.layouts("D0R2", base)[-1].sections
     assert (made.name, made.count) == ("STANZA", 0)
     assert "user.toml" in (made.note or "")
     assert say(base, '[D0R2.section.STANZA]\noffset = "SYTPRP_PLSCUHAF"\nstride = 8\ncount = 2\n') == []
-    layouts.forget()
+    layouts.clear_cache()
     [made] = layouts.layouts("D0R2", base)[-1].sections
     assert (made.offset, made.stride, made.count) == ("SYTPRP_PLSCUHAF", 8, 2)
 
@@ -246,12 +246,12 @@ def test_the_user_says_whose_entries_a_section_has(base: Path) -> None:
     bring(base, replace(layout_of("D0R2"), sections=(section,)))
     place = '[D0R2.section.STANZA]\noffset = "SYTPRP_PLSCUHAF"\nstride = 6\ncount = 2\n'
     assert say(base, place + 'subject = ["SYTPRP_WHO"]\n') == []
-    layouts.forget()
+    layouts.clear_cache()
     [made] = layouts.layouts("D0R2", base)[-1].sections
     assert made.subject == ("SYTPRP_WHO",)
     assert [f.name for f in made.fields if f.differenced] == ["SYTPRP_USES"]
     assert say(base, place) == []
-    layouts.forget()
+    layouts.clear_cache()
     [made] = layouts.layouts("D0R2", base)[-1].sections
     assert not any(f.differenced for f in made.fields)
 
@@ -263,7 +263,7 @@ def test_the_user_says_which_systems_write_a_record_so(base: Path) -> None:
     on, off = bytes([0, 0x40]), bytes([0, 0])
     packs_used = []
     for bits in (on, off, None):
-        layout = choose("D0R2", length, callevel=bits, release="7.3", root=base).layout
+        layout = select_layout("D0R2", length, callevel=bits, release="7.3", root=base).layout
         packs_used.append(layout and layout.pack)
     assert packs_used == ["7.3", "zlens", "zlens"]
 
@@ -393,7 +393,7 @@ def test_imports_at_the_same_time_do_not_lose_each_others_records(base: Path) ->
     for worker in workers:
         worker.join(30)
         assert worker.exitcode == 0
-    [pack] = packs.listed(base)
+    [pack] = packs.installed_packs(base)
     assert sorted(pack.records) == sorted(records)
 
 

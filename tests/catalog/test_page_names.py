@@ -23,7 +23,7 @@ RECORD = "D5R13"
 def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RecordLayout, dict[str, str], Path]:
     """A page of the record whose fields have other names than ours, imported as a pack of 7.3."""
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
-    layouts.forget()
+    layouts.clear_cache()
     (own,) = layouts.sim_layouts(RECORD)
     names = {field.name: field.name.replace("_ZL", "_X") for field in own.fields if "_ZL" in field.name}
     fields = tuple(replace(field, name=names.get(field.name, field.name)) for field in own.fields)
@@ -37,8 +37,8 @@ def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RecordLayo
 def told(path: Path, names: dict[str, str]) -> list[str]:
     lines = "".join(f'{ours} = "{theirs}"\n' for ours, theirs in names.items())
     path.write_text(f"[{RECORD}.names]\n{lines}", encoding="utf-8")
-    wrong = packs.refresh("7.3")
-    layouts.forget()
+    wrong = packs.apply_user_settings("7.3")
+    layouts.clear_cache()
     return list(wrong)
 
 

@@ -119,7 +119,7 @@ def test_entries_behind_the_fixed_part_stand_behind_that_of_the_page(monkeypatch
     old = next(x for x in LAYOUTS if x.record == "D0R16")
     section = replace(old.sections[0], offset=old.length, stride=old.sections[0].length)
     numbered = replace(old, sections=(section,))
-    knowledge = page_kinds.known("D0R16")
+    knowledge = page_kinds.known_record("D0R16")
     assert knowledge.file is not None
     file = replace(knowledge.file, layouts=(numbered,))
     monkeypatch.setattr(page_layout, "known", lambda record: replace(knowledge, file=file))
@@ -346,7 +346,7 @@ def test_bounds_that_the_column_cuts_are_worked_out() -> None:
     ],
 )
 def test_only_plain_words_make_a_kind(text: str, type_: str, length: int, kind: str | None) -> None:
-    rule = page_kinds.by_words(text, type_, length)
+    rule = page_kinds.match_rule(text, type_, length)
     assert (rule.kind if rule else None) == kind
 
 
@@ -519,11 +519,11 @@ def test_a_folder_becomes_a_pack_that_layouts_and_the_choice_see(tmp_path: Path)
     assert {Path(skip.file).name for skip in report.skipped} == {"index.html", "1 other files"}
     assert steps[0] == (0, 5)
     assert steps[-1] == (5, 5)
-    [pack] = packs.listed(root)
+    [pack] = packs.installed_packs(root)
     assert (pack.release, pack.records, pack.null_records) == ("7.3", ["D0R2", "D0R16", "D4R1"], ["D5R4"])
     assert [x.pack for x in layouts.layouts("D0R2", root)][-1] == "7.3"
     assert placed(layouts.layouts("D0R2", root)[-1].fields) == placed(longer.fields)
-    chosen = layout_selection.choose("D0R2", 116, release="7.3", root=root)
+    chosen = layout_selection.select_layout("D0R2", 116, release="7.3", root=root)
     assert chosen.layout is not None
     assert (chosen.layout.pack, chosen.problems) == ("7.3", ())
     text = report.text()
@@ -575,7 +575,7 @@ def test_pages_of_several_releases_go_to_their_packs(tmp_path: Path) -> None:
     write(tmp_path, layout_of("D0R2"), release="7.2", name="b.html")
     report = pages.import_pages([tmp_path], pack_root=tmp_path / "packs")
     assert report.release == "6.4, 7.2"
-    assert [pack.release for pack in packs.listed(tmp_path / "packs")] == ["6.4", "7.2"]
+    assert [pack.release for pack in packs.installed_packs(tmp_path / "packs")] == ["6.4", "7.2"]
 
 
 def test_of_two_pages_of_a_record_the_longer_one_is_taken(tmp_path: Path) -> None:

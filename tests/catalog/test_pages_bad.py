@@ -285,7 +285,7 @@ def test_bad_pages_do_not_keep_good_ones_from_being_imported(tmp_path: Path) -> 
     assert "no such file" in text
     assert "odd??" in text
     assert all(line.isprintable() for line in text.splitlines())
-    assert packs.listed(tmp_path / "packs")[0].records == ["D0R2"]
+    assert packs.installed_packs(tmp_path / "packs")[0].records == ["D0R2"]
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

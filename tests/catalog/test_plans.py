@@ -41,8 +41,10 @@ def places(plan: dict[str, Any], length: int) -> dict[str, dict[str, Any]]:
 def test_plans_are_made_once() -> None:
     """Another file of the system, or piece of one that is followed, has them at once."""
     layout = of("D0R2")
-    one, other = (plans.plans("D0R2", {layout.length: layout}) for _ in range(2))
-    assert one == [plans.plan(name, "D0R2", {layout.length: layout}) for name in plans.table_names([layout])]
+    one, other = (plans.record_plans("D0R2", {layout.length: layout}) for _ in range(2))
+    assert one == [
+        plans.table_plan(name, "D0R2", {layout.length: layout}) for name in plans.table_names([layout])
+    ]
     assert all(mine is again for mine, again in zip(one, other, strict=True))
     assert one is not other
 
@@ -51,7 +53,7 @@ def test_plans_are_made_once() -> None:
 
 
 def test_the_plan_of_a_record() -> None:
-    plan = plans.plan("d0r2", "D0R2", {108: of("D0R2"), 124: of("D0R2")})
+    plan = plans.table_plan("d0r2", "D0R2", {108: of("D0R2"), 124: of("D0R2")})
     assert (plan["table"], plan["domain"], plan["record"]) == ("d0r2", 0, 2)
     assert (plan["subject"], plan["subject_kind"], plan["section"]) == (
         ["sytprp_pfxcpuad"],
@@ -73,7 +75,7 @@ def test_the_plan_of_a_record() -> None:
 
 
 def test_the_plan_of_a_section() -> None:
-    own, entries = plans.plans("D0R16", {64 + 40 * n: of("D0R16") for n in (1, 2)})
+    own, entries = plans.record_plans("D0R16", {64 + 40 * n: of("D0R16") for n in (1, 2)})
     assert own["table"] == "d0r16"
     assert entries["table"] == "d0r16_cpudata"
     assert entries["section"] == {
@@ -90,7 +92,7 @@ def test_the_plan_of_a_section() -> None:
 
 
 def test_payloads_are_told_apart_by_their_bytes() -> None:
-    made = {plan["table"]: plan for plan in plans.plans("D10R2", {196: of("D10R2")})}
+    made = {plan["table"]: plan for plan in plans.record_plans("D10R2", {196: of("D10R2")})}
     assert set(made) == {
         *("d10r2", "d10r2_linux_mem", "d10r2_linux_os", "d10r2_linux_net"),
         *("d10r2_linux_os_cpu", "d10r2_mon_fsstatd", "d10r2_mon_procd", "d10r2_mon_procd_task"),
@@ -106,7 +108,7 @@ def test_payloads_are_told_apart_by_their_bytes() -> None:
 
 
 def test_arrays_are_rows_wherever_they_stand() -> None:
-    plan = plans.plan("d3r8_blocks", "D3R8", {260: of("D3R8")})
+    plan = plans.table_plan("d3r8_blocks", "D3R8", {260: of("D3R8")})
     assert plan["section"] == {"offset": 20, "stride": 4, "count": 20, "span": 164}
     columns = [c["name"] for c in plan["columns"]]
     placed = {columns[f["column"]]: f for f in plan["layouts"][0]["fields"]}
@@ -115,7 +117,7 @@ def test_arrays_are_rows_wherever_they_stand() -> None:
 
 
 def test_texts_and_what_follows_them_have_places_of_their_own() -> None:
-    plan = plans.plan("d10r2_mon_fsstatd", "D10R2", {196: of("D10R2")})
+    plan = plans.table_plan("d10r2_mon_fsstatd", "D10R2", {196: of("D10R2")})
     assert plan["section"]["strings"] == {"at": 12, "count": 3, "tail": 72}
     assert plan["section"]["inner"] == {"offset": {"at": 10, "len": 2}, "length": {"at": 8, "len": 2}}
     columns = [c["name"] for c in plan["columns"]]
@@ -126,13 +128,13 @@ def test_texts_and_what_follows_them_have_places_of_their_own() -> None:
 
 def test_events_and_configuration_have_no_differences() -> None:
     for record in ("D4R2", "D1R19", "D6R27"):
-        plan = plans.plan(record.lower(), record, {of(record).length: of(record)})
+        plan = plans.table_plan(record.lower(), record, {of(record).length: of(record)})
         assert all(c["difference"] is None for c in plan["columns"])
 
 
 def test_an_unknown_kind_is_never_differenced() -> None:
     for layout in ALL:
-        for plan in plans.plans(layout.record, {layout.length: layout}):
+        for plan in plans.record_plans(layout.record, {layout.length: layout}):
             for c in plan["columns"]:
                 if c["difference"] is not None:
                     name = c["name"].upper()
@@ -143,7 +145,7 @@ def test_an_unknown_kind_is_never_differenced() -> None:
 
 def test_columns_of_several_layouts_are_joined() -> None:
     old, new = of("D5R2"), of("D5R2", "6.4")
-    plan = plans.plan("d5r2", "D5R2", {24: old, 28: new})
+    plan = plans.table_plan("d5r2", "D5R2", {24: old, 28: new})
     assert [c["name"] for c in plan["columns"]] == ["prcvof_pfxcpuad", "prcvof_voffrson"]
     assert set(places(plan, 24)) == {"prcvof_pfxcpuad"}
     assert set(places(plan, 28)) == {"prcvof_pfxcpuad", "prcvof_voffrson"}
@@ -163,7 +165,7 @@ def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
         MonitorField("A", 20, 8, "unsigned", "counter", "stated"), MonitorField("B", 28, 4, "unsigned")
     )
     two = _made(MonitorField("A", 20, 8, "character", "text", "stated", "ebcdic"), release="7.2")
-    plan = plans.plan("d0r99", "D0R99", {60: one, 64: two})
+    plan = plans.table_plan("d0r99", "D0R99", {60: one, 64: two})
     assert column(plan, "a")["type"] == "int"
     assert "a" in places(plan, 60)
     assert places(plan, 64) == {}
@@ -172,7 +174,7 @@ def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
 def test_what_one_release_does_not_say_another_may() -> None:
     one = _made(MonitorField("A", 20, 4, "unsigned"), MonitorField("B", 28, 4, "unsigned"))
     two = _made(MonitorField("A", 20, 4, "unsigned", "counter", "stated"), release="7.2")
-    plan = plans.plan("d0r99", "D0R99", {60: one, 64: two})
+    plan = plans.table_plan("d0r99", "D0R99", {60: one, 64: two})
     assert column(plan, "a")["difference"] is not None
 
 
@@ -186,37 +188,37 @@ def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
         sections=(MonitorSection("S", "t", 4, 32, 4, None, entry),),
         release="7.2",
     )
-    plan = plans.plan("d0r99_s", "D0R99", {60: one, 64: two})
+    plan = plans.table_plan("d0r99_s", "D0R99", {60: one, 64: two})
     assert [x["lengths"] for x in plan["layouts"]] == [[60]]
     assert plan["section"] == {"offset": 24, "stride": 4}
 
 
 def test_no_plan_without_a_layout() -> None:
     with pytest.raises(CatalogError, match="no layout"):
-        plans.plan("d0r2", "D0R2", {})
+        plans.table_plan("d0r2", "D0R2", {})
     with pytest.raises(CatalogError, match="no table d0r2_x"):
-        plans.plan("d0r2_x", "D0R2", {108: of("D0R2")})
+        plans.table_plan("d0r2_x", "D0R2", {108: of("D0R2")})
 
 
 def test_every_plan_is_plain_json_with_names_of_its_own() -> None:
     for layout in ALL:
-        made = plans.plans(layout.record, {layout.length: layout})
+        made = plans.record_plans(layout.record, {layout.length: layout})
         assert json.loads(json.dumps(made, allow_nan=False)) == made
         for plan in made:
-            leaving = [c.name for c in plans.columns(plan)]
+            leaving = [c.name for c in plans.plan_columns(plan)]
             assert len({*leaving, *FIXED}) == len(leaving) + len(FIXED)
             assert set(plan["subject"]) <= {c["name"] for c in plan["columns"]}
             assert plan["layouts"][0]["lengths"] == [layout.length]
 
 
 def test_columns_leave_with_their_differences() -> None:
-    plan = plans.plan("d0r2", "D0R2", {108: of("D0R2")})
-    leaving = {c.name: c for c in plans.columns(plan)}
+    plan = plans.table_plan("d0r2", "D0R2", {108: of("D0R2")})
+    leaving = {c.name: c for c in plans.plan_columns(plan)}
     assert list(leaving)[:3] == ["sytprp_pfxcpuad", "sytprp_plscuhaf", "sytprp_pfxprbtm"]
     assert leaving["sytprp_pfxutime_d"].unit == "tod"
     assert leaving["sytprp_pfxutime"].text.startswith("raw CPU time")
-    d0r16 = plans.plan("d0r16_cpudata", "D0R16", {104: of("D0R16")})
-    texts = {c.name: c for c in plans.columns(d0r16)}
+    d0r16 = plans.table_plan("d0r16_cpudata", "D0R16", {104: of("D0R16")})
+    texts = {c.name: c for c in plans.plan_columns(d0r16)}
     assert (texts["sytcup_lcupname"].type, texts["sytcup_lcupname"].unit) == ("text", "")
     assert "unit guessed" in texts["sytcup_lcucactm"].text
     assert texts["sytcup_lcutctod"].type == "time"
@@ -252,14 +254,14 @@ def test_arrays_give_a_column_for_each_element() -> None:
     assert [(p.name, p.element) for p in made] == [("A_0", 0), ("A_1", 1), ("A_2", 2)]
     (whole,) = field_parts(MonitorField("A", 20, 4, "character", count=3))
     assert (whole.name, whole.type, whole.element) == ("A", "hex", None)
-    plan = plans.plan("d3r8", "D3R8", {260: of("D3R8")})
+    plan = plans.table_plan("d3r8", "D3R8", {260: of("D3R8")})
     place = places(plan, 260)["stobpg_pgdbr_20"]
     assert (place["offset"], place["length"], place["element"]) == (20, 4, 19)
     assert places(plan, 260)["stobpg_pgdbr_tbl"]["length"] == 80
 
 
 def test_how_differences_are_judged() -> None:
-    d6r3 = plans.plan("d6r3", "D6R3", {260: of("D6R3")})
+    d6r3 = plans.table_plan("d6r3", "D6R3", {260: of("D6R3")})
     assert column(d6r3, "ioddev_scmssch")["difference"] is None
     assert column(d6r3, "ioddev_scgssch")["difference"] == {
         **{"width": 4, "signed": False, "direction": "up", "half_range": 0.5, "max_rate": 1e7}
@@ -267,7 +269,7 @@ def test_how_differences_are_judged() -> None:
     connect = column(d6r3, "ioddev_scmcntim")["difference"]
     assert (connect["width"], connect["max_rate"]) == (4, 15625.0)
     assert column(d6r3, "ioddev_hfctio")["difference"]["max_rate"] == 1e6
-    d0r2 = plans.plan("d0r2", "D0R2", {108: of("D0R2")})
+    d0r2 = plans.table_plan("d0r2", "D0R2", {108: of("D0R2")})
     assert column(d0r2, "sytprp_pfxutime")["difference"]["half_range"] == 0.0
     assert column(d0r2, "sytprp_pfxspinc")["difference"]["max_rate"] == 1e7
 

@@ -8,10 +8,10 @@ from zlens.catalog import codes, measures, processor_types
 
 
 def test_what_holds_for_types() -> None:
-    assert processor_types.modeled() == ("CP", "IFL", "ZIIP", "ICF")
-    assert processor_types.in_cpu_pools() == ("CP", "IFL")
-    assert "CP" not in processor_types.full_speed()
-    assert {"IFL", "ZIIP", "ICF", "ZAAP"} == processor_types.full_speed()
+    assert processor_types.modeled_types() == ("CP", "IFL", "ZIIP", "ICF")
+    assert processor_types.cpu_pool_types() == ("CP", "IFL")
+    assert "CP" not in processor_types.full_speed_types()
+    assert {"IFL", "ZIIP", "ICF", "ZAAP"} == processor_types.full_speed_types()
 
 
 @pytest.mark.parametrize("table", ["cpu_type", "rmf_cpu_type", "smf70_cpu_type"])
@@ -20,5 +20,5 @@ def test_codes_lead_to_types(table: str) -> None:
 
 
 def test_the_system_has_the_threads_of_every_modeled_type() -> None:
-    columns = {column.name for column in measures.table("system").columns}
-    assert {f"mt_{kind.lower()}" for kind in processor_types.modeled()} <= columns
+    columns = {column.name for column in measures.load_measure("system").columns}
+    assert {f"mt_{kind.lower()}" for kind in processor_types.modeled_types()} <= columns

@@ -51,7 +51,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "d00r02.toml").write_text(OWN, encoding="utf-8")
     monkeypatch.setattr(layouts, "sim_root", lambda: folder)
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
-    layouts.forget()
+    layouts.clear_cache()
     return folder
 
 
@@ -123,11 +123,11 @@ def test_nor_in_a_lake(own: Path, tmp_path: Path, first: str, capsys: pytest.Cap
 
 
 def test_choosing_takes_it_for_its_release_alone(own: Path) -> None:
-    chosen = layout_selection.choose("D0R2", 40, release="zlens-sim", root=NOWHERE)
+    chosen = layout_selection.select_layout("D0R2", 40, release="zlens-sim", root=NOWHERE)
     assert chosen.layout is not None
     assert (chosen.layout.pack, chosen.problems) == ("zlens-sim", ())
     for release in (None, "5.3", "7.3"):
-        layout = layout_selection.choose("D0R2", 40, release=release, root=NOWHERE).layout
+        layout = layout_selection.select_layout("D0R2", 40, release=release, root=NOWHERE).layout
         assert layout is not None
         assert layout.pack == "zlens"
     assert [one.pack for one in layouts.layouts("D0R2", NOWHERE)] == ["zlens", "zlens"]
@@ -177,7 +177,7 @@ def test_info_says_what_it_is_written_with(
 def test_check_finds_what_is_wrong_in_it(own: Path, old: str, new: str, words: str) -> None:
     assert check.check_sim(own / "d00r02.toml") == []
     (own / "d00r02.toml").write_text(OWN.replace(old, new), encoding="utf-8")
-    layouts.forget()
+    layouts.clear_cache()
     assert any(words in str(finding) for finding in check.check(NOWHERE))
 
 

@@ -20,7 +20,7 @@ def columns(table: str) -> set[str] | None:
 
 def named(how: Mapping[str, Any]) -> Iterator[str]:
     """The columns that a way to a role names."""
-    yield from (field.lower() for field in roles.fields(how))
+    yield from (field.lower() for field in roles.candidate_fields(how))
     if "expression" in how:
         yield from expressions.names(how["expression"])
     if "else" in how:
@@ -40,7 +40,7 @@ def origins() -> list[tuple[str, roles.RoleOrigin]]:
     ("entity", "origin"), [pytest.param(*one, id=f"{one[0]}-{one[1].table}") for one in origins()]
 )
 def test_roles_name_columns_that_are_there(entity: str, origin: roles.RoleOrigin) -> None:
-    there = {table: columns(table) or set() for table in roles.read(origin)}
+    there = {table: columns(table) or set() for table in roles.tables_read(origin)}
     known = set().union(*there.values())
     wanted = {name for how in origin.roles.values() for name in named(how)}
     for condition in filter(None, (origin.where, *(join.on for join in origin.joins))):
@@ -54,7 +54,7 @@ def test_roles_name_columns_that_are_there(entity: str, origin: roles.RoleOrigin
 
 
 def test_there_are_roles_of_every_section_that_measures_need() -> None:
-    read = {table for _, origin in origins() for table in roles.read(origin)}
+    read = {table for _, origin in origins() for table in roles.tables_read(origin)}
     sections = ("product", "control", "cpu", "asid", "partition", "logical", "name", "core")
     assert {f"smf70_{name}" for name in sections} <= read
 

@@ -24,7 +24,7 @@ def test_subjects_stand_in_their_order() -> None:
 def test_figures_have_the_words_of_their_columns() -> None:
     [guest, workload, job] = subjects.declared()
     busiest = next(one for one in guest.figure if one.key == "cpu_pct_max")
-    column = measures.table("guest").column("cpu_pct")
+    column = measures.load_measure("guest").column("cpu_pct")
     assert column is not None
     assert busiest.text == f"{column.text}; largest interval value"
     assert (busiest.unit, busiest.type, busiest.explain) == (column.unit, "float", "guest.cpu_pct")
@@ -46,7 +46,9 @@ def test_a_new_figure_needs_no_more_than_its_entry() -> None:
 def test_the_file_to_copy_is_understood() -> None:
     copied = subject_file.parse(text("_skeleton"), "_skeleton.toml")
     assert copied.records[0].where == {"basis": ["sample"]}
-    assert aggregation.pinned(measures.table("guest"), dict(copied.records[0].where)) == ["basis"]
+    assert aggregation.pinned_columns(measures.load_measure("guest"), dict(copied.records[0].where)) == [
+        "basis"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def only(folder: Path) -> Path:
 def sealed(path: Path, content: object) -> None:
     """Put other content under the name of a kept file, with a digest that fits."""
     body = json.dumps(content).encode()
-    path.write_bytes(cache.sealed(bytes.fromhex(path.name), body) + body)
+    path.write_bytes(cache.entry_digest(bytes.fromhex(path.name), body) + body)
 
 
 def test_a_text_is_parsed_once(folder: Path, parsed: list[str]) -> None:
@@ -70,18 +70,18 @@ def test_callers_may_change_what_they_get(folder: Path) -> None:
 def test_one_byte_changed_is_another_text(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "facts.toml"
     path.write_text(TEXT)
-    assert document.facts(path) == FACTS
+    assert document.load_unchecked(path) == FACTS
     before = path.stat()
     path.write_text(TEXT.replace("1.5", "1.6"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert document.facts(path)["part"]["limit"] == 1.6
+    assert document.load_unchecked(path)["part"]["limit"] == 1.6
 
 
 def test_every_file_of_the_catalog_comes_back_as_it_was_parsed(folder: Path, parsed: list[str]) -> None:
     files = sorted(CATALOG.rglob("*.toml"))
-    first = [document.facts(path) for path in files]
+    first = [document.load_unchecked(path) for path in files]
     count = len(parsed)
-    again = [document.facts(path) for path in files]
+    again = [document.load_unchecked(path) for path in files]
     assert len(parsed) == count, "nothing of the catalog is outside the cache"
     assert again == first == [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
 
@@ -89,7 +89,7 @@ def test_every_file_of_the_catalog_comes_back_as_it_was_parsed(folder: Path, par
 def test_a_catalog_file_that_changes_gives_other_facts(folder: Path, tmp_path: Path) -> None:
     from zlens.catalog import measures
 
-    text = (measures.root() / "load.toml").read_text(encoding="utf-8")
+    text = (measures.measures_folder() / "load.toml").read_text(encoding="utf-8")
     assert measures.parse(text, "load.toml").column("busy_pct") is not None
     changed = text.replace('"busy_pct"', '"busy_pcu"')
     assert changed != text
@@ -148,12 +148,12 @@ def a_list(path: Path) -> None:
 
 def not_json(path: Path) -> None:
     body = b"{"
-    path.write_bytes(cache.sealed(bytes.fromhex(path.name), body) + body)
+    path.write_bytes(cache.entry_digest(bytes.fromhex(path.name), body) + body)
 
 
 def nested(path: Path) -> None:
     body = b"[" * 100_000
-    path.write_bytes(cache.sealed(bytes.fromhex(path.name), body) + body)
+    path.write_bytes(cache.entry_digest(bytes.fromhex(path.name), body) + body)
 
 
 def a_link(path: Path) -> None:

@@ -32,7 +32,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
     monkeypatch.setenv("ZLENS_DATA", str(folder))
-    layouts.forget()
+    layouts.clear_cache()
     return folder
 
 
@@ -92,7 +92,7 @@ def test_a_line_binds_a_role_to_a_field_of_a_pack(tmp_path: Path, data: Path) ->
     assert set(waits(file)) == {None}
     say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
     assert waits(file)[-2:] == pytest.approx([6.0, 6.0])
-    assert check.everything() == []
+    assert check.check_catalog() == []
     # It holds at once, also when it is taken back.
     (data / "roles.toml").unlink()
     assert set(waits(file)) == {None}
@@ -143,18 +143,18 @@ def test_a_number_as_it_stands_is_not_differenced(data: Path) -> None:
     assert origin.roles["relative_share"]["field"] == "USEACT_SHARE"
     assert "take" not in origin.roles["relative_share"]
     assert "take" not in origin.roles["locked"]
-    assert origin.roles["locked"]["else"] == roles.cataloged("guest").origins[0].roles["locked"]
+    assert origin.roles["locked"]["else"] == roles.catalog_entity("guest").origins[0].roles["locked"]
 
 
 def test_a_field_of_a_record_without_a_subject_is_not_differenced(data: Path) -> None:
     say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
     layout = activity()
-    taught = user_roles.of_layout(layout).field("USEACT_MYWAIT")
+    taught = user_roles.bind_layout(layout).field("USEACT_MYWAIT")
     assert taught is not None
     assert (taught.kind, taught.unit) == ("timer", "tod")
     assert taught.note == f"what it is by {data / 'roles.toml'}:2"
     alone = replace(layout, subject=(), subject_kind="user")
-    assert user_roles.of_layout(alone) == alone
+    assert user_roles.bind_layout(alone) == alone
 
 
 def test_explain_shows_what_is_bound(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,7 +226,7 @@ def test_a_wrong_line_is_told_with_its_number(data: Path, text: str, line: int, 
 
 
 def test_a_table_that_cannot_be_told_from_the_field_is_asked_for(data: Path) -> None:
-    tables = [origin.table for origin in roles.cataloged("processor").origins]
+    tables = [origin.table for origin in roles.catalog_entity("processor").origins]
     assert len(set(tables)) > 1
     say(data, '[processor]\nspins = { field = "NOPREFIX" }\n')
     with pytest.raises(CatalogError, match="does not name a table"):

@@ -25,12 +25,12 @@ def parsed(*words: str) -> argparse.Namespace:
 
 
 def test_nothing_said() -> None:
-    options = inputs.options_of(parsed())
+    options = inputs.parse_options(parsed())
     assert options == type(options)()
 
 
 def test_everything_said() -> None:
-    options = inputs.options_of(
+    options = inputs.parse_options(
         parsed(
             *("--system", "A", "--system", "B", "--from", "2026-03-02 09:00", "--to", "10:00"),
             *("--shift", "Mon-Fri 08:00-17:00", "--peak", "60m", "--every", "15m"),
@@ -66,7 +66,7 @@ def test_everything_said() -> None:
 )
 def test_what_cannot_be_understood_is_one_sentence(option: str, value: str, said: str) -> None:
     with pytest.raises(QueryError, match=f"^{said}; expected ") as caught:
-        inputs.options_of(parsed(option, value))
+        inputs.parse_options(parsed(option, value))
     assert "\n" not in str(caught.value)
 
 
@@ -81,7 +81,7 @@ class Stdin:
 
 def test_standard_input_is_a_private_file_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"data"))
-    with inputs.files_of(["a", "-"]) as names:
+    with inputs.input_files(["a", "-"]) as names:
         assert names[0] == "a"
         path = Path(names[1])
         assert path.read_bytes() == b"data"
@@ -92,7 +92,7 @@ def test_standard_input_is_a_private_file_that_goes_away(monkeypatch: pytest.Mon
 def test_standard_input_goes_away_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"data"))
     kept: list[Path] = []
-    with contextlib.suppress(KeyboardInterrupt), inputs.files_of(["-"]) as names:
+    with contextlib.suppress(KeyboardInterrupt), inputs.input_files(["-"]) as names:
         kept.append(Path(names[0]))
         raise KeyboardInterrupt
     assert not kept[0].parent.exists()
@@ -100,7 +100,7 @@ def test_standard_input_goes_away_after_an_error(monkeypatch: pytest.MonkeyPatch
 
 def test_a_terminal_is_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"", terminal=True))
-    with pytest.raises(InputError, match="terminal"), inputs.files_of(["-"]):
+    with pytest.raises(InputError, match="terminal"), inputs.input_files(["-"]):
         pass
 
 

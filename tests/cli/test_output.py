@@ -20,7 +20,7 @@ def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> N
     target.write_text("before")
     link = tmp_path / "link.txt"
     link.symlink_to(target)
-    with output.opened(str(link)) as out:
+    with output.open_output(str(link)) as out:
         out.write("after")
     assert link.is_symlink()
     assert target.read_text() == "after"
@@ -34,7 +34,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     got: list[str] = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
     reader.start()
-    with output.opened(str(pipe)) as out:
+    with output.open_output(str(pipe)) as out:
         out.write("through")
     reader.join(timeout=10)
     assert got == ["through"]

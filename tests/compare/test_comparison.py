@@ -21,7 +21,7 @@ from zlens.compare import (
     SideRun,
     compare,
     data_format,
-    measure,
+    measure_run,
     render,
     text_format,
 )
@@ -29,8 +29,8 @@ from zlens.compare import waterfall as falls
 from zlens.compare.comparison import ComparisonRow
 from zlens.compare.sides import SystemRun
 from zlens.errors import CatalogError, QueryError
-from zlens.inputs.options import Options, parse_moment
-from zlens.session.session import nothing
+from zlens.inputs.options import Options, parse_time_spec
+from zlens.session.session import empty_session
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
 CPU_TX = "per_transaction.cpu_s"
@@ -201,7 +201,7 @@ def published(run: dict[str, float]) -> dict[str, float | None]:
 
 
 def test_zvm_eighty_processors_change_of_a_transaction() -> None:
-    place, cause = falls.of(published(LARGE), published(SMALL))
+    place, cause = falls.build_waterfalls(published(LARGE), published(SMALL))
     assert place.start == pytest.approx(4.288)
     assert place.end == pytest.approx(4.213)
     assert {part.name: part.change for part in place.parts} == {
@@ -225,7 +225,9 @@ def test_zvm_eighty_processors_change_of_a_transaction() -> None:
 
 def test_waterfall_is_the_same_in_either_direction() -> None:
     one, other = published(LARGE), published(SMALL)
-    for there, back in zip(falls.of(one, other), falls.of(other, one), strict=True):
+    for there, back in zip(
+        falls.build_waterfalls(one, other), falls.build_waterfalls(other, one), strict=True
+    ):
         for a, b in zip(there.parts, back.parts, strict=True):
             assert a.name == b.name
             assert a.change == pytest.approx(-b.change)
@@ -235,7 +237,7 @@ def test_waterfall_says_what_its_parts_do_not_explain() -> None:
     """Counters know the speed here, and tell less than timers do."""
     one = {**published(LARGE), "per_transaction.ghz": 5.2}
     other = {**published(SMALL), "per_transaction.ghz": 5.2, CPU_TX: 0.05}
-    cause = falls.by_cause(one, other)
+    cause = falls.cpu_time_by_cause(one, other)
     assert cause is not None
     parts = {part.name: part.change for part in cause.parts}
     assert parts["speed"] == 0
@@ -247,7 +249,7 @@ def test_waterfall_says_what_its_parts_do_not_explain() -> None:
 def test_waterfall_of_a_faster_machine() -> None:
     one = {**published(LARGE), "per_transaction.ghz": 5.0}
     other = {**published(LARGE), "per_transaction.ghz": 5.5}
-    cause = falls.by_cause(one, other)
+    cause = falls.cpu_time_by_cause(one, other)
     assert cause is not None
     assert {part.name for part in cause.parts if part.change < 0} == {"speed"} | {
         part.name for part in cause.parts if part.name.startswith("not") and part.change < 0
@@ -258,10 +260,10 @@ def test_waterfall_without_transactions_is_of_busy() -> None:
     names = ("busy_pct", "guest_pct", "chargeable_cp_pct", "nonchargeable_cp_pct")
     one = {f"load.{name}": value for name, value in zip(names, (50.0, 40.0, 6.0, 4.0), strict=True)}
     other = {f"load.{name}": value for name, value in zip(names, (60.0, 47.0, 8.0, 5.0), strict=True)}
-    [only] = falls.of(one, other)
+    [only] = falls.build_waterfalls(one, other)
     assert [part.change for part in only.parts] == [7.0, 2.0, 1.0]
-    assert falls.of({}, {}) == []
-    assert falls.of({**one, CPU_TX: 0.0}, {**other, CPU_TX: 0.0}) == []
+    assert falls.build_waterfalls({}, {}) == []
+    assert falls.build_waterfalls({**one, CPU_TX: 0.0}, {**other, CPU_TX: 0.0}) == []
 
 
 @pytest.mark.parametrize(
@@ -332,12 +334,12 @@ def test_a_large_difference_without_a_test_stands_first_with_its_mark(demo_files
     """Busy of 30 % against 72 % cannot be tested while the load drifts; it is no less large for that."""
     sides = []
     windows = {
-        "base": Options(end=parse_moment("08:40")),
-        "other": Options(start=parse_moment("09:00")),
+        "base": Options(end=parse_time_spec("08:40")),
+        "other": Options(start=parse_time_spec("09:00")),
     }
     for name, window in windows.items():
         with zlens.open(demo_files[0], options=window) as session:
-            sides.append(Side(name, [measure(session, name)]))
+            sides.append(Side(name, [measure_run(session, name)]))
     comparison = compare(sides)
     text = render(comparison, "text")
     table = text[text.index("Differences, largest first") : text.index("Within the noise")]
@@ -397,7 +399,7 @@ def test_across_generations_few_things_are_compared_unless_asked() -> None:
     assert len(compare(sides).systems[0].rows) == len(names) + 1
 
 
-@pytest.mark.parametrize("fact", declared.facts(), ids=lambda fact: fact.name)
+@pytest.mark.parametrize("fact", declared.comparability_facts(), ids=lambda fact: fact.name)
 def test_every_fact_that_differs_is_said(fact: declared.ComparabilityFact) -> None:
     sides = [side("a", {CPU_TX: 1.0}, **{fact.name: "one"}), side("b", {CPU_TX: 1.0}, **{fact.name: "two"})]
     [compared] = compare(sides).systems
@@ -410,7 +412,7 @@ def test_every_fact_that_differs_is_said(fact: declared.ComparabilityFact) -> No
 
 def test_issue_names_what_must_be_alike() -> None:
     """Other machine, capability, cores, MT level, release, storage, interval."""
-    names = {fact.name for fact in declared.facts()}
+    names = {fact.name for fact in declared.comparability_facts()}
     assert names >= {
         "machine",
         "capability",
@@ -491,14 +493,14 @@ def test_from_and_to_nothing() -> None:
 
 
 def test_the_catalog_declares_what_the_issue_names() -> None:
-    keys = {metric.key for metric in declared.declared()}
+    keys = {metric.key for metric in declared.compared_metrics()}
     wanted = ("etr", "itr", "response_s", "cpu_s", "guest_s", "cp_s", "instructions", "est_finite_cpi")
     assert {f"per_transaction.{name}" for name in (*wanted, "est_instr_cmplx_cpi")} <= keys
     assert {"load.busy_pct", "load.guest_pct", "load.chargeable_cp_pct", "load.nonchargeable_cp_pct"} <= keys
     assert {"load.tv", "load.page_rate", "cpumf_type.rni", "cpumf_type.l3p", "cpumf_type.memp"} <= keys
     assert {"guest.cpu_wait_pct", "guest.page_wait_pct", "device.resp_s", "workload.response_s"} <= keys
-    for metric in declared.declared():
-        column = measures.table(metric.table).column(metric.column)
+    for metric in declared.compared_metrics():
+        column = measures.load_measure(metric.table).column(metric.column)
         assert column is not None
         # Shares are compared in points.
         if metric.form == "points":
@@ -506,9 +508,9 @@ def test_the_catalog_declares_what_the_issue_names() -> None:
     assert declared.check() == []
 
 
-@pytest.mark.parametrize("query", [fact.query for fact in declared.facts()])
+@pytest.mark.parametrize("query", [fact.query for fact in declared.comparability_facts()])
 def test_facts_are_asked_in_sql_that_runs(query: str) -> None:
-    with nothing() as session:
+    with empty_session() as session:
         assert session.sql(query).rows == []
 
 

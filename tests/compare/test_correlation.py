@@ -6,26 +6,26 @@ import datetime as dt
 
 import pytest
 
-from zlens.catalog.comparison_metrics import declared
-from zlens.compare.correlation import moved, ranked
+from zlens.catalog.comparison_metrics import compared_metrics
+from zlens.compare.correlation import correlated_metrics, rank_correlation
 from zlens.compare.sides import SystemRun
 
 
 def test_ranks_need_no_straight_line():
-    assert ranked([(n, n**3) for n in range(12)]) == pytest.approx(1)
-    assert ranked([(n, -(2.0**n)) for n in range(12)]) == pytest.approx(-1)
+    assert rank_correlation([(n, n**3) for n in range(12)]) == pytest.approx(1)
+    assert rank_correlation([(n, -(2.0**n)) for n in range(12)]) == pytest.approx(-1)
 
 
 def test_equal_values_share_their_rank():
     # Worked by hand: ranks 1.5 1.5 3 ... 10 beside 1 ... 10.
     pairs = [(max(1, n), float(n)) for n in range(10)]
     # 1 - 6 * sum of d^2 / (n (n^2 - 1)), corrected for one tie of two.
-    assert ranked(pairs) == pytest.approx((82.5 - 0.5) / (82.0 * 82.5) ** 0.5)
+    assert rank_correlation(pairs) == pytest.approx((82.5 - 0.5) / (82.0 * 82.5) ** 0.5)
 
 
 def test_what_never_changes_or_is_too_short_has_none():
-    assert ranked([(n, 5.0) for n in range(12)]) is None
-    assert ranked([(n, float(n)) for n in range(9)]) is None
+    assert rank_correlation([(n, 5.0) for n in range(12)]) is None
+    assert rank_correlation([(n, float(n)) for n in range(9)]) is None
 
 
 def test_a_column_in_total_and_by_subject_keeps_both_headings() -> None:
@@ -35,7 +35,7 @@ def test_a_column_in_total_and_by_subject_keeps_both_headings() -> None:
     keys = [("load.busy_pct", ()), ("device.rate", ()), ("device.rate", ("0120",))]
     run = SystemRun("SYSA", series=dict.fromkeys(keys, points))
     window = (start - dt.timedelta(minutes=1), ends[-1])
-    results = moved(run, "load.busy_pct", declared(), window, (ends[5], ends[8]))
+    results = correlated_metrics(run, "load.busy_pct", compared_metrics(), window, (ends[5], ends[8]))
     assert {" ".join([result.metric.heading, *result.subject]) for result in results} == {
         "Device I/O",
         "I/O of device 0120",

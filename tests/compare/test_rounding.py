@@ -10,8 +10,8 @@ import zlens
 from zlens import reports
 from zlens.compare import text_format
 from zlens.compare.comparison import compare
-from zlens.compare.noise import RatioEstimate, judge
-from zlens.compare.sides import Side, measure
+from zlens.compare.noise import RatioEstimate, test_difference
+from zlens.compare.sides import Side, measure_run
 from zlens.explain.names import explain
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 
 def precise(session: zlens.Session) -> dict[str, float]:
     """The bounds of the metrics of the whole of one system."""
-    ((_, run),) = measure(session, "").systems.items()
+    ((_, run),) = measure_run(session, "").systems.items()
     return {name: bound for (name, subject), bound in run.roundings.items() if not subject}
 
 
@@ -39,7 +39,7 @@ def test_a_listing_says_how_precise_its_measures_are() -> None:
 
 def test_bounds_are_in_the_unit_of_a_metric_and_by_subject() -> None:
     with zlens.open(str(FOLDER / "physlog.txt")) as session:
-        ((_, run),) = measure(session, "").systems.items()
+        ((_, run),) = measure_run(session, "").systems.items()
     # 1,812.8 and 341.71 are printed; 6355.5 is their sum with what is dispatched to partitions.
     assert run.roundings["cec.lpmgt_pct", ("IFL",)] == pytest.approx(0.05)
     assert run.roundings["cec.ovrhd_pct", ("IFL",)] == pytest.approx(0.005)
@@ -51,7 +51,7 @@ def test_a_table_of_several_files_is_bounded_once(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / f"{name}.txt").write_text(text.replace("SYSTEMID", name.upper()), encoding="utf-8")
     with zlens.open(str(tmp_path)) as session:
-        runs = measure(session, "").systems
+        runs = measure_run(session, "").systems
     for name in ("FIRST", "SECOND"):
         assert runs[name].roundings["load.guest_pct", ()] == pytest.approx(0.05)
 
@@ -71,7 +71,7 @@ def test_differences_within_rounding_are_none() -> None:
     sides = []
     for name in ("prclog-smt0", "prclog-smt2"):
         with zlens.open(str(FOLDER / f"{name}.txt")) as session:
-            sides.append(Side(name, [measure(session, name)]))
+            sides.append(Side(name, [measure_run(session, name)]))
     (system,) = compare(sides).systems
     rows = {row.metric.column: row.changes[0].verdict for row in system.rows}
     assert (rows["chargeable_cp_pct"].by, rows["chargeable_cp_pct"].beyond) == ("rounding", False)
@@ -83,12 +83,12 @@ def test_rounding_adds_to_the_noise() -> None:
     def side(value: float, rounding: float) -> list[RatioEstimate]:
         return [RatioEstimate(value, 0.1, 60, 60.0, rounding)]
 
-    exact, printed = judge(side(10, 0), side(12, 0)), judge(side(10, 0.5), side(12, 0.25))
+    exact, printed = test_difference(side(10, 0), side(12, 0)), test_difference(side(10, 0.5), side(12, 0.25))
     assert exact.beyond
     assert printed.beyond
     assert exact.noise is not None
     assert printed.noise == pytest.approx(exact.noise + 0.75)
-    inside = judge(side(10, 0.5), side(10.75, 0.25))
+    inside = test_difference(side(10, 0.5), side(10.75, 0.25))
     assert (inside.by, inside.beyond, inside.noise) == ("rounding", False, 0.75)
 
 
@@ -96,8 +96,10 @@ def test_what_rounding_leaves_of_a_difference_is_tested() -> None:
     """5 of the 6 may be rounding; what is left is as likely as the same difference of exact values."""
     exact = [RatioEstimate(10.0, 1.0, 60, 60.0), RatioEstimate(11.0, 1.0, 60, 60.0)]
     printed = [RatioEstimate(10.0, 1.0, 60, 60.0, 2.5), RatioEstimate(16.0, 1.0, 60, 60.0, 2.5)]
-    assert judge(exact[:1], exact[1:]).p == pytest.approx(judge(printed[:1], printed[1:]).p)
-    assert not judge(printed[:1], printed[1:]).beyond
+    assert test_difference(exact[:1], exact[1:]).p == pytest.approx(
+        test_difference(printed[:1], printed[1:]).p
+    )
+    assert not test_difference(printed[:1], printed[1:]).beyond
 
 
 def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path, tmp_path: Path) -> None:
@@ -106,9 +108,9 @@ def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path
     with zlens.open([sim_file]) as session:
         text = "\n".join(reports.render(name, session) for name in ("prclog", "physlog"))
         path.write_text(text, encoding="utf-8")
-        monitor = Side("monitor", [measure(session, "monitor")])
+        monitor = Side("monitor", [measure_run(session, "monitor")])
     with zlens.open(str(path)) as session:
-        listing = Side("listing", [measure(session, "listing")])
+        listing = Side("listing", [measure_run(session, "listing")])
     machine = listing.runs[0].systems.pop(next(name for name in listing.systems if name.startswith("8561")))
     (name,) = monitor.systems
     listing.runs[0].systems[name].series |= machine.series
@@ -133,7 +135,7 @@ def test_a_printed_rmf_report_says_how_precise_its_measures_are() -> None:
     with zlens.open(str(FOLDER / "rmf-cpu-mt.txt")) as session:
         halves = session.sql("SELECT DISTINCT lpar_busy_pct_half, share_pct_half FROM rmf_cpu").rows
         found = precise(session)
-        ((_, run),) = measure(session, "").systems.items()
+        ((_, run),) = measure_run(session, "").systems.items()
     # 78.23, and 100.0: zeros at the end of all cannot be seen.
     assert halves == [(0.005, 0.5)]
     assert found["load.busy_pct"] == pytest.approx(0.005)
@@ -151,7 +153,7 @@ def test_printed_rmf_reports_are_compared_as_precisely_as_they_are_printed(tmp_p
         path = tmp_path / f"{name}.txt"
         path.write_text(text.replace("78.23", busy))
         with zlens.open(str(path)) as session:
-            sides.append(Side(name, [measure(session, name)]))
+            sides.append(Side(name, [measure_run(session, name)]))
     for side, by in ((sides[1], "rounding"), (sides[2], "none")):
         (system,) = compare([sides[0], side]).systems
         row = next(row for row in system.rows if row.metric.key == "load.busy_pct")

@@ -11,7 +11,7 @@ from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from smf70_made import session as smf70
 from zlens.catalog import comparison_metrics as declared
 from zlens.catalog import measures
-from zlens.compare import CompareOptions, Side, SideRun, compare, measure
+from zlens.compare import CompareOptions, Side, SideRun, compare, measure_run
 from zlens.compare.sides import SystemRun
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
@@ -45,15 +45,15 @@ def test_the_same_type_is_a_pair() -> None:
 
 def test_every_metric_of_a_table_with_types_goes_by_type() -> None:
     """Else values of different types would be added up in one row."""
-    tables = {each.table for each in declared.declared()}
+    tables = {each.table for each in declared.compared_metrics()}
     typed = {
         table
         for table in tables
-        if any(column.name == "cpu_type" for column in measures.table(table).columns)
+        if any(column.name == "cpu_type" for column in measures.load_measure(table).columns)
     }
     assert typed == {"cec", "core_type", "cpumf_type"}
     assert [
-        each.key for each in declared.declared() if each.table in typed and "cpu_type" not in each.by
+        each.key for each in declared.compared_metrics() if each.table in typed and "cpu_type" not in each.by
     ] == []
 
 
@@ -63,7 +63,7 @@ def test_measured_types_stay_apart() -> None:
         row({"B0": 9000.0, "B1": 1000.0}, generation="z15", cpu_id=1, cpu_type="IFL"),
     ]
     with opened(rows) as session:
-        series = measure(session, "x").systems["SYSA"].series
+        series = measure_run(session, "x").systems["SYSA"].series
     cpi = {
         of: [above / below for _, above, below in points]
         for (key, of), points in series.items()
@@ -75,9 +75,9 @@ def test_measured_types_stay_apart() -> None:
 def test_systems_on_other_types_are_not_alike() -> None:
     """Whole systems can be held against each other, and it is said that their processors are others."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        ziips = measure(made, "ziips")
+        ziips = measure_run(made, "ziips")
     with smf70({"SYSA": [s0w1()]}, S0W1_S) as made:
-        cps = measure(made, "cps")
+        cps = measure_run(made, "cps")
     assert ziips.systems["SYSA"].facts["types of processors"] == "ZIIP"
     assert "CP" in cps.systems["SYSA"].facts["types of processors"]
     [compared] = compare([Side("ziips", [ziips]), Side("cps", [cps])]).systems

@@ -59,7 +59,7 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     counters = ("D5R13", "D5R20")
     records = [name for name in layouts.records() if layouts.sim_layouts(name) and name not in counters]
     elsewhere = moved_pages.moved(tmp_path, records, "7.3", monkeypatch)
-    layout = writer_plans.layout
+    layout = writer_plans.writing_layout
     monkeypatch.setattr(writer_plans, "layout", lambda name: elsewhere.layouts.get(name) or layout(name))
     run.layouts.cache_clear()
     try:

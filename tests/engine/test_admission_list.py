@@ -50,4 +50,6 @@ def test_functions_that_read_run_or_remember_something_else_are_refused():
 
 
 def test_no_setting_has_the_name_of_a_table(engine):
-    assert not names(engine, "SELECT name FROM duckdb_settings()") & {*measures.tables()}, "SHOW shows it"
+    assert not names(engine, "SELECT name FROM duckdb_settings()") & {*measures.measure_names()}, (
+        "SHOW shows it"
+    )

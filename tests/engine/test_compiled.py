@@ -15,7 +15,7 @@ from zlens import demo
 from zlens.api import Session
 from zlens.catalog import measures
 from zlens.catalog.compile import nodes
-from zlens.catalog.compile.plan import KEPT
+from zlens.catalog.compile.plan import MATERIALIZED_HELPERS
 from zlens.catalog.raw_columns import RawColumn
 from zlens.engine.planner import Planner
 from zlens.errors import QueryError
@@ -37,7 +37,7 @@ def parts(demo_files: list[Path]) -> Iterator[Session]:
         yield opened
 
 
-FED = [name for name in measures.tables() if nodes.fed(name)]
+FED = [name for name in measures.measure_names() if nodes.is_joined(name)]
 
 
 def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> list[tuple[object, ...]]:
@@ -50,7 +50,7 @@ def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> lis
 @pytest.mark.parametrize("name", first(8, FED))
 def test_a_column_is_the_same_whatever_is_asked_beside_it(name: str, whole: Session, parts: Session) -> None:
     """Also that a LEFT JOIN left out of a statement found no more than one row."""
-    table = measures.table(name)
+    table = measures.load_measure(name)
     order = [f'"{key}"' for key in ("system", "source", "interval_end", *table.key)]
     if name in ("job", "guest_cpu", "guest"):
         # Rows of one key are distinguished by more.
@@ -177,9 +177,9 @@ def test_helpers_that_several_read_are_kept(whole: Session) -> None:
         return found.union(*map(above, found))
 
     shared = {name for name in nodes.helpers() if len(readers.get(name, ())) > 1}
-    lazy = {name for name in measures.tables() if measures.table(name).lazy}
+    lazy = {name for name in measures.measure_names() if measures.load_measure(name).lazy}
     # What a lazy measure reads is as large as that, and is worked out for every question.
-    assert {name for name in shared if not above(name) & lazy} == KEPT
+    assert {name for name in shared if not above(name) & lazy} == MATERIALIZED_HELPERS
 
 
 @pytest.mark.parametrize(
@@ -246,6 +246,6 @@ def test_a_statement_that_names_its_columns_is_not_planned(
 @pytest.mark.parametrize("every_s", first(1, [None, 900]))
 def test_a_star_gives_columns_in_their_order(sim_file: Path, every_s: int | None) -> None:
     with zlens.open([sim_file], options=Options(every_s=every_s)) as opened:
-        for name in measures.tables():
+        for name in measures.measure_names():
             described = [row[0] for row in opened.sql(f"DESCRIBE {name}").rows]
             assert opened.sql(f"SELECT * FROM {name} LIMIT 0").columns == described, name

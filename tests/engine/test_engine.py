@@ -10,7 +10,7 @@ import pytest
 from fakes import TOD_PER_S, FakeSource, FakeTable, intervals, processors, session, system
 from zlens.catalog import measures
 from zlens.errors import QueryError
-from zlens.inputs.options import Options, parse_moment, parse_shift, parse_zone
+from zlens.inputs.options import Options, parse_shift, parse_time_spec, parse_zone
 from zlens.session import session_tables as session_tables
 
 SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.2, 0.3]]
@@ -117,11 +117,11 @@ def asked():
     return opened()[0]
 
 
-@pytest.mark.parametrize("name", measures.tables())
+@pytest.mark.parametrize("name", measures.measure_names())
 def test_every_measure_exists_typed_and_commented(asked, name):
     answer = asked.table(name)
     assert list(zip(answer.columns, answer.types, strict=True)) == [
-        (column.name, column.type) for column in measures.table(name).columns
+        (column.name, column.type) for column in measures.load_measure(name).columns
     ]
     comments = asked.sql(
         "SELECT column_name, comment FROM duckdb_columns() "
@@ -193,7 +193,9 @@ def test_times_are_aware_and_utc():
 
 
 def test_from_and_to_are_local_times():
-    asked, _ = opened(Options(start=parse_moment("23:15"), end=parse_moment("23:16")), utc_offset_s=3600)
+    asked, _ = opened(
+        Options(start=parse_time_spec("23:15"), end=parse_time_spec("23:16")), utc_offset_s=3600
+    )
     ends = asked.sql("SELECT interval_end FROM interval ORDER BY 1").rows
     assert [end.strftime("%H:%M") for (end,) in ends] == ["22:16"]
     assert asked.sql("SELECT count(*) FROM cpu").rows == [(2,)]

@@ -13,7 +13,7 @@ from rounds import first
 from zlens import demo
 from zlens.api import Session
 from zlens.catalog.resets import KIND as RESET
-from zlens.inputs.options import Options, parse_moment, parse_zone
+from zlens.inputs.options import Options, parse_time_spec, parse_zone
 
 VARY = "vary off processor"
 #: Statements with a place for `event`, and the kinds that they need to see; None if that is all of them.
@@ -128,8 +128,8 @@ def test_resets_of_the_selected_times_only(demo_folder: Path, first: str | None,
     with zlens.open(path) as session:
         every = session.sql(question).rows
     options = Options(
-        start=None if first is None else parse_moment(f"2010-03-09 {first}"),
-        end=None if last is None else parse_moment(f"2010-03-09 {last}"),
+        start=None if first is None else parse_time_spec(f"2010-03-09 {first}"),
+        end=None if last is None else parse_time_spec(f"2010-03-09 {last}"),
     )
     with zlens.open(path, options=options) as session:
         spans = session.sql("SELECT interval_start, interval_end FROM interval").rows

@@ -132,7 +132,7 @@ def test_a_file_of_the_catalog_that_changes_gives_another_stamp(tmp_path: Path) 
         (tmp_path / name).write_text("one")
 
     def stamp() -> str:
-        return compile_cache.stamp.__wrapped__(str(tmp_path))
+        return compile_cache.catalog_digest.__wrapped__(str(tmp_path))
 
     stamps = {stamp()}
     (tmp_path / "a/b.toml").write_text("four")

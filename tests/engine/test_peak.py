@@ -14,7 +14,7 @@ from fakes import START_US, FakeSource, intervals, processors, session, system
 from rounds import draws, rounds
 from zlens.api import Session
 from zlens.errors import QueryError
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 #: A minute: how busy its processors were, or None if it has no data.
 Minutes = list[float | None]
@@ -123,7 +123,7 @@ def test_intervals_that_do_not_divide_the_window(tmp_path: Path) -> None:
 def test_only_selected_minutes_count() -> None:
     minutes = random_load(random.Random(5), 240, 0)
     start, end = (f"{START + dt.timedelta(minutes=minute):%Y-%m-%d %H:%M}" for minute in (99, 199))
-    options = Options(peak_minutes=30, start=parse_moment(start), end=parse_moment(end), utc=True)
+    options = Options(peak_minutes=30, start=parse_time_spec(start), end=parse_time_spec(end), utc=True)
     first, last = brute(minutes[100:200], 30)
     assert asked(opened(minutes, options)) == (100 + first, 100 + last, 30)
 

@@ -13,7 +13,7 @@ import pytest
 
 import tools
 from prometheus import program
-from zlens.cli.listen_socket import PORT
+from zlens.cli.listen_socket import DEFAULT_PORT
 from zlens.server.guard import METRICS, READY
 
 CONTRIB = Path(__file__).parents[2] / "contrib"
@@ -56,12 +56,12 @@ def test_the_pipeline_names_what_is_there() -> None:
     "name", ["prometheus/prometheus.yml", "opentelemetry/collector.yaml", "pcp/zlens.url"]
 )
 def test_they_ask_the_port_that_zlens_takes(name: str) -> None:
-    assert re.findall(r"127\.0\.0\.1:(8\d+)", _text(name)) == [str(PORT)]
+    assert re.findall(r"127\.0\.0\.1:(8\d+)", _text(name)) == [str(DEFAULT_PORT)]
 
 
 def test_the_address_for_pcp_is_one_line() -> None:
     """pmdaopenmetrics takes one address from a file whose name ends in .url; test_scraping.py runs it."""
-    assert _text("pcp/zlens.url") == f"http://127.0.0.1:{PORT}{METRICS}\n"
+    assert _text("pcp/zlens.url") == f"http://127.0.0.1:{DEFAULT_PORT}{METRICS}\n"
 
 
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
@@ -83,6 +83,6 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
 def test_the_container_asks_whether_it_is_ready() -> None:
     """Where no container can be built, its file is only read."""
     text = _text("container/Containerfile")
-    assert f"http://127.0.0.1:{PORT}{READY}" in text
-    assert f"EXPOSE {PORT}" in text
+    assert f"http://127.0.0.1:{DEFAULT_PORT}{READY}" in text
+    assert f"EXPOSE {DEFAULT_PORT}" in text
     assert "USER zlens" in text

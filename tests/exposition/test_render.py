@@ -23,9 +23,9 @@ from zlens.catalog.expressions import quote
 from zlens.exposition.content_type import wants_openmetrics
 from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
-from zlens.inputs.options import Options, TimeSpec, parse_moment, parse_zone
+from zlens.inputs.options import Options, TimeSpec, parse_time_spec, parse_zone
 from zlens.models.system.spec import EXAMPLE
-from zlens.session.session import CoreSession, nothing
+from zlens.session.session import CoreSession, empty_session
 
 ALL = ExportLimits(None)
 
@@ -111,7 +111,7 @@ def _second_last(session: CoreSession) -> TimeSpec:
     [(end,)] = session.sql(
         "SELECT interval_end FROM interval ORDER BY interval_end DESC LIMIT 1 OFFSET 1"
     ).rows
-    return parse_moment(end.isoformat())
+    return parse_time_spec(end.isoformat())
 
 
 def test_counters_of_virtual_processors_are_added(sim_session: CoreSession, pages: dict[bool, bytes]) -> None:
@@ -145,7 +145,7 @@ def _amounts(session: CoreSession, page: bytes) -> Iterator[tuple[str, Amounts, 
     for group in exposition.names().groups:
         if group.of or not session.fills(group.measure):
             continue
-        table = measures.table(group.measure)
+        table = measures.load_measure(group.measure)
         keys = ", ".join(["system", *map(quote, group.labels)])
         for family in group.families:
             column = table.column(family.column)
@@ -277,7 +277,7 @@ def test_every_name_is_one_of_the_catalog(pages: dict[bool, bytes]) -> None:
 
 
 def test_without_an_interval_there_is_only_zlens() -> None:
-    assert {name for name, _ in samples(render(nothing(), openmetrics=True))} == {"zlens_build_info"}
+    assert {name for name, _ in samples(render(empty_session(), openmetrics=True))} == {"zlens_build_info"}
 
 
 def test_time_is_that_of_the_options(demo_folder: Path) -> None:

@@ -64,12 +64,12 @@ def columns_of(table: str) -> dict[str, str]:
     """Name and type of the columns of a table."""
     if table.startswith("role_"):
         return _LEADING | {name: role.type for name, role in roles.entity(table[5:]).roles.items()}
-    return _MORE.get(table) or {column.name: column.type for column in measures.table(table).columns}
+    return _MORE.get(table) or {column.name: column.type for column in measures.load_measure(table).columns}
 
 
 @cache
 def _tables() -> frozenset[str]:
-    return frozenset({*measures.tables(), *_MORE, *(f"role_{entity}" for entity in roles.entities())})
+    return frozenset({*measures.measure_names(), *_MORE, *(f"role_{entity}" for entity in roles.entities())})
 
 
 @cache

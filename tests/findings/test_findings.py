@@ -17,7 +17,7 @@ from zlens.catalog import rules
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import FORMATS, evaluate, render, text_format
 from zlens.findings.evaluate import find
-from zlens.findings.finding import amount
+from zlens.findings.finding import format_amount
 
 NUMBERS = [f"0A{n:02X}" for n in range(12)]
 FULL = {
@@ -109,7 +109,7 @@ def test_a_value_may_make_it_critical() -> None:
     ],
 )
 def test_amount(value: float | None, unit: str, text: str) -> None:
-    assert amount(value, unit) == text
+    assert format_amount(value, unit) == text
 
 
 # Which rules

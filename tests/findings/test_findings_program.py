@@ -18,7 +18,7 @@ from zlens import cli
 from zlens.catalog import caveats, rules
 from zlens.catalog.caveats import Caveat
 from zlens.catalog.reference import rules as reference_rules
-from zlens.catalog.reports.definition import load
+from zlens.catalog.reports.definition import load_report
 from zlens.errors import QueryError
 from zlens.explain.names import explain
 from zlens.reports import header
@@ -205,7 +205,7 @@ def test_open_levels() -> None:
 
 def footnotes(report: str, **system: str) -> list[str]:
     block = Block("SYSA", [{"system": "SYSA", **system}], None, None, [])
-    return header.known_faults(load(report), block)
+    return header.known_faults(load_report(report), block)
 
 
 def test_a_fault_is_a_footnote_at_its_level_only() -> None:

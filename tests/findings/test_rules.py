@@ -12,7 +12,7 @@ from rule_cases import CASES, IDLE_CORES, Case, cores
 from zlens.catalog import measures, rules
 from zlens.catalog.check import rules as check_rules
 from zlens.findings import FindingsResult, evaluate
-from zlens.findings.evaluate import question
+from zlens.findings.evaluate import rule_sql
 
 BUILTIN = {rule.id: rule for rule in rules.load().values() if not rule.own}
 COMPUTABLE = sorted(rule.id for rule in BUILTIN.values() if rule.computable)
@@ -81,7 +81,7 @@ def test_query_gives_the_columns_of_a_rule(name: str) -> None:
     rule = BUILTIN[name]
     made = Made({})
     for baseline in (False, True):
-        made.sql(question(rule, baseline=baseline))
+        made.sql(rule_sql(rule, baseline=baseline))
         given = {row[0] for row in made.sql(f"DESCRIBE ({rule.sql(baseline=baseline)})").rows}
         assert set(rules.COLUMNS) <= given
         assert set(rule.gives) == given & set(rules.OPTIONAL)
@@ -89,8 +89,8 @@ def test_query_gives_the_columns_of_a_rule(name: str) -> None:
 
 def timed(name: str) -> bool:
     """Whether a rule reads intervals, which may be flagged."""
-    tables = {need.partition(".")[0] for need in BUILTIN[name].needs} & set(measures.tables())
-    return any(not measures.table(table).plain for table in tables)
+    tables = {need.partition(".")[0] for need in BUILTIN[name].needs} & set(measures.measure_names())
+    return any(not measures.load_measure(table).plain for table in tables)
 
 
 @pytest.mark.parametrize("name", [name for name in COMPUTABLE if timed(name)])

@@ -233,7 +233,7 @@ def _redo(made: Path, change: Change) -> None:
     facts = json.loads(path.read_bytes())
     one = facts["inputs"][0]
     (key,) = one["documents"]
-    told = made / file_names.document(one["sha256"], key) / documents.NAME
+    told = made / file_names.document_folder(one["sha256"], key) / documents.NAME
     contents = json.loads(told.read_bytes())
     change(contents)
     data = json.dumps(contents).encode()

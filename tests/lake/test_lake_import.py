@@ -18,7 +18,7 @@ from lake_made import configuration, differences, interval, piece, record, table
 from rounds import first
 from zlens import lake
 from zlens.errors import InputError, LakeError
-from zlens.inputs.options import Options, parse_moment, parse_zone
+from zlens.inputs.options import Options, parse_time_spec, parse_zone
 from zlens.lake import file_names, importer, lake_folder
 
 
@@ -151,7 +151,7 @@ def test_names_of_systems_become_names_of_folders(name: str) -> None:
     text = file_names.escape(name)
     assert text
     assert not set(text) - set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-%")
-    assert file_names.is_own(file_names.data("d0r2", name, "2026-03-02", "0" * 64, "main"))
+    assert file_names.is_own(file_names.data_file("d0r2", name, "2026-03-02", "0" * 64, "main"))
 
 
 def test_no_two_names_share_a_folder() -> None:
@@ -330,7 +330,7 @@ def test_forgetting_on_a_full_disk(
     """Before the manifest is replaced the lake is as it was; what remains after that goes later."""
     made = tmp_path / "lake"
     shutil.copytree(three_days, made)
-    options = Options(start=parse_moment("2026-03-03"), end=parse_moment("2026-03-04"), utc=True)
+    options = Options(start=parse_time_spec("2026-03-03"), end=parse_time_spec("2026-03-04"), utc=True)
     before, real, calls = everything(made), getattr(os, step), 0
 
     def full(*words: object, **named: object) -> object:

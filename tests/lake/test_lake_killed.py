@@ -20,7 +20,7 @@ import zlens
 from lake_made import configuration, differences, piece, samples, tables, write
 from rounds import first, rounds
 from zlens import lake
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import file_names
 
 #: Forks a child for every line it is given (lake and files) and tells its number, then its exit status.
@@ -247,7 +247,7 @@ def test_who_reads_can_read_on(tmp_path: Path, files: list[str]) -> None:
     lake.add(files, made)
     expected = seen(made)
     session = zlens.open(made)
-    told = lake.forget(made, Options(systems=("LAKETEST",), start=parse_moment("2026-03-02 10:03Z")))
+    told = lake.forget(made, Options(systems=("LAKETEST",), start=parse_time_spec("2026-03-02 10:03Z")))
     assert [path for _, path in told.gone] == files[1:]
     assert told.waiting > 0
     rows = session.sql("SELECT tod, sytprp_pfxcpuad, sytprp_pfxutime_d FROM d0r2 ORDER BY ALL").rows
@@ -284,7 +284,7 @@ def test_a_part_of_an_input_comes_back(tmp_path: Path) -> None:
     ]
     made = tmp_path / "lake"
     lake.add(files, made)
-    told = lake.forget(made, Options(start=parse_moment("2026-03-02 10:02Z")))
+    told = lake.forget(made, Options(start=parse_time_spec("2026-03-02 10:02Z")))
     assert (told.gone, sorted(told.kept)) == ([], [("ONE", files[0]), ("TWO", files[1])])
     dry = lake.forget(made, Options(systems=("TWO",)), dry_run=True)
     assert dry.gone == [("TWO", files[1])]

@@ -31,7 +31,7 @@ MEASURES = ("load", "cpu", "guest", "partition", "channel", "paging")
 
 def measures(inputs: str | list[str] | Path) -> dict[str, Table]:
     """Measures of an input, without what tells of files."""
-    names = rounds([*metrics.tables()], [name for name in metrics.tables() if name in MEASURES])
+    names = rounds([*metrics.measure_names()], [name for name in metrics.measure_names() if name in MEASURES])
     with zlens.open(inputs) as session:
         return tables_of(session, [name for name in names if name not in ("system", "problem")])
 

@@ -20,7 +20,7 @@ from zlens import lake, stores
 from zlens.engine.connection import Connection
 from zlens.engine.isolated import IsolatedTables
 from zlens.errors import InputError, QueryError
-from zlens.inputs.options import Options, parse_moment, parse_zone
+from zlens.inputs.options import Options, parse_time_spec, parse_zone
 from zlens.lake import file_names, parquet_engine
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import LakeInput
@@ -73,7 +73,9 @@ QUESTION = "SELECT count(*), sum(sytprp_pfxutime_d) FROM d0r2"
 
 def test_a_day_of_a_system_opens_its_files_only(made: Path) -> None:
     chosen = Options(
-        systems=("OTHER",), start=parse_moment("2026-03-03 00:05Z"), end=parse_moment("2026-03-04 00:00Z")
+        systems=("OTHER",),
+        start=parse_time_spec("2026-03-03 00:05Z"),
+        end=parse_time_spec("2026-03-04 00:00Z"),
     )
     rows, plan = opened(made, QUESTION, chosen)
     assert rows[0][0] == 18
@@ -105,7 +107,7 @@ def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         groups += interval(at, devices=range(0x100, 0x100 + 150))
     lake.add([write(tmp_path / "many.data", groups)], tmp_path / "lake")
     question = "SELECT count(*) FROM d6r3"
-    chosen = Options(start=parse_moment("2026-03-02 10:05Z"), end=parse_moment("2026-03-02 10:10Z"))
+    chosen = Options(start=parse_time_spec("2026-03-02 10:05Z"), end=parse_time_spec("2026-03-02 10:10Z"))
     rows, plan = opened(tmp_path / "lake", question, chosen)
     assert rows == [(5 * 150,)]
     scanned = [text.split(" / ") for text in number(plan, "Row Groups Scanned:")]
@@ -118,9 +120,9 @@ def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         (Options(), 96),
         (Options(systems=("LAKETEST",)), 48),
-        (Options(start=parse_moment("2026-03-03")), 36 + 2 * 9),
-        (Options(end=parse_moment("2026-03-03"), utc=True), 36 + 2 * 6),
-        (Options(start=parse_moment("10:03"), end=parse_moment("10:05"), utc=True), 2 * 3 * 2 * 2),
+        (Options(start=parse_time_spec("2026-03-03")), 36 + 2 * 9),
+        (Options(end=parse_time_spec("2026-03-03"), utc=True), 36 + 2 * 6),
+        (Options(start=parse_time_spec("10:03"), end=parse_time_spec("10:05"), utc=True), 2 * 3 * 2 * 2),
     ],
 )
 def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options, count: int) -> None:
@@ -137,7 +139,7 @@ def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options
 
 def test_times_without_data_are_told(made: Path) -> None:
     with (
-        zlens.open(made, options=Options(start=parse_moment("2027-01-01"))) as session,
+        zlens.open(made, options=Options(start=parse_time_spec("2027-01-01"))) as session,
         pytest.raises(QueryError, match="no interval lies in the selected times; expected times within"),
     ):
         session.sql(QUESTION)

@@ -18,7 +18,7 @@ from readers.smf_made import dump, record
 from rounds import draws, first, rounds
 from zlens import lake
 from zlens.errors import InputError
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 QUARTER = 900
 #: The records of counters count their seconds from another day.
@@ -158,15 +158,15 @@ def test_three_dumps_of_which_one_goes_and_comes_back(tmp_path: Path, order: tup
     ]
     made = imported(tmp_path / "lake", files, order)
     same(made, files)
-    first = parse_moment("2026-01-01 00:01")
-    gone = lake.forget(made, Options(start=first, end=parse_moment("2026-01-01 01:20"), utc=True)).gone
+    first = parse_time_spec("2026-01-01 00:01")
+    gone = lake.forget(made, Options(start=first, end=parse_time_spec("2026-01-01 01:20"), utc=True)).gone
     assert gone == [("SYSA", os.fspath(files[0]))]
     same(made, files[1:])
     assert count(made, "smf70_product") == 9
     lake.add([files[0]], made)
     same(made, files)
-    last = parse_moment("2026-01-01 02:50")
-    gone = lake.forget(made, Options(start=parse_moment("2026-01-01 00:50"), end=last, utc=True)).gone
+    last = parse_time_spec("2026-01-01 02:50")
+    gone = lake.forget(made, Options(start=parse_time_spec("2026-01-01 00:50"), end=last, utc=True)).gone
     assert gone == [("SYSA", os.fspath(files[2]))]
     same(made, files[:2])
 
@@ -176,7 +176,8 @@ def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
     files = [dump(tmp_path / "a.smf", written(range(4))), dump(tmp_path / "b.smf", written(range(2, 6)))]
     made = imported(tmp_path / "lake", files, (0, 1))
     lake.forget(
-        made, Options(start=parse_moment("2026-01-01 00:01"), end=parse_moment("2026-01-01 01:05"), utc=True)
+        made,
+        Options(start=parse_time_spec("2026-01-01 00:01"), end=parse_time_spec("2026-01-01 01:05"), utc=True),
     )
     same(made, files[1:])
     alone = imported(tmp_path / "alone", files, (1,))
@@ -285,7 +286,7 @@ def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[st
     made, files = long
     start, end = asked
     options = Options(
-        start=parse_moment(f"2026-01-01 {start}"), end=parse_moment(f"2026-01-01 {end}"), utc=True
+        start=parse_time_spec(f"2026-01-01 {start}"), end=parse_time_spec(f"2026-01-01 {end}"), utc=True
     )
     expected = direct(files, options)
     assert expected["smf70_cpu"][2]

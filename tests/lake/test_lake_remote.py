@@ -22,7 +22,7 @@ from rounds import first, rounds
 from zlens import lake, stores
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import object_store, rollup_reader
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.retention import UNMEASURED
@@ -325,7 +325,7 @@ def test_a_reader_keeps_its_version(
     with zlens.open(url) as session:
         # Its files are not fetched yet.
         away(monkeypatch, tmp_path)
-        forgotten = lake.forget(url, Options(start=parse_moment("2026-03-02 10:03"), utc=True))
+        forgotten = lake.forget(url, Options(start=parse_time_spec("2026-03-02 10:03"), utc=True))
         assert forgotten.gone
         count = session.sql("SELECT count(*) FROM d0r2").rows[0][0]
     assert count == len(whole["d0r2"][2])
@@ -362,10 +362,10 @@ def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.Monk
     monkeypatch.setattr(object_store, "KEPT", 0)
     with zlens.open(url):
         # Somebody reads.
-        object_store._make_room(copies)
+        object_store._evict_objects(copies)
         assert [*copies.rglob("*.parquet")] == parquet
     gc.collect()
-    object_store._make_room(copies)
+    object_store._evict_objects(copies)
     assert [*copies.rglob("*.parquet")] == []
     assert differences(tables(url), tables(files)) == []
 
@@ -395,7 +395,7 @@ def test_an_object_that_is_being_removed_is_not_listed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lake.add(files, url)
-    lake.forget(url, Options(start=parse_moment("2026-03-02 10:06"), utc=True))
+    lake.forget(url, Options(start=parse_time_spec("2026-03-02 10:06"), utc=True))
     monkeypatch.setattr(object_store, "GRACE_S", -5)
     monkeypatch.setattr(object_store, "_TRIES", 2)
     removing = object_store.Remote._delete

@@ -53,7 +53,7 @@ def outcome(load: Any, data: bytes) -> Any:
 
 
 def same(data: bytes) -> None:
-    by_kind = outcome(lambda data, file: validators.loaded(data, file, LISTS._spec), data)
+    by_kind = outcome(lambda data, file: validators.load_checked(data, file, LISTS._spec), data)
     found = outcome(LISTS.load, data)
     assert found == by_kind
     # 5 and 5.0 are equal, and not the same.

@@ -11,7 +11,7 @@ import zlens
 from lake_made import START_US, Table, configuration, differences, interval, piece, tables, write
 from rounds import first
 from zlens import lake
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 PIECES = (range(0, 10), range(10, 20), range(20, 30))
 
@@ -179,7 +179,7 @@ def test_a_step_back_between_two_files_is_a_problem_of_the_second(tmp_path: Path
 def test_what_is_forgotten_leaves_no_trace(tmp_path: Path, three: list[str]) -> None:
     made = imported(tmp_path / "lake", *three)
     low, high = "2026-03-02 10:10Z", "2026-03-02 10:20Z"
-    told = lake.forget(made, Options(start=parse_moment(low), end=parse_moment(high)))
+    told = lake.forget(made, Options(start=parse_time_spec(low), end=parse_time_spec(high)))
     assert told.gone == [("LAKETEST", three[1])]
     assert told.kept == []
     assert differences(tables(made), tables([three[0], three[2]])) == []

@@ -158,7 +158,7 @@ def test_what_another_one_has_committed_meanwhile(
 ) -> None:
     """Its folder goes while this one copies it: that is no fault."""
     made = tmp_path / "lake"
-    real = staging._copied
+    real = staging._copy_file
 
     def copied(path: Path, target: Path):
         monkeypatch.setattr(staging, "_copied", real)

@@ -7,7 +7,7 @@ from pathlib import Path
 import monwrite_made as made
 import zlens
 from zlens import lake
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 
 def recording(path: Path) -> Path:
@@ -27,7 +27,7 @@ def recording(path: Path) -> Path:
 
 def test_what_a_disk_is_was_told_the_day_before(tmp_path: Path) -> None:
     lake.add([recording(tmp_path / "a")], tmp_path / "lake")
-    options = Options(start=parse_moment("2026-03-03 12:00Z"), end=parse_moment("2026-03-04 12:00Z"))
+    options = Options(start=parse_time_spec("2026-03-03 12:00Z"), end=parse_time_spec("2026-03-04 12:00Z"))
     with zlens.open(tmp_path / "lake", options=options) as session:
         rows = session.sql("SELECT device, device_type, round(rate, 3) FROM device").rows
         assert rows == [("0145", "3390", 1.0)] * 5

@@ -27,7 +27,7 @@ class Peer:
         self.socket.sendall(Frame(kind, sequence, payload, flags).encode())
 
     def read(self) -> Frame:
-        return protocol.read(self._take)
+        return protocol.read_frame(self._take)
 
     def _take(self, count: int) -> bytes:
         data = b""
@@ -41,12 +41,12 @@ class Peer:
     def greet(self, **fields: Any) -> Frame:
         """Says hello; what the receiver answers."""
         hello = {"version": protocol.VERSION, "name": "lnx1", "kind": "monreader", "stream": STREAM} | fields
-        self.send(FrameKind.HELLO, payload=protocol.text(hello))
+        self.send(FrameKind.HELLO, payload=protocol.encode_fields(hello))
         return self.read()
 
     def deliver(self, sequence: int, data: bytes) -> None:
         """Sends a set of one record, and waits until it is durable."""
-        self.send(FrameKind.DATA, sequence, data, protocol.ENDS_SET)
+        self.send(FrameKind.DATA, sequence, data, protocol.END_OF_SET)
         self.acknowledged(sequence + 1)
 
     def acknowledged(self, sequence: int) -> None:

@@ -75,7 +75,7 @@ def play(live: Watcher) -> list[WatchStep]:
 def differences(recorded: CoreSession, live: CoreSession, names: Sequence[str] | None = None) -> list[str]:
     """How the measures of two sessions differ, row by row; a sentence for each measure that does."""
     found = []
-    for name in names or MEASURES or measures.tables():
+    for name in names or MEASURES or measures.measure_names():
         if name in OF_FILES:
             continue
         (columns, expected), (_, actual) = _rows(recorded, name), _rows(live, name)

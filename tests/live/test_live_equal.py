@@ -13,7 +13,7 @@ from played import MEASURES, Pieces, differences, interval_cuts, play
 
 from rounds import rounds
 from zlens.catalog import measures
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.live.watcher import RetentionLimits, Watcher
 from zlens.readers import streaming
 from zlens.session.session import CoreSession
@@ -47,7 +47,7 @@ def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: P
 def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None:
     """RMF's records of 15 minutes tell more of the counters of the minutes before them."""
     path = demo_folder / "zlzos.smf"
-    form = streaming.form("smf.dump")
+    form = streaming.stream_format("smf.dump")
     assert form is not None
     moments = form.moments(str(path))
     check(path, [*(end for _, end in moments[:: rounds(40, 90)]), moments[-1][1]], RetentionLimits(grace=5.0))
@@ -86,13 +86,13 @@ def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: 
 def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> None:
     """Rows of a window are those of the recording, and rows of long before it are not read."""
     recording = demo_folder / "zldemo.monwrite"
-    window = Options(start=parse_moment("2010-03-09T09:25+01:00"))
+    window = Options(start=parse_time_spec("2010-03-09T09:25+01:00"))
     live = Watcher([Pieces(recording, interval_cuts(recording, 20))], findings=False)
     try:
         play(live)
         with CoreSession([str(recording)], window) as recorded, live.session() as whole:
             with whole.narrowed(window) as shown:
-                names = [name for name in MEASURES or measures.tables() if name != "event"]
+                names = [name for name in MEASURES or measures.measure_names() if name != "event"]
                 assert differences(recorded, shown, names) == []
                 # A recording also reports earlier resets of counters.
                 events = "SELECT time, kind, subject, detail FROM event"

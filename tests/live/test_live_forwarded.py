@@ -28,7 +28,7 @@ def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
     assert needed == at
     for number in range(at, until):
         if number == 0:
-            peer.send(FrameKind.BEGIN, 0, protocol.text({"file": "day.monwrite"}))
+            peer.send(FrameKind.BEGIN, 0, protocol.encode_fields({"file": "day.monwrite"}))
         else:
             peer.send(FrameKind.DATA, number, data[(number - 1) * SIZE : number * SIZE])
     peer.acknowledged(until)
@@ -68,7 +68,7 @@ def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tm
         peer = Peer(receiver)
         sequence = peer.greet(kind="file").sequence
         for part in (data[:cut], data[cut:]):
-            peer.send(FrameKind.BEGIN, sequence, protocol.text({"file": "part.monwrite"}))
+            peer.send(FrameKind.BEGIN, sequence, protocol.encode_fields({"file": "part.monwrite"}))
             for at in range(0, len(part), SIZE):
                 sequence += 1
                 peer.send(FrameKind.DATA, sequence, part[at : at + SIZE])
@@ -111,7 +111,9 @@ def test_a_gap_is_a_problem(demo_folder: Path, tmp_path: Path) -> None:
                 pass
             peer = Peer(receiver)
             peer.greet(kind="file")
-            peer.send(FrameKind.GAP, 8, protocol.text({"reason": "restart", "sets": "0", "bytes": "0"}))
+            peer.send(
+                FrameKind.GAP, 8, protocol.encode_fields({"reason": "restart", "sets": "0", "bytes": "0"})
+            )
             peer.acknowledged(9)
             peer.close()
             peer = Peer(receiver)

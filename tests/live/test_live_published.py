@@ -15,7 +15,7 @@ from zlens.catalog import measures
 from zlens.inputs.options import Options
 from zlens.live import published
 from zlens.live.watcher import Watcher
-from zlens.server.workspace import moment
+from zlens.server.workspace import parse_request_time
 
 
 def reopened(session: Session, folder: Path) -> Session:
@@ -41,7 +41,7 @@ def test_measures_records_and_systems_are_those_of_the_session(
     play(live)
     with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
         assert differences(whole, other) == []
-        raw = [name for (name, *_) in whole.sql("SHOW TABLES").rows if name not in measures.tables()]
+        raw = [name for (name, *_) in whole.sql("SHOW TABLES").rows if name not in measures.measure_names()]
         counts = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) FROM {name}" for name in raw)
         for query in (f"{counts} ORDER BY name", "FROM system", "FROM problem"):
             assert whole.sql(query).rows == other.sql(query).rows
@@ -85,7 +85,7 @@ def test_a_window_of_a_session(demo_folder: Path, tmp_path: Path) -> None:
     with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
         (info,) = whole.systems
         assert info.first_us is not None
-        window = Options(start=moment((info.first_us + 1_200_000_000) / 1e6))
+        window = Options(start=parse_request_time((info.first_us + 1_200_000_000) / 1e6))
         assert 0 < len(other.narrowed(window).sql("FROM load").rows) < len(whole.sql("FROM load").rows)
         assert differences(whole.narrowed(window), other.narrowed(window), ["load", "cpu"]) == []
     live.close()

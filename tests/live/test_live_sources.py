@@ -12,7 +12,15 @@ from played import PATIENCE_S, arrivals
 
 from zlens.errors import InputError
 from zlens.live import feeds
-from zlens.live.feeds import Feed, FeedChunk, FolderFeeds, ReaderThreadFeed, ReplayClock, ReplayFeed, growing
+from zlens.live.feeds import (
+    Feed,
+    FeedChunk,
+    FolderFeeds,
+    ReaderThreadFeed,
+    ReplayClock,
+    ReplayFeed,
+    growing_file,
+)
 
 
 def read_all(feed: Feed) -> bytes:
@@ -35,7 +43,7 @@ def age(path: Path) -> None:
 def test_a_growing_file_is_read_once_and_again_from_a_position(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"one")
-    feed = growing(str(path))
+    feed = growing_file(str(path))
     first = feed.read()
     assert first is not None
     assert first.data == b"one"
@@ -43,7 +51,7 @@ def test_a_growing_file_is_read_once_and_again_from_a_position(tmp_path: Path) -
     with open(path, "ab") as file:
         file.write(b"two")
     assert read_all(feed) == b"two"
-    again = growing(str(path))
+    again = growing_file(str(path))
     again.seek(first.position)
     assert read_all(again) == b"two"
 
@@ -51,7 +59,7 @@ def test_a_growing_file_is_read_once_and_again_from_a_position(tmp_path: Path) -
 def test_a_replaced_file_is_read_from_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"a long one")
-    feed = growing(str(path))
+    feed = growing_file(str(path))
     read_all(feed)
     other = tmp_path / "other"
     other.write_bytes(b"new")
@@ -150,4 +158,4 @@ def test_what_cannot_be_played_says_so(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("nothing of the kind")
     with pytest.raises(InputError, match="this is text, which no reader of zlens knows"):
-        feeds.recording(str(path), ReplayClock(1))
+        feeds.open_recording(str(path), ReplayClock(1))

@@ -22,7 +22,7 @@ from zlens.live import polling
 from zlens.live.feeds import FeedChunk
 from zlens.live.polling import Login, PolledAddress, PolledFile, PollError, PollingFeed
 from zlens.live.watcher import RetentionLimits, Watcher
-from zlens.readers.openmetrics.streaming import interval_s, stamped
+from zlens.readers.openmetrics.streaming import add_timestamps, interval_s
 from zlens.session.session import CoreSession
 
 TEXT = b"""# HELP zhmc_partition_ifl_processor_count Number of IFLs
@@ -111,7 +111,7 @@ class Given:
 
 
 def test_samples_get_time_stamps_where_they_have_none() -> None:
-    made = stamped(b'# HELP zhmc_a A\r\nzhmc_a{cpc="B"} 1\n\nzhmc_a{cpc="C"} 2 77\nother 1', 5000)
+    made = add_timestamps(b'# HELP zhmc_a A\r\nzhmc_a{cpc="B"} 1\n\nzhmc_a{cpc="C"} 2 77\nother 1', 5000)
     assert made == b'# HELP zhmc_a A\nzhmc_a{cpc="B"} 1 5000\nzhmc_a{cpc="C"} 2 77\nother 1\n'
 
 
@@ -146,7 +146,7 @@ def test_rmf_is_polled_as_often_as_its_intervals_end(
 def test_what_rmf_says_is_kept_with_a_time_in_a_form_that_can_go_on() -> None:
     """The end of an OpenMetrics text would end the stream, and its time stamps are in seconds."""
     text = b'mvs_cf_request_rate{sysplex="A"} 1\nmvs_cf_request_rate{sysplex="B"} 2 1700000000.5\n# EOF\n'
-    made = stamped(text, 5000)
+    made = add_timestamps(text, 5000)
     assert made.splitlines() == [
         b'mvs_cf_request_rate{sysplex="A"} 1 5000',
         b'mvs_cf_request_rate{sysplex="B"} 2 1700000000.5',
@@ -164,7 +164,7 @@ def test_measures_are_those_of_the_saved_scrapes(
     moments = [1_700_000_000_000 + 1000 * every_s * number for number in range(6)]
     scrapes = [(text(f"0.{number}"), ms) for number, ms in enumerate(moments)]
     saved = tmp_path / "saved.prom"
-    saved.write_bytes(b"".join(stamped(*each) for each in scrapes))
+    saved.write_bytes(b"".join(add_timestamps(*each) for each in scrapes))
     into = str(tmp_path / "lake")
     for given in (scrapes[:4], scrapes[3:]):
         feed = PollingFeed(Given(*given), 0.01)
@@ -189,12 +189,14 @@ def test_measures_are_those_of_the_saved_scrapes(
 
 
 def test_a_recording_of_scrapes_can_be_played(tmp_path: Path) -> None:
-    from zlens.live.feeds import ReplayClock, recording
+    from zlens.live.feeds import ReplayClock, open_recording
 
     saved = tmp_path / "saved.prom"
-    saved.write_bytes(b"".join(stamped(scrape("0.5"), 1_700_000_000_000 + 60_000 * n) for n in range(200)))
+    saved.write_bytes(
+        b"".join(add_timestamps(scrape("0.5"), 1_700_000_000_000 + 60_000 * n) for n in range(200))
+    )
     live = Watcher(
-        [recording(str(saved), ReplayClock(0))], limits=RetentionLimits(raw=86_400), findings=False
+        [open_recording(str(saved), ReplayClock(0))], limits=RetentionLimits(raw=86_400), findings=False
     )
     play(live)
     with CoreSession([str(saved)]) as recorded, live.session() as shown:

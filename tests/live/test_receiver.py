@@ -20,7 +20,7 @@ import tools
 from rounds import rounds
 from zlens.errors import ReceiverError
 from zlens.live import protocol
-from zlens.live.protocol import ENDS_SET, Frame, FrameKind
+from zlens.live.protocol import END_OF_SET, Frame, FrameKind
 from zlens.live.received_files import GAPS, STATE, ReceivedFiles, RetentionPolicy
 from zlens.live.receiver import AccessPolicy, ReadPosition, Receiver, ReceiverLimits
 
@@ -40,7 +40,7 @@ def test_records_arrive_in_a_file_and_are_acknowledged(receiver: Receiver) -> No
     peer = Peer(receiver)
     assert peer.greet() == Frame(FrameKind.WELCOME, 0)
     for number, data in enumerate([b"ab", b"c", b"def"]):
-        peer.send(FrameKind.DATA, number, data, ENDS_SET)
+        peer.send(FrameKind.DATA, number, data, END_OF_SET)
     peer.acknowledged(3)
     assert contents(receiver) == [b"abcdef"]
     [source] = receiver.sources()
@@ -113,9 +113,9 @@ def test_a_file_that_was_removed_is_not_gone_on_with(tmp_path: Path) -> None:
 def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
-    peer.send(FrameKind.DATA, 0, b"one", ENDS_SET)
-    peer.send(FrameKind.GAP, 1, protocol.text({"reason": "overflow"}))
-    peer.send(FrameKind.GAP, 2, protocol.text({"reason": "spool_full", "sets": 5, "next": 9}))
+    peer.send(FrameKind.DATA, 0, b"one", END_OF_SET)
+    peer.send(FrameKind.GAP, 1, protocol.encode_fields({"reason": "overflow"}))
+    peer.send(FrameKind.GAP, 2, protocol.encode_fields({"reason": "spool_full", "sets": 5, "next": 9}))
     peer.deliver(9, b"ten")
     [source] = receiver.sources()
     assert [(gap["reason"], gap["sequence"], gap["size"]) for gap in source.gaps()] == [
@@ -126,12 +126,12 @@ def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
     assert contents(receiver) == [b"oneten"]
 
 
-@pytest.mark.parametrize(("kind", "flags"), [("monreader", 0), ("file", ENDS_SET)])
+@pytest.mark.parametrize(("kind", "flags"), [("monreader", 0), ("file", END_OF_SET)])
 def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, flags: int) -> None:
     peer = Peer(receiver)
     peer.greet(kind=kind)
     peer.send(FrameKind.DATA, 0, b"cut", flags)
-    peer.send(FrameKind.GAP, 1, protocol.text({"reason": "spool_full", "next": 5}))
+    peer.send(FrameKind.GAP, 1, protocol.encode_fields({"reason": "spool_full", "next": 5}))
     peer.deliver(5, b"whole")
     assert contents(receiver) == [b"cut", b"whole"]
 
@@ -163,7 +163,7 @@ def test_captures_end_behind_a_set(tmp_path: Path) -> None:
         peer = Peer(receiver)
         peer.greet()
         for number, (data, flags) in enumerate(
-            [(b"abcd", 0), (b"ef", ENDS_SET), (b"g", ENDS_SET), (b"hij", 0)]
+            [(b"abcd", 0), (b"ef", END_OF_SET), (b"g", END_OF_SET), (b"hij", 0)]
         ):
             peer.send(FrameKind.DATA, number, data, flags)
         peer.acknowledged(4)
@@ -173,10 +173,10 @@ def test_captures_end_behind_a_set(tmp_path: Path) -> None:
 def test_files_are_the_forwarders(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet(kind="file")
-    peer.send(FrameKind.BEGIN, 0, protocol.text({"file": "../../day one.smf"}))
-    peer.send(FrameKind.DATA, 1, b"1" * 500_000, ENDS_SET)
-    peer.send(FrameKind.BEGIN, 2, protocol.text({"file": "day2.smf"}))
-    peer.send(FrameKind.DATA, 3, b"2", ENDS_SET)
+    peer.send(FrameKind.BEGIN, 0, protocol.encode_fields({"file": "../../day one.smf"}))
+    peer.send(FrameKind.DATA, 1, b"1" * 500_000, END_OF_SET)
+    peer.send(FrameKind.BEGIN, 2, protocol.encode_fields({"file": "day2.smf"}))
+    peer.send(FrameKind.DATA, 3, b"2", END_OF_SET)
     peer.send(FrameKind.END, 4)
     peer.acknowledged(4)
     assert contents(receiver) == [b"1" * 500_000, b"2"]
@@ -231,8 +231,8 @@ def test_a_check_leaves_nothing(receiver: Receiver) -> None:
         [Frame(FrameKind.DATA, 7, b"x")],
         [Frame(FrameKind.HELLO)],
         [Frame(FrameKind.WELCOME)],
-        [Frame(FrameKind.GAP, 0, protocol.text({"next": 0}))],
-        [Frame(FrameKind.GAP, 0, protocol.text({"next": "many"}))],
+        [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": 0}))],
+        [Frame(FrameKind.GAP, 0, protocol.encode_fields({"next": "many"}))],
         [Frame(FrameKind.GAP, 0, b"\xff\xfe")],
         [Frame(FrameKind.GAP, 0, b"a\n" * 100)],
     ],
@@ -255,7 +255,7 @@ def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
     head = bytearray(Frame(FrameKind.DATA).encode())
-    head[4:8] = (protocol.MOST + 1).to_bytes(4, "big")
+    head[4:8] = (protocol.MAX_PAYLOAD + 1).to_bytes(4, "big")
     peer.socket.sendall(head)
     assert peer.read().kind is FrameKind.REFUSED
 
@@ -314,7 +314,7 @@ def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
             raise OSError(28, "No space left on device")
 
         patch.setattr("zlens.live.received_files.os.fsync", full)
-        peer.send(FrameKind.DATA, 1, b"lost", ENDS_SET)
+        peer.send(FrameKind.DATA, 1, b"lost", END_OF_SET)
         assert "No space left" in peer.read().fields["reason"]
     assert contents(receiver) == [b"durable"]
     peer = Peer(receiver)
@@ -328,7 +328,7 @@ def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
     peer.greet()
     peer.deliver(0, b"removed")
     shutil.rmtree(receiver.folder / "lnx1")
-    peer.send(FrameKind.DATA, 1, b"more", ENDS_SET)
+    peer.send(FrameKind.DATA, 1, b"more", END_OF_SET)
     assert "cannot write" in peer.read().fields["reason"]
     peer = Peer(receiver)
     assert peer.greet().sequence == 1
@@ -392,7 +392,7 @@ def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
     with Receiver(tmp_path / "in", "0.0.0.0", 0, access=access) as receiver:
         peer = Peer(receiver, lambda plain: wrapped("ca").wrap_socket(plain))
         assert peer.greet() == Frame(FrameKind.WELCOME, 0)
-        peer.send(FrameKind.DATA, 0, b"x" * 200_000, ENDS_SET)
+        peer.send(FrameKind.DATA, 0, b"x" * 200_000, END_OF_SET)
         peer.deliver(1, b"y" * 200_000)
         with pytest.raises((ssl.SSLError, EOFError, ConnectionError)):
             Peer(receiver, lambda plain: wrapped("other").wrap_socket(plain)).greet()
@@ -422,7 +422,7 @@ def several(receiver: Receiver) -> ReceivedFiles:
     peer = Peer(receiver)
     peer.greet(kind="file")
     for number in range(5):
-        peer.send(FrameKind.BEGIN, 2 * number, protocol.text({"file": f"{number}.data"}))
+        peer.send(FrameKind.BEGIN, 2 * number, protocol.encode_fields({"file": f"{number}.data"}))
         peer.send(FrameKind.DATA, 2 * number + 1, b"." * 100)
     peer.acknowledged(10)
     peer.close()

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from rounds import rounds
 from zlens.errors import ReceiverError
 from zlens.live import protocol
-from zlens.live.protocol import ENDS_SET, Frame, FrameKind
+from zlens.live.protocol import END_OF_SET, Frame, FrameKind
 
 
 def test_a_frame_has_the_bytes_that_the_forwarder_sends() -> None:
     # The same as crates/forward/tests/wire.rs has.
-    frame = Frame(FrameKind.DATA, 0x0102_0304_0506_0708, b"abc", ENDS_SET)
+    frame = Frame(FrameKind.DATA, 0x0102_0304_0506_0708, b"abc", END_OF_SET)
     assert frame.encode().hex() == "5a46030100000003010203040506070886e64c6e616263"
 
 
 def test_fields_are_lines() -> None:
-    frame = Frame(FrameKind.GAP, payload=protocol.text({"reason": "a\nb", "sets": 3}))
+    frame = Frame(FrameKind.GAP, payload=protocol.encode_fields({"reason": "a\nb", "sets": 3}))
     assert frame.fields == {"reason": "a b", "sets": "3"}
 
 
@@ -44,4 +44,4 @@ def test_damaged_frames_are_refused(data: st.DataObject) -> None:
         return taken
 
     with pytest.raises((ReceiverError, EOFError)):
-        protocol.read(take)
+        protocol.read_frame(take)

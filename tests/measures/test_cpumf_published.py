@@ -93,7 +93,7 @@ def sample(generation: str, printed: dict[str, str], cpu_id: int) -> tuple[Any, 
         "B4": 0.6 * misses,
         "B5": 0.7 * penalty,
         "P33": p["PRB"] / 100 * instructions,
-        **{f"E{number}": 0 for number in cpumf.sourced(generation)},
+        **{f"E{number}": 0 for number in cpumf.l1_source_counters(generation)},
         **{COUNTERS[generation][share]: value / 100 * misses for share, value in shares.items()},
     }
     return row(counters, generation=generation, cpsp=cpsp, cpu_id=cpu_id)

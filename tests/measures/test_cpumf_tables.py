@@ -12,7 +12,7 @@ from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
-from zlens.inputs.data_quality import doubts
+from zlens.inputs.data_quality import find_quality_problems
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval
 
@@ -26,7 +26,7 @@ def counters(generation: str, share: float = 0.01) -> dict[str, float]:
     """All counters of a generation: each source of L1 misses gives this share of them."""
     misses = BASIC["B2"] + BASIC["B4"]
     found = {f"E{number}": 1e6 for number in cpumf.generation(generation).counters if 128 <= number < 288}
-    found |= {f"E{number}": share * misses for number in cpumf.sourced(generation)}
+    found |= {f"E{number}": share * misses for number in cpumf.l1_source_counters(generation)}
     found |= {f"C{number}": 1e6 for number in cpumf.generation(generation).counters if 64 <= number < 84}
     return {**BASIC, **found}
 
@@ -55,7 +55,7 @@ def allowed():
 def test_every_machine_has_its_own_formulas(each_machine) -> None:
     assert list(each_machine) == list(generations.names())
     for name, found in each_machine.items():
-        sourced = cpumf.sourced(name)
+        sourced = cpumf.l1_source_counters(name)
         assert found["cpi"] == 2
         assert found["l1mp"] == 4
         assert found["problem_state_pct"] == 25
@@ -108,7 +108,7 @@ def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed
     unverified = FormulaPolicy(unverified=True)
     for name, found in allowed.items():
         assert found["rni_status"] == each_machine[name]["rni_status"]
-        assert (found["rni"] is None) == (cpumf_formulas.told(name, "rni", unverified) is None)
+        assert (found["rni"] is None) == (cpumf_formulas.counter_formula(name, "rni", unverified) is None)
         # A hint is as sure as the RNI that it follows from.
         sure = each_machine[name]["workload_hint"] is not None
         assert found["workload_hint_status"] == (
@@ -170,7 +170,7 @@ def test_a_machine_nobody_knows() -> None:
     assert other["generation_by"].startswith("counter version 5 is not that of machine type 2964")
     assert (versioned["generation"], versioned["generation_by"]) == ("z17", "counter version")
     assert versioned["l3p"] == pytest.approx(8)
-    told = doubts(session.engine.rows, {"counter"})
+    told = find_quality_problems(session.engine.rows, {"counter"})
     assert [(each.system, each.source, each.kind) for each in told] == [("SYSA", "smf", "no_layout")] * 2
     assert sum("machine type 9999 is not known" in each.detail for each in told) == 1
 
@@ -182,7 +182,9 @@ def withheld(*rows, options: Options | None = None) -> list[str]:
     session = opened([*rows, row(counters("z13"), generation="z13", system="GOOD")], options)
     shown = {each["system"] for each in values(session, "system")}
     assert "GOOD" in shown
-    told = [each for each in doubts(session.engine.rows, {"counter"}) if each.kind == "section"]
+    told = [
+        each for each in find_quality_problems(session.engine.rows, {"counter"}) if each.kind == "section"
+    ]
     assert {each.system for each in told} == {"GOOD", "SYSA"} - shown
     if told:
         assert values(session, "*", "core_type")[0]["system"] == "GOOD"
@@ -206,7 +208,7 @@ def test_a_damaged_sample_is_left_out_alone() -> None:
     rows[7] = row({**good, "P33": 3e9}, generation="z13", minute=7)
     session = opened(rows)
     assert len(values(session, "cpi")) == 19
-    [told] = doubts(session.engine.rows, {"counter"})
+    [told] = find_quality_problems(session.engine.rows, {"counter"})
     assert (told.kind, told.record) == ("impossible", "CPU MF")
     assert told.detail.startswith("CPU MF of 1 of 20 samples is left out: more instructions in problem state")
 

@@ -12,7 +12,7 @@ import guest_made as guests
 import monwrite_made as made
 import zlens
 from zlens.catalog import layouts, measures, plans
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 MINUTES = range(5)
 
@@ -98,7 +98,7 @@ def test_a_logoff_right_after_the_first_sample_is_held_against_it(tmp_path: Path
     expected = [("logoff", pytest.approx(30, abs=0.01), pytest.approx(38))]
     with zlens.open(path) as session:
         ends = session.sql("SELECT interval_end FROM interval ORDER BY 1").rows
-    start = parse_moment(f"{ends[1][0]:%Y-%m-%d %H:%M:%S}Z")
+    start = parse_time_spec(f"{ends[1][0]:%Y-%m-%d %H:%M:%S}Z")
     assert rows(path, query, start=start) == expected
 
 
@@ -210,7 +210,7 @@ def test_wait_states_are_shares_of_samples_and_make_a_hundred(tmp_path: Path) ->
     )
     shares = [
         column.name
-        for column in measures.table("guest").columns
+        for column in measures.load_measure("guest").columns
         if "share of the samples" in column.text and column.name != "eligible_pct"
     ]
     assert len(shares) == len(STATES)
@@ -369,7 +369,7 @@ def test_use_since_a_logon_in_the_recording_is_use_in_it(tmp_path: Path) -> None
 def test_times_of_a_system_are_those_it_was_asked_for(tmp_path: Path) -> None:
     path = partial(tmp_path / "data")
     query = "SELECT cpu_s FROM guest WHERE userid = 'CMS1'"
-    found = rows(path, query, start=parse_moment("2026-03-02 09:02:30"), utc=True)
+    found = rows(path, query, start=parse_time_spec("2026-03-02 09:02:30"), utc=True)
     # What went before is known all the same.
     assert found == [(pytest.approx(4),)]
 

@@ -156,7 +156,7 @@ def _places(number: int, made: bytes | bytearray, section: str, field: str) -> l
 
 
 def _class(**changed: Any) -> bytes:
-    return smf_writer.encode(
+    return smf_writer.encode_record(
         smf_sections.layout(72),
         3,
         system="SYSA",
@@ -216,7 +216,7 @@ def _beyond(table: str, row: dict[str, Any]) -> list[str]:
     """The columns of a row whose values cannot be; a fiftieth and 0.05 s are let pass, as by the bounds."""
     seconds = row["seconds"] or 0
     wrong = []
-    for column in measures.table(table).columns:
+    for column in measures.load_measure(table).columns:
         value = row.get(column.name)
         if (
             value is None

@@ -12,7 +12,7 @@ import zlens
 from job_made import COUNTS, INTERVAL, JOB, LAST, MILLION, STEP, SYSTEM, TIMES, record
 from readers import smf_made
 from zlens.errors import QueryError
-from zlens.inputs.options import parse_moment
+from zlens.inputs.options import parse_time_spec
 
 
 def asked(path: Path, select: str, records: list[bytes], **options: Any) -> list[tuple[Any, ...]]:
@@ -109,8 +109,8 @@ def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
     ("options", "kinds"),
     [
         ({}, ["interval", "step", "interval"]),
-        ({"start": parse_moment("23:14:10")}, ["step", "interval"]),
-        ({"end": parse_moment("23:14:10")}, ["interval"]),
+        ({"start": parse_time_spec("23:14:10")}, ["step", "interval"]),
+        ({"end": parse_time_spec("23:14:10")}, ["interval"]),
         ({"every_s": 3600}, ["interval", "step", "interval"]),
     ],
 )
@@ -119,4 +119,4 @@ def test_times_asked_for(tmp_path: Path, options: dict[str, Any], kinds: list[st
     made = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
     assert [row[0] for row in asked(tmp_path, "kind", made, **options)] == kinds
     with pytest.raises(QueryError, match="no interval lies in the selected times"):
-        asked(tmp_path, "kind", made, start=parse_moment("23:50"))
+        asked(tmp_path, "kind", made, start=parse_time_spec("23:50"))

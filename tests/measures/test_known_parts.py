@@ -23,9 +23,9 @@ def rows(path: Path, query: str, every_s: int | None = None) -> list[tuple[Any, 
 
 
 def mean(table: str, column: str) -> str:
-    declared = measures.table(table).column(column)
+    declared = measures.load_measure(table).column(column)
     assert declared is not None
-    return aggregation.mean(declared)
+    return aggregation.mean_sql(declared)
 
 
 def test_a_guest_that_logs_off_leaves_the_sum_unknown(sim_file: Path) -> None:

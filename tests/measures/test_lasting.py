@@ -9,7 +9,7 @@ import pytest
 
 import zlens
 from monwrite_made import CONFIG, MINUTE_US, S_US, START_US, configuration, event, interval, record, write
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 
 def made(path: Path, system: str = "MADETEST") -> Path:
@@ -47,7 +47,7 @@ def test_a_state_holds_until_the_next(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("asked", [{"start": "09:04"}, {"start": "09:04", "systems": ("MADETEST",)}])
 def test_it_holds_in_times_that_begin_later(tmp_path: Path, asked: dict[str, Any]) -> None:
-    options = Options(**(asked | {"start": parse_moment(asked["start"])}))
+    options = Options(**(asked | {"start": parse_time_spec(asked["start"])}))
     with zlens.open([made(tmp_path / "a")], options=options) as session:
         assert types(session) == [("09:05", "0145", "3390"), ("09:05", "02AB", "9336")]
         assert session.sql("SELECT count(*) FROM d1r6").rows == [(0,)], "a record is of its own time"

@@ -89,7 +89,7 @@ def test_every_interface_shows_one_and_offers_the_other(
     assert cli.main(["report", "partition", *names, "--source", ALL]) == 0
     assert "Several sources" not in capsys.readouterr().out
     with zlens.open(inputs) as session:
-        assert len(interval_choice.intervals(session, "ZLZ1")) == 4
+        assert len(interval_choice.complete_intervals(session, "ZLZ1")) == 4
 
 
 def test_an_unknown_source_is_refused(inputs: list[Path]) -> None:

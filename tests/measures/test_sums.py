@@ -46,7 +46,7 @@ def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -
         )
         sums |= set(
             connection.execute(
-                f"SELECT effective_time, dispatch_time, total_weight FROM ({nodes.text('_pool')})"
+                f"SELECT effective_time, dispatch_time, total_weight FROM ({nodes.node_sql('_pool')})"
             ).fetchall()
         )
     assert len(sums) == 1

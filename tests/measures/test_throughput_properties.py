@@ -48,7 +48,7 @@ def rows(draw: st.DrawFn) -> tuple[ThroughputRow, ...]:
 def joined(told: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int = 0) -> list[Any]:
     info = SystemInfo("A", "made")
     given = [(info, Interval(end * SECOND, float(end - start))) for start, end in intervals]
-    return throughput_join.joined(Throughput("t.csv", told, (), False), given, None, float(offset_s))
+    return throughput_join.join_intervals(Throughput("t.csv", told, (), False), given, None, float(offset_s))
 
 
 def second_by_second(
@@ -120,6 +120,6 @@ def test_local_times_are_moved_by_their_zone(told: tuple[ThroughputRow, ...], ho
         (info, Interval(row.end_us - hours * 3600 * SECOND, (row.end_us - row.start_us) / SECOND))
         for row in far
     ]
-    found = throughput_join.joined(Throughput("t.csv", far, (), True), intervals, zone, 0.0)
+    found = throughput_join.join_intervals(Throughput("t.csv", far, (), True), intervals, zone, 0.0)
     told_of = [row.transactions for row in far if row.transactions is not None]
     assert [row[PLACE["transactions"]] for row in found] == pytest.approx(told_of)

@@ -36,7 +36,7 @@ def record(
     lengths: dict[str, int] | None = None,
 ) -> bytes:
     """A record of one class with the fields that differ from those above."""
-    return smf_writer.encode(
+    return smf_writer.encode_record(
         smf_sections.layout(72),
         3,
         system="SYSA",

@@ -202,7 +202,7 @@ def test_steps_end_where_hardly_anybody_waits() -> None:
 
 def test_erlang_with_five_exposures() -> None:
     """Textbook: M/M/5 at four requests in service waits 0.554113 of a service time."""
-    found = dasd.waiting(4000, 1.0, 4, 1.0)
+    found = dasd.alias_queue(4000, 1.0, 4, 1.0)
     assert found is not None
     assert found.wait == pytest.approx(0.554113, abs=1e-6)
 
@@ -264,7 +264,7 @@ def test_volumes_that_share_aliases(loads: tuple[float, float], count: int) -> N
 
 
 def test_the_chain_of_states_gives_erlang_where_there_is_one_volume() -> None:
-    found = dasd.waiting(800, 1.0, 1, 1.0)
+    found = dasd.alias_queue(800, 1.0, 1, 1.0)
     assert found is not None
     assert exact((0.8, 0.0), 1)[0] / 0.8 == pytest.approx(found.response, rel=1e-6)
     # With aliases for all, what the base does not carry is what aliases have in use.
@@ -333,14 +333,14 @@ def test_more_aliases_never_make_it_slower() -> None:
     for _ in range(1000):
         rate, serv, burst = chance.uniform(1, 5000), chance.uniform(0.1, 5), chance.uniform(0.5, 5)
         fewest = dasd.fewest_aliases(rate, serv)
-        assert dasd.waiting(rate, serv, fewest, burst) is not None
-        assert not fewest or dasd.waiting(rate, serv, fewest - 1, burst) is None
-        one, other = (dasd.waiting(rate, serv, fewest + more, burst) for more in (0, 1))
+        assert dasd.alias_queue(rate, serv, fewest, burst) is not None
+        assert not fewest or dasd.alias_queue(rate, serv, fewest - 1, burst) is None
+        one, other = (dasd.alias_queue(rate, serv, fewest + more, burst) for more in (0, 1))
         assert one is not None
         assert other is not None
         assert serv <= other.response <= one.response
         # Little's law and the burst that was put in come out again.
-        assert dasd.queued(rate, one.response, serv) == pytest.approx(one.queued)
+        assert dasd.mean_queue_length(rate, one.response, serv) == pytest.approx(one.queued)
         assert dasd.burst_of(rate, serv, one.response, fewest) == pytest.approx(burst, rel=1e-6)
 
 

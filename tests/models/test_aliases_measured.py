@@ -74,9 +74,12 @@ def test_a_pool_by_number_and_by_control_unit(pool: str) -> None:
 
 def test_the_interval_is_the_busiest_of_the_pool_that_is_asked_for() -> None:
     given = session(*PUBLISHED, *BESIDE, *NEXT)
-    assert interval_choice.moment(given, "VM1", None, aliases.busy()) == END
-    assert interval_choice.moment(given, "VM1", None, aliases.busy(["pool=1"])) == LATER
-    assert interval_choice.moment(given, "VM1", None, aliases.busy(["use.MDISK.share=5", "pool=0600"])) == END
+    assert interval_choice.choose_interval(given, "VM1", None, aliases.busy()) == END
+    assert interval_choice.choose_interval(given, "VM1", None, aliases.busy(["pool=1"])) == LATER
+    assert (
+        interval_choice.choose_interval(given, "VM1", None, aliases.busy(["use.MDISK.share=5", "pool=0600"]))
+        == END
+    )
 
 
 def test_a_pool_that_is_not_there() -> None:
@@ -84,7 +87,7 @@ def test_a_pool_that_is_not_there() -> None:
     with pytest.raises(QueryError, match="no pool 9") as caught:
         aliases.compare(given, "VM1", END, ["pool=9"])
     assert caught.value.expected == "0 (0600), 1 (0700)"
-    assert interval_choice.moment(given, "VM1", None, aliases.busy(["pool=9"])) == END, (
+    assert interval_choice.choose_interval(given, "VM1", None, aliases.busy(["pool=9"])) == END, (
         "so that it is said so"
     )
 

@@ -180,7 +180,7 @@ def test_more_partitions_than_processors_are_left_out() -> None:
 def test_a_sweep_has_a_row_for_each_number() -> None:
     scenario = {"machine": "z13-n96", "processors": 1, "partitions": [1, 2]}
     answer = sweeps.solve("capacity", scenario, "processors=1:96")
-    curve = dict(capacity_curves.machines()["z13-n96"].curve)
+    curve = dict(capacity_curves.capacity_curves()["z13-n96"].curve)
     found = answer.table("sweep").column("capability")
     assert found == pytest.approx([n * curve[n] for n in range(1, 97)])
     split = answer.table("sweep").column("capability_2 partitions")
@@ -265,7 +265,7 @@ def test_monitor_data_tell_type_and_capability(
     """Of a slow CP model the CPs have the curve of the primary capability, the IFLs that of the secondary."""
     path = monitored(tmp_path / "x", "2964", told, {"SYTPRP_PFXCPUTY": kind})
     answer = solve(data=path, sizes=[2, 4])
-    curve = dict(capacity_curves.machines()[machine].curve)
+    curve = dict(capacity_curves.capacity_curves()[machine].curve)
     assert answer.table("sizes").column("factor") == [curve[2], curve[4]]
     assert any(f"that of {machine} in the catalog" in note for note in answer.notes)
 
@@ -285,7 +285,7 @@ def test_catalog_and_machine_say_the_same(dump: str, machine: str) -> None:
     path = SAMPLES / dump / "proc" / "sysinfo"
     if not path.exists():
         pytest.skip("no samples here")
-    curve = capacity_curves.machines()[machine].curve
+    curve = capacity_curves.capacity_curves()[machine].curve
     sizes = [n for n, _ in curve]
     found = solve(data=str(path), sizes=sizes).table("sizes")
     assert found.column("factor") == [value for _, value in curve]

@@ -72,8 +72,8 @@ def test_a_machine_that_is_named() -> None:
     from zlens.models.capacity import scaling
 
     answer = capacity.compare(session(), "VM1", END, ["machine=z14-m05"])
-    curve = capacity_curves.machines()["z14-m05"].curve
-    assert answer.figure("factor") == scaling.factor(curve, 3, capacity_curves.complete()).value
+    curve = capacity_curves.capacity_curves()["z14-m05"].curve
+    assert answer.figure("factor") == scaling.factor(curve, 3, capacity_curves.complete_curves()).value
     assert "changed: machine=z14-m05" in answer.notes
 
 

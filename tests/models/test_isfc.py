@@ -24,7 +24,7 @@ UPDATE = "z/VM Performance Update 6.2 and 6.3"
 def test_capacity_factor(speeds: list[float], factor: float, ctcs: int) -> None:
     """ISFC capacity test: four CTC devices on each chpid."""
     assert isfc.capacity_factor(speeds) == factor
-    assert len(speeds) * 4 == ctcs <= isfc.most_devices()
+    assert len(speeds) * 4 == ctcs <= isfc.max_devices()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_capacity_factor(speeds: list[float], factor: float, ctcs: int) -> None:
 )
 def test_usable_devices(devices: int, each_side: int) -> None:
     """Avoidance of write collisions, IBM's Linux documentation: 2 to 8 are one less, 9 to 16 two less."""
-    assert isfc.usable(devices) == each_side
+    assert isfc.usable_device_count(devices) == each_side
 
 
 @pytest.mark.parametrize(("chpids", "devices"), [(1, 4), (2, 4), (3, 4), (4, 3), (7, 2), (14, 1), (15, 0)])
@@ -57,7 +57,7 @@ def test_every_device_is_written_on_by_somebody_and_some_by_one_alone() -> None:
         up, down = isfc.writes_on(devices, "A", "B"), isfc.writes_on(devices, "B", "A")
         assert {*up, *down} == set(devices)
         alone = set(devices) - set(down)
-        assert len(alone) == many - isfc.usable(many)
+        assert len(alone) == many - isfc.usable_device_count(many)
         assert alone == set(up[: len(alone)])
 
 
@@ -72,7 +72,7 @@ def test_letters_come_before_digits() -> None:
 def test_measured_rate() -> None:
     """12 devices on one FICON Express4 channel: 10 write, 45 starts a second each, 342 MB/s."""
     measured = isfc.facts()["measured"]
-    assert isfc.usable(measured["devices"]) == measured["usable"]
+    assert isfc.usable_device_count(measured["devices"]) == measured["usable"]
     assert measured["usable"] * measured["ssch_per_device"] == measured["ssch"] == 450
     assert isfc.mb_per_ssch() == pytest.approx(0.76, abs=0.005)
 

@@ -26,10 +26,10 @@ def test_models_plans_and_the_overview_mean_the_same_interval(demo_files: list[P
         for name in ("aliases", "capacity", "partitions", "shares", "smt"):
             module = models.measured(name)
             if session.sql(f'SELECT count(*) FROM "{module.TABLE}"').rows[0][0]:
-                ends[name] = interval_choice.moment(session, system, None, module.busy([]))
+                ends[name] = interval_choice.choose_interval(session, system, None, module.busy([]))
         assert {"capacity", "partitions", "shares"} <= set(ends)
         assert set(ends.values()) == {busiest}, ends
-        assert planning.chosen(session, [], system, None) == (system, busiest)
+        assert planning.choose_interval(session, [], system, None) == (system, busiest)
         request = {"system": system, "from": None, "to": None}
         lead = peaks.answer(Workspace(session, [str(demo_files[file])]), request)["lead"]
         assert lead["to"] == busiest.timestamp()

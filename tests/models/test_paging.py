@@ -52,7 +52,7 @@ def figures(answer: Answer) -> dict[str, float | None]:
 
 def test_630con_space() -> None:
     """Three guests, data spaces, virtual disks, a segment and the pages of the directory."""
-    found = page_space.needed(160 * GB, 8 * GB, 4 * GB, 1 * GB, 2621)
+    found = page_space.space_needed(160 * GB, 8 * GB, 4 * GB, 1 * GB, 2621)
     assert found / GB == pytest.approx(174.74, abs=0.005)
     answer = solve(
         guest=[guest(64, 2), guest(32)], data_spaces=8.0, vdisks=4.0, nss_dcss=1.0, directory_pages=2621
@@ -65,8 +65,8 @@ def test_630con_space() -> None:
 
 
 def test_the_directory_is_not_taken_times_its_structures() -> None:
-    assert page_space.needed(0, 0, 0, 0, 1000) == 1000 * 4096
-    assert page_space.needed(100, 0, 0, 0) == pytest.approx(101)
+    assert page_space.space_needed(0, 0, 0, 0, 1000) == 1000 * 4096
+    assert page_space.space_needed(100, 0, 0, 0) == pytest.approx(101)
 
 
 def test_every_kind_of_space_counts_alike() -> None:
@@ -76,7 +76,7 @@ def test_every_kind_of_space_counts_alike() -> None:
         expected = 1.01 * sum(parts) * GB
         rng.shuffle(parts)
         a, b, c, d = (part * GB for part in parts)
-        assert page_space.needed(a, b, c, d) == pytest.approx(expected)
+        assert page_space.space_needed(a, b, c, d) == pytest.approx(expected)
 
 
 def test_growth_is_added() -> None:
@@ -137,7 +137,7 @@ def test_eighty_fcx108_busy_of_paging_volumes(
 
 
 def test_eighty_blocks_grew_with_the_partition() -> None:
-    found = [page_space.payload(rate, 224 * each) for rate, each, _, _ in FCX108]
+    found = [page_space.pages_per_io(rate, 224 * each) for rate, each, _, _ in FCX108]
     assert found == pytest.approx([5.23, 9.09, 17.11, 20.06, 19.72], abs=0.01)
 
 
@@ -174,7 +174,7 @@ def test_bounds_hold_what_is_between_and_the_least_volumes_are_enough() -> None:
         assert between == same
         assert low - 1e-12 <= between <= high + 1e-12
         at_most = rng.uniform(1, 100)
-        found = page_space.load(rate, pages, 10, (low, high), at_most)
+        found = page_space.paging_load(rate, pages, 10, (low, high), at_most)
         for count, one in ((found.volumes_least, low), (found.volumes_most, high)):
             busy = 100 * rate / pages * one
             assert busy / count <= at_most * (1 + 1e-6)

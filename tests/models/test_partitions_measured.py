@@ -221,7 +221,7 @@ def test_the_busiest_interval_is_that_of_the_machine() -> None:
     rows = [{**row, "interval_end": later, "total_s": 300.0} for row in TWO]
     gap = [{**row, "interval_end": later + timedelta(seconds=60), "flag": "gap"} for row in TWO]
     given = session([*TWO, *rows, *gap])
-    assert interval_choice.moment(given, "VM1", None, partitions.busy()) == later
+    assert interval_choice.choose_interval(given, "VM1", None, partitions.busy()) == later
 
 
 @needs(SAMPLE)

@@ -343,7 +343,7 @@ def test_bands(example: tuple[list[tuple[int, int]], list[tuple[float, float]]],
     partitions, use = example
     total = sum(weight for weight, _ in partitions)
     for (weight, cores), expected in zip(partitions, use, strict=True):
-        low, high = prsm.band(weight / total, 6 * weight / total / cores, capped=capped)
+        low, high = prsm.accuracy_band(weight / total, 6 * weight / total / cores, capped=capped)
         assert (100 * low, 100 * high) == pytest.approx(expected, abs=0.06)
 
 
@@ -352,9 +352,9 @@ def test_bands(example: tuple[list[tuple[int, int]], list[tuple[float, float]]],
     [(0.1, True, True), (0.09, True, False), (0.5, False, True), (0.49, False, False)],
 )
 def test_bands_are_of_the_share_from_a_tenth_or_a_half_on(each: float, capped: bool, near: bool) -> None:
-    low, high = prsm.band(0.5, each, capped=capped)
+    low, high = prsm.accuracy_band(0.5, each, capped=capped)
     assert high - low == pytest.approx(0.036 if near else 0.072)
-    assert prsm.band(1.0, 1.0, capped=capped)[1] == 1.0
+    assert prsm.accuracy_band(1.0, 1.0, capped=capped)[1] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_erlang_c_by_its_sum() -> None:
     [("textbook: M/M/5 at 80 %", 4.0, 5, 0.55411255), ("textbook: M/M/1 at 50 %", 0.5, 1, 1.0)],
 )
 def test_many_servers(case: str, rate: float, servers: int, wait: float) -> None:
-    found = queues.many_servers(rate, 1.0, servers)
+    found = queues.multi_server_queue(rate, 1.0, servers)
     assert found is not None
     assert found.wait == pytest.approx(wait, abs=1e-6)
     assert found.queued == pytest.approx(rate * wait, abs=1e-5)
@@ -38,8 +38,8 @@ def test_many_servers(case: str, rate: float, servers: int, wait: float) -> None
 
 def test_bursts_lengthen_the_wait_alone() -> None:
     plain, bursts = (
-        queues.many_servers(4.0, 1.0, 5),
-        queues.many_servers(4.0, 1.0, 5, arrivals=4.0, services=0.0),
+        queues.multi_server_queue(4.0, 1.0, 5),
+        queues.multi_server_queue(4.0, 1.0, 5, arrivals=4.0, services=0.0),
     )
     assert plain is not None
     assert bursts is not None
@@ -48,8 +48,8 @@ def test_bursts_lengthen_the_wait_alone() -> None:
 
 
 def test_too_much_work_has_no_answer() -> None:
-    assert queues.many_servers(5.0, 1.0, 5) is None
-    assert queues.many_servers(0.0, 1.0, 5) is not None
+    assert queues.multi_server_queue(5.0, 1.0, 5) is None
+    assert queues.multi_server_queue(0.0, 1.0, 5) is not None
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_several_classes_agree_with_all_states() -> None:
         return total
 
     whole = weight((3, 2))
-    found = queues.several_classes(demands, customers, thinks)
+    found = queues.multi_class_network(demands, customers, thinks)
     assert found.throughput[0] == pytest.approx(weight((2, 2)) / whole)
     assert found.throughput[1] == pytest.approx(weight((3, 1)) / whole)
 
 
 def test_one_class_is_the_same_among_several() -> None:
     alone = queues.one_class([0.2, 0.3, 0.1], 10, 1.0, [None, None, []])
-    among = queues.several_classes(
+    among = queues.multi_class_network(
         [[0.2, 0.3, 0.1], [1.0, 1.0, 1.0]], [10, 0], [1.0, 1.0], [False, False, True]
     )
     assert among.throughput == pytest.approx((alone.throughput[0], 0.0))

@@ -15,7 +15,7 @@ from zlens.catalog import capacity_curves
 from zlens.models.capacity import scaling
 from zlens.models.capacity.scaling import ScalingRun
 
-Z14 = capacity_curves.machines()["z14-m05"].curve
+Z14 = capacity_curves.capacity_curves()["z14-m05"].curve
 
 #: Processors, ETR, ITR, busy, ITRR, capability ratio of each run, as printed.
 Rows = list[tuple[int, float, float, float, float, float]]
@@ -93,7 +93,7 @@ def test_eighty_table_3(partitions: int, each: int, capability: float) -> None:
 
 def test_twelve_processors_of_a_z196_as_the_members_of_a_cluster() -> None:
     """IBM's experiment with one, two and four members: an estimate of what smaller n-ways bring."""
-    curve = capacity_curves.machines()["z196-m49"].curve
+    curve = capacity_curves.capacity_curves()["z196-m49"].curve
     found = [scaling.deployment(curve, 12, members).capability or 0.0 for members in (1, 2, 4)]
     assert found == pytest.approx([9.353, 10.419, 11.038], abs=0.002)
     assert [one / found[0] for one in found] == pytest.approx([1.0, 1.114, 1.18], abs=0.002)
@@ -111,7 +111,7 @@ def test_eighty_tables_4_to_7_capability_ratios_between_the_printed_factors() ->
     [("z196-m49", 0.9445), ("z13-n96", 0.938), ("z13-n63-400", 0.9546), ("z15-lt1-400", 0.9575)],
 )
 def test_adjustments_of_stsi_are_65536ths(machine: str, of_two: float) -> None:
-    assert dict(capacity_curves.machines()[machine].curve)[2] == pytest.approx(of_two, abs=0.0001)
+    assert dict(capacity_curves.capacity_curves()[machine].curve)[2] == pytest.approx(of_two, abs=0.0001)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_adjustments_of_stsi_are_65536ths(machine: str, of_two: float) -> None:
     ],
 )
 def test_curves_are_whole(machine: str, last: int, of_last: float) -> None:
-    curve = capacity_curves.machines()[machine].curve
+    curve = capacity_curves.capacity_curves()[machine].curve
     assert [n for n, _ in curve] == list(range(1, last + 1))
     assert curve[-1][1] == pytest.approx(of_last, abs=0.0006)
 
@@ -132,9 +132,9 @@ def test_curves_are_whole(machine: str, last: int, of_last: float) -> None:
 @pytest.mark.parametrize(("machine", "other"), [("z196-m49", "z13-n96"), ("z13-n96", "z196-m49")])
 def test_the_error_that_is_told_holds(machine: str, other: str) -> None:
     """A known curve, thinned to the points printed of the z14, and another one to tell errors by."""
-    whole = capacity_curves.machines()[machine].curve
+    whole = capacity_curves.capacity_curves()[machine].curve
     thin = [point for point in whole if point[0] in dict(Z14)]
-    known = [dict(capacity_curves.machines()[other].curve)]
+    known = [dict(capacity_curves.capacity_curves()[other].curve)]
     inside = []
     for n, value in whole[:54]:
         found = scaling.factor(thin, n, known)
@@ -189,7 +189,7 @@ def test_errors_of_partitions_add_up() -> None:
 
 def test_processors_are_spread_evenly() -> None:
     rng = draws(6)
-    curve = capacity_curves.machines()["z13-n96"].curve
+    curve = capacity_curves.capacity_curves()["z13-n96"].curve
     for _ in range(1000):
         total = rng.randint(1, 96)
         partitions = rng.randint(1, total)
@@ -202,9 +202,9 @@ def test_processors_are_spread_evenly() -> None:
         assert found.capability == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("machine", sorted(capacity_curves.machines()))
+@pytest.mark.parametrize("machine", sorted(capacity_curves.capacity_curves()))
 def test_more_partitions_bring_more(machine: str) -> None:
-    curve = capacity_curves.machines()[machine].curve
+    curve = capacity_curves.capacity_curves()[machine].curve
     for total in (12, 40):
         found = [scaling.deployment(curve, total, k).capability or 0 for k in range(1, total + 1)]
         assert found == sorted(found)

@@ -33,7 +33,7 @@ GOOD: dict[str, Any] = {"count": 2, "row": [{"name": "x"}, {"name": "y", "n": 3}
 
 
 def test_what_is_left_out_has_its_default() -> None:
-    found = scenario.checked(SPEC, GOOD)
+    found = scenario.check_scenario(SPEC, GOOD)
     assert found["part"] == 0.5
     assert found["fast"] is False
     assert found["names"] is None
@@ -64,14 +64,14 @@ def test_what_is_left_out_has_its_default() -> None:
 )
 def test_what_is_wrong_is_named(change: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
-        scenario.checked(SPEC, {**GOOD, **change}, file="f.toml")
+        scenario.check_scenario(SPEC, {**GOOD, **change}, file="f.toml")
     assert says in str(caught.value)
     assert str(caught.value).startswith("f.toml: ")
 
 
 def test_what_must_be_there() -> None:
     with pytest.raises(ScenarioError, match="count is missing: how many"):
-        scenario.checked(SPEC, {"row": []})
+        scenario.check_scenario(SPEC, {"row": []})
 
 
 #: What each key accepts, by its description. A number other than 0 is at least 1e-12.
@@ -95,10 +95,10 @@ def test_a_value_is_taken_as_described_or_the_error_names_its_key(value: Any) ->
     for key in SPEC.keys:
         given = {**GOOD, key.name: value}
         if ALLOWED[key.name](value):
-            assert scenario.checked(SPEC, given)[key.name] == value
+            assert scenario.check_scenario(SPEC, given)[key.name] == value
         else:
             with pytest.raises(ScenarioError, match=rf"^{key.name}\b"):
-                scenario.checked(SPEC, given)
+                scenario.check_scenario(SPEC, given)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_value_is_taken_as_described_or_the_error_names_its_key(value: Any) ->
     ],
 )
 def test_a_setting_changes_one_value(setting: str, path: tuple[Any, ...], expected: Any) -> None:
-    changed: Any = scenario.changed(GOOD, setting)
+    changed: Any = scenario.apply_setting(GOOD, setting)
     for step in path:
         changed = changed[step]
     assert changed == expected
@@ -133,7 +133,7 @@ def test_a_setting_changes_one_value(setting: str, path: tuple[Any, ...], expect
 )
 def test_a_setting_that_sets_nothing(setting: str, said: str) -> None:
     with pytest.raises(ScenarioError, match=f"^{said}"):
-        scenario.changed(GOOD, setting)
+        scenario.apply_setting(GOOD, setting)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_a_setting_that_sets_nothing(setting: str, said: str) -> None:
     ],
 )
 def test_ranges(text: str, values: list[float]) -> None:
-    assert list(scenario.values_of(text)) == pytest.approx(values)
-    assert all(isinstance(value, int) for value in scenario.values_of(text)) == ("." not in text)
+    assert list(scenario.sweep_values(text)) == pytest.approx(values)
+    assert all(isinstance(value, int) for value in scenario.sweep_values(text)) == ("." not in text)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_ranges(text: str, values: list[float]) -> None:
 )
 def test_what_is_no_range(text: str, wrong: str) -> None:
     with pytest.raises(ScenarioError, match=f"^{text} is {wrong}; expected START:STOP or START:STOP:STEP"):
-        list(scenario.values_of(text))
+        list(scenario.sweep_values(text))
 
 
 def test_files(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_keys_are_described() -> None:
-    text = "".join(scenario.described(SPEC))
+    text = "".join(scenario.describe_keys(SPEC))
     assert "count: how many; a whole number from 1 to 8, processors; required\n" in text
     assert "    name: its name; a text in quotes; required\n" in text
 
@@ -255,8 +255,8 @@ def test_a_scenario_of_another_model() -> None:
 
 def test_an_entry_that_is_missing_is_answered_with_those_that_exist() -> None:
     with pytest.raises(ScenarioError, match=r"expected users, or 1$"):
-        scenario.changed({"class": [{"name": "users"}]}, "class.TX.rate=1")
+        scenario.apply_setting({"class": [{"name": "users"}]}, "class.TX.rate=1")
     with pytest.raises(ScenarioError, match=r"expected A, B, or 1 to 2$"):
-        scenario.changed({"user": [{"name": "A"}, {"name": "B"}]}, "user.C.relative=1")
+        scenario.apply_setting({"user": [{"name": "A"}, {"name": "B"}]}, "user.C.relative=1")
     with pytest.raises(ScenarioError, match="which has none here"):
-        scenario.changed({"user": []}, "user.C.relative=1")
+        scenario.apply_setting({"user": []}, "user.C.relative=1")

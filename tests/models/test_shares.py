@@ -246,18 +246,18 @@ def test_a_guest_may_have_virtual_processors_of_two_types() -> None:
 
 
 def test_a_setting_names_the_type_of_a_user_with_two() -> None:
-    changed = scenario.changed(TWO_TYPES, "user.LINUX1.IFL.demand=50")
+    changed = scenario.apply_setting(TWO_TYPES, "user.LINUX1.IFL.demand=50")
     assert models.solve("shares", changed).figure("used_ifl") == pytest.approx(50)
     one = sweeps.solve("shares", TWO_TYPES, "user.LINUX1.CP.relative=100:300:100").table("sweep")
     assert one.column("allocation_LINUX1.CP") == pytest.approx([50, 200 / 3, 75])
     assert one.column("allocation_LINUX1.IFL") == pytest.approx([120] * 3)
     with pytest.raises(ScenarioError, match=r"which of 2 entries named LINUX1.*LINUX1.CP or LINUX1.IFL"):
-        scenario.changed(TWO_TYPES, "user.LINUX1.demand=50")
+        scenario.apply_setting(TWO_TYPES, "user.LINUX1.demand=50")
 
 
 def test_a_simulated_user_has_virtual_processors_of_one_type() -> None:
     with pytest.raises(ScenarioError, match=r"LINUX1 is given 2 times.*of one type"):
-        run.prepared({"model": "shares", **TWO_TYPES})
+        run.prepare({"model": "shares", **TWO_TYPES})
 
 
 def test_what_is_assumed_is_said_only_where_it_counts() -> None:

@@ -14,7 +14,7 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.cli import main
 from zlens.errors import QueryError, ScenarioError
-from zlens.inputs.options import parse_moment
+from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice
 from zlens.models.answer import Answer, by_name
 from zlens.models.shares import measurement as shares
@@ -228,7 +228,9 @@ def test_what_if() -> None:
 
 
 def chosen(at: str | None) -> datetime:
-    return interval_choice.moment(four_hungry([75.0] * 4), "VM1", parse_moment(at) if at else None)
+    return interval_choice.choose_interval(
+        four_hungry([75.0] * 4), "VM1", parse_time_spec(at) if at else None
+    )
 
 
 def test_the_interval() -> None:
@@ -241,9 +243,9 @@ def test_the_interval() -> None:
 
 def test_the_system() -> None:
     given = four_hungry([75.0] * 4)
-    assert interval_choice.system(given, "guest", None) == "VM1"
+    assert interval_choice.choose_system(given, "guest", None) == "VM1"
     with pytest.raises(QueryError, match="there is no system VM2 in the input; expected one of VM1"):
-        interval_choice.system(given, "guest", "VM2")
+        interval_choice.choose_system(given, "guest", "VM2")
 
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

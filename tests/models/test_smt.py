@@ -286,12 +286,12 @@ def test_three_times() -> None:
 def test_linux_scaled_time() -> None:
     """Linux update_mt_scaling: with as many cycles alone as beside another thread 3/4 of raw time count."""
     assert time_of(alone=1, beside=1)["scale"] == pytest.approx(0.75)
-    assert smt_metrics.times(0, 0, 1.5).scale is None
+    assert smt_metrics.cpu_times(0, 0, 1.5).scale is None
     chance = draws(5)
     for _ in range(1000):
         one, two = chance.random(), chance.random()
         linux = (one * 2 + two) / ((one + two) * 2)
-        assert smt_metrics.times(one, two, None).scale == pytest.approx(linux)
+        assert smt_metrics.cpu_times(one, two, None).scale == pytest.approx(linux)
 
 
 def hyptop(**says: Any) -> dict[str, Any]:
@@ -344,7 +344,7 @@ def test_identities_on_random_samples() -> None:
     seen = 0
     for _ in range(1500):
         samples, one, each = made(chance)
-        counted = smt_metrics.counted(samples)
+        counted = smt_metrics.state_times(samples)
         maximum = 2 * each / one
         found = smt_metrics.measured(counted, maximum)
         if found.density is None:
@@ -354,7 +354,7 @@ def test_identities_on_random_samples() -> None:
         expected = smt_metrics.by_density(found.density, maximum, found.busy)
         for name in ("factor", "maximum", "productivity", "utilization"):
             assert getattr(found, name) == pytest.approx(getattr(expected, name)), name
-        times = smt_metrics.of_threads(samples, maximum)
+        times = smt_metrics.thread_cpu_times(samples, maximum)
         wall = counted.wall or 0.0
         assert sum(time.prorated for time in times) == pytest.approx(found.busy * wall)
         assert sum(time.raw for time in times) == pytest.approx(found.busy * wall * found.density)

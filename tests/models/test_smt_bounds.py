@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from zlens.models.smt.bounds import ThroughputBound, binding
+from zlens.models.smt.bounds import ThroughputBound, lowest_bound
 
 
 @pytest.mark.parametrize("most", [math.nan, math.inf, -1.0, 0.0, 1e308])
@@ -16,6 +16,6 @@ def test_the_lowest_bound_is_the_first_of_equals(most: float) -> None:
         ThroughputBound("first", 1.0, 1, most),
         ThroughputBound("second", 1.0, 1, most),
     ]
-    found = binding(bounds)
+    found = lowest_bound(bounds)
     assert found is not None
     assert found.held_by == "first"

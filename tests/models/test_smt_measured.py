@@ -104,8 +104,8 @@ def test_solved_beside_recorded() -> None:
 def test_published_rmf_report(tmp_path: Path) -> None:
     """SMT: MT % PROD of each core, MAX CF 1.473, CF 1.283, AVG TD 1.600; 245.62 % used, 154.38 % left."""
     with zlens.open([written(tmp_path, HEADS, PRINTED)]) as opened:
-        system = interval_choice.system(opened, smt.TABLE, None)
-        end = interval_choice.moment(opened, system, None, smt.busy())
+        system = interval_choice.choose_system(opened, smt.TABLE, None)
+        end = interval_choice.choose_interval(opened, system, None, smt.busy())
         blind = smt.compare(opened, system, end)
         answer = smt.compare(opened, system, end, ["max_capacity_factor=147.3"])
     rows = by_name(answer.table("compared"))
@@ -132,9 +132,11 @@ def test_published_rmf_report(tmp_path: Path) -> None:
 def test_published_cores_in_records_of_smf_70() -> None:
     """The same four cores with MAX CF, CF and AVG TD in the record: all is there to be held against it."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        system = interval_choice.system(made, smt.TABLE, None)
-        answer = smt.compare(made, system, interval_choice.moment(made, system, None, smt.busy()))
-        back = smt.switched(made, system, interval_choice.moment(made, system, None, smt.busy()), 1)
+        system = interval_choice.choose_system(made, smt.TABLE, None)
+        answer = smt.compare(made, system, interval_choice.choose_interval(made, system, None, smt.busy()))
+        back = smt.switch_bounds(
+            made, system, interval_choice.choose_interval(made, system, None, smt.busy()), 1
+        )
     for row in by_name(answer.table("compared")).values():
         assert row["productivity_error"] == pytest.approx(0, abs=0.11)
         assert row["utilization_error"] == pytest.approx(0, abs=0.11)
@@ -291,7 +293,10 @@ def test_the_busiest_interval_is_that_of_the_cores() -> None:
         core(1, 45.0, **later),
         core(2, 99.0, flag="gap", **later),
     ]
-    assert interval_choice.moment(session(cores, [], []), "VM1", None, smt.busy()) == later["interval_end"]
+    assert (
+        interval_choice.choose_interval(session(cores, [], []), "VM1", None, smt.busy())
+        == later["interval_end"]
+    )
 
 
 def test_two_sources_of_one_system_are_not_mixed() -> None:

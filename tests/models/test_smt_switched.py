@@ -14,7 +14,7 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer, by_name
-from zlens.models.smt.measurement import switched
+from zlens.models.smt.measurement import switch_bounds
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -86,7 +86,7 @@ def numbers(answer: Answer) -> dict[str, tuple[Any, Any]]:
 
 def test_smt_on_for_the_published_serialization_workload() -> None:
     """With the capacity factors of the run with SMT-2: 1.05, where 0.649 was measured."""
-    answer = switched(OFF, "VM1", END, 2, ["max_capacity_factor=115"])
+    answer = switch_bounds(OFF, "VM1", END, 2, ["max_capacity_factor=115"])
     row = change(answer)
     assert row["most_now"] == pytest.approx(3 / 2.874)
     assert row["most_then"] == pytest.approx((3 + 0.15 * (2.874 / 0.705 - 3)) / 2.874)
@@ -106,20 +106,20 @@ def test_smt_on_for_the_published_serialization_workload() -> None:
 
 def test_a_point_value_with_calibrated_path_factors() -> None:
     """SMT: 1.60 times the CPU time that slower threads explain; 0.649 of it was measured."""
-    there = switched(OFF, "VM1", END, 2, ["max_capacity_factor=115", "path=1.6"])
+    there = switch_bounds(OFF, "VM1", END, 2, ["max_capacity_factor=115", "path=1.6"])
     assert change(there)["predicted"] == pytest.approx(0.649, rel=0.02)
     assert there.figure("predicted_ifl") == change(there)["predicted"]
-    back = switched(ON, "VM1", END, 1, [f"path={1 / 1.6}"])
+    back = switch_bounds(ON, "VM1", END, 1, [f"path={1 / 1.6}"])
     assert change(back)["predicted"] == pytest.approx(1 / 0.649, rel=0.02)
     assert any(one.name == "smt_bound_reached" for one in back.assumptions)
-    unknown = switched(OFF, "VM1", END, 2, ["path=1.6"])
+    unknown = switch_bounds(OFF, "VM1", END, 2, ["path=1.6"])
     assert change(unknown)["predicted"] is None
     assert any("no point value without the largest capacity factor" in note for note in unknown.notes)
 
 
 def test_smt_off_for_the_published_serialization_workload() -> None:
     """The bound says 1.01 and 1 / 0.649 was measured: the answer says that it can be too low."""
-    answer = switched(ON, "VM1", END, 1)
+    answer = switch_bounds(ON, "VM1", END, 1)
     row = change(answer)
     work = 6 * 0.611 / (1.28 / 1.04)
     assert (row["threads_now"], row["threads_then"]) == (2, 1)
@@ -136,8 +136,8 @@ def test_smt_off_for_the_published_serialization_workload() -> None:
 
 def test_published_ranges_each_way() -> None:
     """SMT: nine workloads 0.65 to 1.38; z/VM 6.4 Performance: 10 % to 40 %, 25 % on average."""
-    there = by_name(switched(OFF, "VM1", END, 2).table("published"))
-    back = by_name(switched(ON, "VM1", END, 1).table("published"))
+    there = by_name(switch_bounds(OFF, "VM1", END, 2).table("published"))
+    back = by_name(switch_bounds(ON, "VM1", END, 1).table("published"))
     z14, nine = "throughput of a core (capacity statement)", "external throughput of nine measured workloads"
     assert [there[z14][key] for key in ("low", "high", "mean")] == pytest.approx([1.10, 1.40, 1.25])
     assert [there[nine][key] for key in ("low", "high")] == pytest.approx([0.65, 1.38])
@@ -148,12 +148,12 @@ def test_published_ranges_each_way() -> None:
 
 def test_nothing_known_of_factors_gives_the_widest_bounds() -> None:
     """On: two threads do twice the work of one. Off: second threads added nothing, and all were active."""
-    there = switched(OFF, "VM1", END, 2)
+    there = switch_bounds(OFF, "VM1", END, 2)
     assert bounds(there)["processors"]["most_then"] == pytest.approx(6 / 2.874)
     assert numbers(there)["max CF"] == (pytest.approx(200), "assumed")
     assert any("bounds assume 200 %" in note for note in there.notes)
     blind = session(processors(3, 2, 61.1), [], [core_type(2)])
-    back = switched(blind, "VM1", END, 1)
+    back = switch_bounds(blind, "VM1", END, 1)
     assert change(back)["most_then"] == pytest.approx(3 / (3.666 / 2))
     assert numbers(back)["density"] == (2.0, "assumed")
     assert numbers(back)["CF"] == (pytest.approx(100), "assumed")
@@ -162,7 +162,7 @@ def test_nothing_known_of_factors_gives_the_widest_bounds() -> None:
 def test_density_and_factor_that_are_solved() -> None:
     """Threads 3.666 busy on cores 2.4 busy: 1.5275; 1 + 0.5275 x 0.5."""
     known = core_type(2, core_busy_pct=80.0, max_capacity_factor_pct=150.0)
-    answer = switched(session(processors(3, 2, 61.1), [], [known]), "VM1", END, 1)
+    answer = switch_bounds(session(processors(3, 2, 61.1), [], [known]), "VM1", END, 1)
     density = 3.666 / 2.4
     assert numbers(answer)["density"] == (pytest.approx(density), "solved")
     assert numbers(answer)["CF"] == (pytest.approx(100 + 50 * (density - 1)), "solved")
@@ -171,7 +171,7 @@ def test_density_and_factor_that_are_solved() -> None:
 def test_a_factor_that_is_told_comes_before_the_recorded_one() -> None:
     """It is assumed then. Threads that seem busier than two on a core are two."""
     known = core_type(2, core_busy_pct=50.0, max_capacity_factor_pct=150.0)
-    answer = switched(
+    answer = switch_bounds(
         session(processors(3, 2, 61.1), [], [known]), "VM1", END, 1, ["max_capacity_factor=120"]
     )
     assert numbers(answer)["max CF"] == (pytest.approx(120), "assumed")
@@ -186,7 +186,7 @@ def test_what_does_not_count() -> None:
     cpu += [{**row, "source": "zz-other", "core_id": 20} for row in cpu[:1]]
     guests = [*guest("A", 50.0), *({**row, "basis": "logoff"} for row in guest("B", 10.0))]
     other = core_type(2, source="zz-other")
-    answer = switched(session(cpu, guests, [core_type(1), other]), "VM1", END, 2)
+    answer = switch_bounds(session(cpu, guests, [core_type(1), other]), "VM1", END, 2)
     assert change(answer)["cores"] == 3
     assert change(answer)["threads_now"] == 1
     assert set(bounds(answer)) == {"processors", "virtual CPUs of A"}
@@ -194,7 +194,9 @@ def test_what_does_not_count() -> None:
 
 def test_the_busiest_virtual_cpu() -> None:
     """Of two, one uses 90 % and one 10 %: 2 bounds the guest, 1 / 0.9 if the work of the one cannot move."""
-    answer = switched(session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)]), "VM1", END, 2)
+    answer = switch_bounds(
+        session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)]), "VM1", END, 2
+    )
     row, found = change(answer), bounds(answer)
     assert found["virtual CPUs of DB"]["most_then"] == pytest.approx(2 / 1.0)
     assert found["serialization of DB"]["most_now"] == pytest.approx(1 / 0.9)
@@ -204,7 +206,7 @@ def test_the_busiest_virtual_cpu() -> None:
     assert row["serial"] == pytest.approx(1 / 0.9)
     # 2 / 1.2 now; then 2 from virtual CPUs, and processors with a path of 1.1 bring 2 x 1.5 / 1.32.
     given = session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)])
-    point = switched(given, "VM1", END, 2, ["path=1.1", "max_capacity_factor=150"])
+    point = switch_bounds(given, "VM1", END, 2, ["path=1.1", "max_capacity_factor=150"])
     work = (2 + (2.4 - 2) * 0.5) / 1.2 / 1.1
     assert change(point)["predicted"] == pytest.approx(work * 1.2 / 2), "nor the point value"
 
@@ -212,41 +214,41 @@ def test_the_busiest_virtual_cpu() -> None:
 def test_serialization_that_is_told() -> None:
     """All of a guest's work one at a time: it used 1.0 processor, and can do no more."""
     given = session(processors(2, 1, 60.0), guest("DB", 50, 50), [core_type(1)])
-    answer = switched(given, "VM1", END, 2, ["guest.DB.serial=100"])
+    answer = switch_bounds(given, "VM1", END, 2, ["guest.DB.serial=100"])
     assert change(answer)["most_then"] == pytest.approx(1.0)
     assert change(answer)["held_by"] == "serialization of DB"
-    two = switched(given, "VM1", END, 2, ["guest.DB.serial=100", "guest.DB.serial_at_once=2"])
+    two = switch_bounds(given, "VM1", END, 2, ["guest.DB.serial=100", "guest.DB.serial_at_once=2"])
     assert change(two)["most_then"] == pytest.approx(2.0)
 
 
 def test_types_that_have_no_second_thread() -> None:
     cpu = [*processors(2, 1, 50.0), *processors(1, 1, 50.0, "CP")]
-    answer = switched(session(cpu, [], [core_type(1)]), "VM1", END, 2)
+    answer = switch_bounds(session(cpu, [], [core_type(1)]), "VM1", END, 2)
     assert list(by_name(answer.table("changes"))) == ["IFL"]
     assert any(note.startswith("CP left out: its cores support one thread only") for note in answer.notes)
     zos = session([{**row, "source": "smf"} for row in processors(2, 1, 50.0, "ZIIP")])
-    assert list(by_name(switched(zos, "VM1", END, 2).table("changes"))) == ["ZIIP"]
+    assert list(by_name(switch_bounds(zos, "VM1", END, 2).table("changes"))) == ["ZIIP"]
     ifl = session([{**row, "source": "smf"} for row in processors(2, 1, 50.0)])
-    assert switched(ifl, "VM1", END, 2).tables == []
+    assert switch_bounds(ifl, "VM1", END, 2).tables == []
 
 
 def test_what_is_so_already() -> None:
-    answer = switched(ON, "VM1", END, 2)
+    answer = switch_bounds(ON, "VM1", END, 2)
     assert answer.tables == []
     assert any("has 2 threads on each core already" in note for note in answer.notes)
 
 
 def test_where_the_data_do_not_tell() -> None:
     """No threads told: one is assumed, and said to be; without busy nothing is computed."""
-    answer = switched(session(processors(3, 1, 50.0), guest("A", None, 50.0)), "VM1", END, 2)
+    answer = switch_bounds(session(processors(3, 1, 50.0), guest("A", None, 50.0)), "VM1", END, 2)
     assert numbers(answer)["threads"] == (1, "assumed")
     assert any("no bound of them: A" in note for note in answer.notes)
     blind = processors(3, 1, 50.0)
     del blind[0]["busy_pct"]
-    dark = switched(session(blind), "VM1", END, 2)
+    dark = switch_bounds(session(blind), "VM1", END, 2)
     assert dark.tables == []
     assert any("do not report how busy" in note for note in dark.notes)
-    level = switched(session(processors(3, 1, 50.0), mt_ifl=1), "VM1", END, 2)
+    level = switch_bounds(session(processors(3, 1, 50.0), mt_ifl=1), "VM1", END, 2)
     assert numbers(level)["threads"] == (1, "measured")
 
 
@@ -254,7 +256,7 @@ def test_threads_of_zos_are_as_busy_as_mvs_saw_them() -> None:
     """SMT: RMF prints LPAR busy of the core, MVS busy of each thread."""
     rows = processors(1, 2, 78.23, "ZIIP", source="rmf-xml")
     rows = [{**row, "mvs_busy_pct": busy} for row, busy in zip(rows, (67.24, 58.40), strict=True)]
-    answer = switched(session(rows), "VM1", END, 1)
+    answer = switch_bounds(session(rows), "VM1", END, 1)
     assert numbers(answer)["threads busy"] == (pytest.approx(1.2564), "measured")
 
 
@@ -270,15 +272,15 @@ def test_threads_of_zos_are_as_busy_as_mvs_saw_them() -> None:
 )
 def test_settings_that_are_wrong(setting: str, expected: str) -> None:
     with pytest.raises(ScenarioError) as caught:
-        switched(OFF, "VM1", END, 2, [setting])
+        switch_bounds(OFF, "VM1", END, 2, [setting])
     assert expected in str(caught.value.expected)
 
 
 def test_a_guest_that_is_not_there() -> None:
     with pytest.raises(QueryError, match="no guest NOBODY"):
-        switched(OFF, "VM1", END, 2, ["guest.NOBODY.path=1.2"])
+        switch_bounds(OFF, "VM1", END, 2, ["guest.NOBODY.path=1.2"])
     with pytest.raises(QueryError, match="3 threads"):
-        switched(OFF, "VM1", END, 3)
+        switch_bounds(OFF, "VM1", END, 3)
 
 
 def test_transactions_and_entitlement() -> None:
@@ -290,6 +292,6 @@ def test_transactions_and_entitlement() -> None:
             "load": [{**HEAD, "etr": 100.0}],
         }
     )
-    notes = switched(given, "VM1", END, 2).notes
+    notes = switch_bounds(given, "VM1", END, 2).notes
     assert any("100.0 transactions/s measured; at most 400.0/s" in note for note in notes)
     assert any("entitled to 2.00 of its 3 cores" in note for note in notes)

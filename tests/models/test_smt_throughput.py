@@ -357,7 +357,7 @@ def test_the_lowest_bound_by_search() -> None:
         cores, maximum = chance.randint(1, 12), chance.uniform(1, 2)
         parts = random_parts(chance, cores)
         whole = sum(part.demand for part in parts)
-        held = smt_bounds.binding(smt_bounds.work_bounds(parts, cores, 2, maximum))
+        held = smt_bounds.lowest_bound(smt_bounds.work_bounds(parts, cores, 2, maximum))
         if not whole:
             assert held is None
             continue
@@ -386,7 +386,7 @@ def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
         cores, maximum, demand = chance.randint(1, 8), chance.uniform(1, 2), chance.uniform(0.01, 3)
         guests = chance.randint(1, 4 * cores)
         speeds = [smt_bounds.rate(running, cores, 2, maximum) for running in range(1, 2 * cores + 1)]
-        held = smt_bounds.binding(
+        held = smt_bounds.lowest_bound(
             smt_bounds.work_bounds([DemandPart("P", demand, guests)], cores, 2, maximum)
         )
         assert held is not None

@@ -65,10 +65,10 @@ def _decided(case: dict[str, Any]) -> dict[str, Any]:
     excess = policies.excess_power(case["weight"], room, others)[1] * (case["excess_pct"] or 0.0) / 100
     lows = policies.low_power(excess, cores.lows, evenly=case["lows_evenly"]) if cores.lows else []
     found = policies.zvm(cores, lows, min(expected, cap), case["low_powered"])
-    padded = policies.padded(expected, case["pad"], cores.entitlement, beyond=case["pad_beyond_entitlement"])
+    padded = policies.add_pad(expected, case["pad"], cores.entitlement, beyond=case["pad_beyond_entitlement"])
     return {
         "unparked": [found.large, found.medium, found.small],
-        "alone": policies.zvm_alone(cores, min(padded, cap)),
+        "alone": policies.zvm_without_gpd(cores, min(padded, cap)),
         "entitlement": _hundredths(cores.entitlement),
         "projection": _hundredths(min(expected, cap)),
         "excess": _hundredths(excess),

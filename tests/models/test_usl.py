@@ -162,13 +162,13 @@ def test_the_peak_is_where_throughput_is_greatest() -> None:
     rng = draws(3)
     for _ in range(200):
         alpha, beta = rng.uniform(0, 0.6), 10 ** rng.uniform(-5, -1)
-        at = usl.peak(alpha, beta)
+        at = usl.peak_size(alpha, beta)
         assert at is not None
         best = usl.throughput(at, 1, alpha, beta)
         assert at == 1 or best >= usl.throughput(at * 1.01, 1, alpha, beta)
         assert at == 1 or best >= usl.throughput(max(1, at / 1.01), 1, alpha, beta) - 1e-12
-    assert usl.peak(0.1, 0) is None
-    assert usl.peak(1.0, 0.1) == 1
+    assert usl.peak_size(0.1, 0) is None
+    assert usl.peak_size(1.0, 0.1) == 1
 
 
 # The negative control -----------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_the_peak_is_where_throughput_is_greatest() -> None:
 
 def test_the_factors_of_a_z14_are_no_such_law() -> None:
     """IBM's curve: the nearest law misses by 17.6 %, and none at all comes nearer than 14.6 %."""
-    curve = capacity_curves.machines()["z14-m05"].curve
+    curve = capacity_curves.capacity_curves()["z14-m05"].curve
     sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
     fit = usl.fit(sizes, rates, gamma=1.0)
     assert fit is not None

@@ -13,7 +13,7 @@ from asking import printed
 from browsing import opened, ready
 from zlens.compare.comparison import SideChange
 from zlens.compare.noise import NoiseVerdict
-from zlens.compare.text_format import number, shown
+from zlens.compare.text_format import format_difference, number
 
 HALF = "2010-03-09T08:00:00Z"
 
@@ -62,7 +62,7 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
         change = SideChange(
             0, 1, row["form"], row["change"], row["ratio"], row["points"], NoiseVerdict("none"), None, None
         )
-        assert cells["Difference"] == shown(change).replace("....", "…"), row["metric"]
+        assert cells["Difference"] == format_difference(change).replace("....", "…"), row["metric"]
         sure = "no test possible" if row["p"] is None else "beyond" if row["beyond_noise"] else "within"
         assert cells["Test"].startswith(sure)
     assert told >= 5

@@ -278,13 +278,13 @@ def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
     assert busiest.table("changes").rows[0][3] == 100
     assert "ended 2024-05-14 09:00:00 (UTC)" in busiest.title
     assert planning.plan(given, ["user.W.relative=300"], at="09:00:30").table("changes").rows[0][3] == 200
-    rows = by_name(planning.listed(given, at="09:00:30").table("whatifs"))
+    rows = by_name(planning.list_settings(given, at="09:00:30").table("whatifs"))
     assert rows["user.W.relative"]["now"] == "200"
 
 
 def test_every_example_of_the_list_is_answered() -> None:
     given = session(HUNGRY, cores=3)
-    rows = by_name(planning.listed(given).table("whatifs"))
+    rows = by_name(planning.list_settings(given).table("whatifs"))
     example = Wording.as_command(rows["user.W.limit"]["example"])
     assert example == "--set user.W.limit=hard --set user.W.maximum_absolute=25"
     for row in rows.values():

@@ -323,7 +323,7 @@ def test_no_partition_data_names_the_records() -> None:
 
 
 def test_what_can_be_asked_of_an_input() -> None:
-    answer = planning.listed(session(TWO))
+    answer = planning.list_settings(session(TWO))
     rows = by_name(answer.table("whatifs"))
     assert rows["partition.A.weight"]["now"] == "750"
     assert rows["physical_cores.IFL"]["now"] == "10"
@@ -336,6 +336,6 @@ def test_what_can_be_asked_of_an_input() -> None:
 def test_every_example_of_the_list_is_answered() -> None:
     """Each by itself, of this input."""
     given = session(TWO)
-    for row in planning.listed(given).table("whatifs").rows:
+    for row in planning.list_settings(given).table("whatifs").rows:
         setting = str(row[1]).removeprefix("--set ")
         assert planning.plan(given, [setting]).tables, setting

@@ -43,8 +43,8 @@ def rmf(
     }
     (subtype,) = layout.subtypes
     if most is None:
-        return [smf_writer.encode(layout, subtype, **given)]
-    return smf_writer.broken(layout, subtype, **given, largest=most)
+        return [smf_writer.encode_record(layout, subtype, **given)]
+    return smf_writer.encode_split_record(layout, subtype, **given, largest=most)
 
 
 def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system: str = "SYSA") -> bytes:
@@ -53,4 +53,6 @@ def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system
     local_us = START_US + round((end + zone_s) * SECOND)
     given = {"subsystem": [{"PNM": "SMF", "OSL": "SP7.3.1", "SYN": system}], **sections}
     header = {"WID": "JES2"}
-    return smf_writer.encode(layout, subtype, system=system, local_us=local_us, sections=given, header=header)
+    return smf_writer.encode_record(
+        layout, subtype, system=system, local_us=local_us, sections=given, header=header
+    )

@@ -14,7 +14,7 @@ import pytest
 import zlens
 from damage import mutated, survives
 from rounds import draws, rounds
-from zlens.catalog.openmetrics import exporter
+from zlens.catalog.openmetrics import load_exporter
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.openmetrics import dds, hmc
@@ -203,7 +203,7 @@ def test_each_program_knows_its_own_text() -> None:
 def test_a_text_without_a_sample_names_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sample of a system") as error:
         source(tmp_path, "# HELP mvs_rmf_m3_mintime Length\n")
-    assert exporter("dds").example in str(error.value)
+    assert load_exporter("dds").example in str(error.value)
 
 
 def test_damaged_text_is_read_or_refused(tmp_path: Path) -> None:

@@ -142,7 +142,8 @@ USUAL = ("monwrite", "smf", "rmf-xml", "listing", "rmf-text", "cnt", "lshwc", "p
 def measures(inputs: list[Path]) -> tuple[dict[str, Table], set[str]]:
     with zlens.open([str(path) for path in inputs], options=ZONE) as session:
         found = tables_of(
-            session, [name for name in metrics.tables() if name not in OF_FILES and session.fills(name)]
+            session,
+            [name for name in metrics.measure_names() if name not in OF_FILES and session.fills(name)],
         )
         return found, {problem.kind for problem in session.all_problems()}
 

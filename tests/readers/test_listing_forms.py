@@ -14,7 +14,7 @@ import pytest
 import listing_round
 import zlens
 from zlens.errors import InputError
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import importer
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
@@ -162,7 +162,7 @@ def test_interim_reports_are_the_intervals_of_their_spans(tmp_path: Path, sim_fi
     query = "SELECT userid, interval_end, round(cpu_s, 1), flag FROM guest WHERE cpu_s > 0 ORDER BY ALL"
 
     def within(first: int, last: int, every_s: int | None = None) -> Options:
-        start, end = (parse_moment(f"2024-05-14 {9 + at // 60:02}:{at % 60:02}") for at in (first, last))
+        start, end = (parse_time_spec(f"2024-05-14 {9 + at // 60:02}:{at % 60:02}") for at in (first, last))
         return Options(start=start, end=end, every_s=every_s)
 
     def printed(first: int, last: int) -> str:

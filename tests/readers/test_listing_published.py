@@ -38,7 +38,7 @@ def rows(session: Session) -> list[tuple[str, dict[str, Any]]]:
 def words(name: str, row: dict[str, Any]) -> list[str]:
     """The values of a row as words, in the order of the columns; numbers as Python prints them."""
     report, key = listings.tables()[name]
-    table = next(table for table in definition.load(report).tables if table.key == key)
+    table = next(table for table in definition.load_report(report).tables if table.key == key)
     found = [] if row["other"] is None else [text.split("=")[1] for text in row["other"].split("; ")]
     for column in table.columns:
         value = row[listings.column_name(column)]

@@ -134,7 +134,7 @@ def test_rows_on_two_pages_of_rmf_are_read_once(tmp_path: Path) -> None:
 
 def test_every_table_of_a_report_has_a_subject_of_its_columns() -> None:
     for name, (report, key) in listings.tables().items():
-        table = definition.load(report).table(key)
+        table = definition.load_report(report).table(key)
         columns = [listings.column_name(column) for column in table.columns]
         assert {*listings.subject(name, columns)} <= {*columns}
         if not table.time and any(column.type in ("id", "text") for column in table.columns):

@@ -13,7 +13,7 @@ from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings, roles
 from zlens.catalog.raw_columns import LISTED
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 MONITOR = (
     "cpu", "procsum", "lockact", "pciact", "pciconf", "cplact", "syslog", "evswitch", "vswitch", "lsharact",
@@ -76,13 +76,13 @@ def test_measures_have_the_cells_that_were_published(name: str) -> None:
 def fed() -> set[str]:
     """The raw tables of listings that roles read."""
     origins = [origin for name in roles.entities() for origin in roles.entity(name).origins]
-    return {table for origin in origins for table in roles.read(origin) if table.startswith(LISTED)}
+    return {table for origin in origins for table in roles.tables_read(origin) if table.startswith(LISTED)}
 
 
 def test_every_table_feeds_a_role_or_the_catalog_says_why_not() -> None:
     """Nothing is set apart that is fed, and what is set apart is there."""
     tables = set(listings.tables())
-    apart = {key for key in listings.apart() if "." not in key}
+    apart = {key for key in listings.unmapped_reasons() if "." not in key}
     assert tables - fed() == apart
     assert len(fed()) > 50
 
@@ -93,7 +93,7 @@ def test_a_table_gives_way_to_one_of_the_same_entity(monkeypatch: pytest.MonkeyP
     assert [each.table for each in lock.origins[-1].unless] == ["listing_locklog", "d0r23_callkdata"]
     assert roles.check() == []
     wrong = replace(lock, origins=lock.origins[:1] + lock.origins[2:])
-    monkeypatch.setattr(roles, "entity", lambda name: wrong if name == "lock" else roles.cataloged(name))
+    monkeypatch.setattr(roles, "entity", lambda name: wrong if name == "lock" else roles.catalog_entity(name))
     assert roles.check() == [
         "roles/lock.toml: listing_lockact gives way to listing_locklog, which gives nothing"
     ]
@@ -151,7 +151,7 @@ def test_what_only_the_shorter_report_has_is_kept(sim_session: Session, tmp_path
 
 def test_one_of_another_time_is_kept(sim_file: Path, tmp_path: Path) -> None:
     """PRCLOG of the last half hour says nothing of the first."""
-    half = parse_moment("10:00")
+    half = parse_time_spec("10:00")
     with zlens.open(sim_file, options=Options(end=half)) as first:
         cpu = reports.render("cpu", first)
     with zlens.open(sim_file, options=Options(start=half)) as second:

@@ -41,6 +41,6 @@ def test_every_report_comes_back(name: str, demo_files: list[Path], tmp_path: Pa
 @pytest.mark.parametrize("name", ["lpar", "lparlog"])
 def test_a_number_in_hexadecimal_is_no_decimal_number(name: str) -> None:
     """A user partition ID that is printed as 10 is 16."""
-    columns = [column for table in definition.load(name).tables for column in table.columns]
+    columns = [column for table in definition.load_report(name).tables for column in table.columns]
     assert [listings.kind(column) for column in columns if column.key == "upid"] == ["text"]
     assert [listings.kind(column) for column in columns if column.key == "partition_number"] == ["int"]

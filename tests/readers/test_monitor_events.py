@@ -18,7 +18,7 @@ OWN = {"D1R1", "D1R11", "D1R13", "D1R14"}
 def event_records() -> list[str]:
     found = []
     for record in layouts.records(NOWHERE):
-        head = layouts.head(record, NOWHERE)
+        head = layouts.record_info(record, NOWHERE)
         assert head is not None
         if head.kind.startswith("event") and record not in OWN:
             found.append(record)

@@ -13,7 +13,7 @@ import zlens
 from rounds import draws
 from zlens.api import Session
 from zlens.errors import InputError
-from zlens.readers.recognition import find
+from zlens.readers.recognition import recognize
 from zlens.readers.zvm import monwrite
 
 PAGE = 4096
@@ -162,7 +162,9 @@ def test_what_is_no_capture_is_refused_with_a_cure(tmp_path: Path) -> None:
     text.write_text("S is a letter\n" * 100)
     with pytest.raises(InputError, match="text"):
         zlens.open([text])
-    assert find([str(tmp_path / "a.monreader")]).files == {"zvm.monwrite": [str(tmp_path / "a.monreader")]}
+    assert recognize([str(tmp_path / "a.monreader")]).files == {
+        "zvm.monwrite": [str(tmp_path / "a.monreader")]
+    }
 
 
 def test_a_capture_that_grows_shrinks_or_vanishes(tmp_path: Path) -> None:

@@ -216,10 +216,10 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder.mkdir(parents=True)
     (folder / "d04r03.toml").write_text(PACK, encoding="utf-8")
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
-    layouts.forget()
+    layouts.clear_cache()
     yield
     monkeypatch.undo()
-    layouts.forget()
+    layouts.clear_cache()
 
 
 @pytest.mark.usefixtures("pack")

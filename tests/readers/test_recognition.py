@@ -18,10 +18,10 @@ import monwrite_made
 import zlens
 from rounds import draws, rounds
 from zlens.errors import InputError
-from zlens.live.feeds import growing
+from zlens.live.feeds import growing_file
 from zlens.live.watcher import Watcher
 from zlens.readers import recognition
-from zlens.readers.recognition import HEAD, READERS, recognized
+from zlens.readers.recognition import DETECTION_BYTES, READERS, recognized
 
 ROOT = Path(__file__).parents[2]
 #: The readers of the inputs that the fuzzing of texts damages.
@@ -72,20 +72,21 @@ def test_a_file_gets_its_reader_whatever_others_take_it_for(
         return detect_or_raise
 
     recognized_before = {
-        name: [recognized(data[:HEAD], len(data)) for data in inputs] for name, inputs in valid.items()
+        name: [recognized(data[:DETECTION_BYTES], len(data)) for data in inputs]
+        for name, inputs in valid.items()
     }
     for name in READERS:
-        module = recognition.reader(name)
+        module = recognition.reader_module(name)
         monkeypatch.setattr(module, "detect", suspicious(module.detect))
     for name, inputs in valid.items():
         assert recognized_before[name] == [name] * len(inputs)
-        assert [recognized(data[:HEAD], len(data)) for data in inputs] == [name] * len(inputs)
+        assert [recognized(data[:DETECTION_BYTES], len(data)) for data in inputs] == [name] * len(inputs)
 
 
 def test_damage_is_reported_if_no_reader_knows_the_file(demo_files: list[Path]) -> None:
     data = demo_files[0].read_bytes()[: 16 * 4096].replace(b"\n", b"\r\n")
     with pytest.raises(InputError, match="transfer"):
-        recognized(data[:HEAD], len(data))
+        recognized(data[:DETECTION_BYTES], len(data))
 
 
 def told(head: bytes, size: int) -> str | None:
@@ -98,7 +99,7 @@ def told(head: bytes, size: int) -> str | None:
 
 def asked(head: bytes, size: int) -> set[str | None]:
     """What may be told, by what each reader says alone: the first that knows it, or else the first text."""
-    alone = [recognition.reader(name).detect for name in READERS]
+    alone = [recognition.reader_module(name).detect for name in READERS]
     answers: list[bool | str] = []
     for detect in alone:
         try:
@@ -122,7 +123,7 @@ def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[
         for _ in range(numbers.choice((0, 1, 8)) if data else 0):
             data[numbers.randrange(len(data))] = numbers.randrange(256)
         size = max(len(data) + numbers.choice((-1, 0, 1, 4096)), 0)
-        assert told(bytes(data[:HEAD]), size) in asked(bytes(data[:HEAD]), size)
+        assert told(bytes(data[:DETECTION_BYTES]), size) in asked(bytes(data[:DETECTION_BYTES]), size)
 
 
 @given(st.binary(max_size=300), st.integers(0, 2**40))
@@ -137,10 +138,10 @@ def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
     data = bytearray(smf_forms.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
     data[40:41] = b"S"
     with pytest.raises(InputError, match="the file was translated to ASCII in transfer"):
-        recognition.reader("zvm.monwrite").detect(bytes(data), len(data))
+        recognition.reader_module("zvm.monwrite").detect(bytes(data), len(data))
     path = tmp_path / "dump"
     path.write_bytes(data)
-    live = Watcher([growing(str(path))])
+    live = Watcher([growing_file(str(path))])
     try:
         for _ in range(2):
             step = live.step()

@@ -14,7 +14,7 @@ from rmf_made import DECLARATION, document, kinds, report, rows, utc
 from rmf_made import monitor3 as made
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.readers.recognition import find
+from zlens.readers.recognition import recognize
 from zlens.readers.rmf import postprocessor as rmf_xml
 from zlens.readers.rmf.monitor3 import RmfMonitor3Source, detect, open_files
 
@@ -130,7 +130,10 @@ def test_each_file_goes_to_its_reader(tmp_path: Path, encoding: str) -> None:
     mine, other = tmp_path / "a.xml", tmp_path / "b.xml"
     mine.write_bytes(document(made()).encode(encoding))
     other.write_bytes(document(report()).encode(encoding))
-    assert find([str(tmp_path)]).files == {"rmf.monitor3": [str(mine)], "rmf.postprocessor": [str(other)]}
+    assert recognize([str(tmp_path)]).files == {
+        "rmf.monitor3": [str(mine)],
+        "rmf.postprocessor": [str(other)],
+    }
 
 
 def test_ebcdic_is_named(answers: Answers) -> None:

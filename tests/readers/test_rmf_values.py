@@ -67,7 +67,7 @@ def test_what_is_no_whole_number(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "-----", "****", ".....", "---.--"])
 def test_runs_that_stand_for_nothing(text: str) -> None:
-    assert values.nothing(text)
+    assert values.is_blank(text)
 
 
 ZONE = zoneinfo.ZoneInfo("Europe/Berlin")
@@ -79,6 +79,6 @@ def test_local_times_lead_back_to_utc(moment: dt.datetime) -> None:
     local = moment.astimezone(ZONE)
     shown = local.replace(tzinfo=None, fold=0)
     assert values.in_zone(shown, ZONE, second=bool(local.fold)) == int(moment.timestamp()) * 1_000_000
-    assert not values.never_occurs(shown, ZONE)
+    assert not values.is_skipped(shown, ZONE)
     if local.fold:
-        assert values.occurs_twice(shown, ZONE)
+        assert values.is_ambiguous(shown, ZONE)

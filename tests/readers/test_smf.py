@@ -15,7 +15,7 @@ from zlens.catalog import smf
 from zlens.catalog.smf_record import CounterSetValues
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone
-from zlens.readers.recognition import find
+from zlens.readers.recognition import recognize
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.smf.dump import detect
 
@@ -273,7 +273,7 @@ def test_columns_are_what_the_decoder_gives(tmp_path: Path) -> None:
     ],
 )
 def test_levels(level: str | None, release: str | None) -> None:
-    assert smf_systems.release(level) == release
+    assert smf_systems.zos_release(level) == release
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_zones(ahead: float, offset: int | None) -> None:
 class TestDetect:
     def test_a_dump_is_found_among_others(self, tmp_path: Path) -> None:
         path = dump(tmp_path / "one.smf", [record(1, 0, 300)])
-        assert find([str(path)]).files == {"smf.dump": [str(path)]}
+        assert recognize([str(path)]).files == {"smf.dump": [str(path)]}
 
     def test_what_is_none(self) -> None:
         for head in (b"", b"<xml>", bytes(5000), b"\xff" * 5000):
@@ -307,11 +307,11 @@ class TestDetect:
         assert callable(change)
         bad.write_bytes(change(good.read_bytes()))
         with pytest.raises(InputError, match=words) as caught:
-            find([str(bad)])
+            recognize([str(bad)])
         assert caught.value.file == str(bad)
         assert "QUOTE SITE RDW" in str(caught.value)
         # Beside a good one it is a problem, and the good one is read.
-        found = find([str(bad), str(good)])
+        found = recognize([str(bad), str(good)])
         assert found.files == {"smf.dump": [str(good)]}
         assert [problem.kind for problem in found.problems] == ["transfer"]
 
@@ -332,7 +332,7 @@ class TestDetect:
             b"".join(word + bytes(2) + one[4:] for word, one in zip(words_of, made, strict=True))
         )
         with pytest.raises(InputError, match=f"record descriptor words {words}") as caught:
-            find([str(path)])
+            recognize([str(path)])
         assert "write each word as a length of two bytes, big-endian" in str(caught.value)
 
 

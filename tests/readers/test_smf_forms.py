@@ -22,7 +22,7 @@ from rounds import draws, rounds
 from samples import needs, sample
 from zlens.cli import main
 from zlens.errors import InputError
-from zlens.readers.recognition import find
+from zlens.readers.recognition import recognize
 from zlens.readers.smf.dump import SmfSource, detect
 
 SAMPLE = sample("smf/synth_rdw.smf")
@@ -47,7 +47,7 @@ def sample_records() -> list[bytes]:
 
 def written(path: Path, data: bytes) -> SmfSource:
     path.write_bytes(data)
-    assert find([str(path)]).files == {"smf.dump": [str(path)]}
+    assert recognize([str(path)]).files == {"smf.dump": [str(path)]}
     return opened(path)
 
 

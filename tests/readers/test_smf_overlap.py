@@ -9,7 +9,7 @@ import pytest
 import zlens
 from overlap_made import mixed
 from zlens.api import Session
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])
@@ -30,7 +30,7 @@ def found(session: Session) -> list[tuple[float, float | None]]:
 def test_rows_of_other_intervals_are_selected_by_their_own_times(tmp_path: Path) -> None:
     path = mixed(tmp_path / "a.smf", 1.5)
     # The quarter that ends at 22:35:01.5 has ended by 22:36, that of the counters at 22:40 has not.
-    with zlens.open([path], options=Options(utc=True, end=parse_moment("2011-01-09 22:36"))) as session:
+    with zlens.open([path], options=Options(utc=True, end=parse_time_spec("2011-01-09 22:36"))) as session:
         assert found(session) == [(900, 0)]
         assert session.sql("SELECT count(*) FROM cpumf").rows == [(1,)]
     with zlens.open([path], options=Options(every_s=1800)) as session:

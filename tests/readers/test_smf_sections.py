@@ -64,7 +64,7 @@ def test_every_field_of_every_section_is_read(record_type: int, tmp_path: Path) 
     if "product" in values:
         values["product"] |= smf_writer.interval(START_US + 900 * SECOND, 900, 3600)
     sections = {name: [own] for name, own in values.items()}
-    made = smf_writer.encode(layout, subtype, system="SYSA", local_us=START_US, sections=sections)
+    made = smf_writer.encode_record(layout, subtype, system="SYSA", local_us=START_US, sections=sections)
     source = opened(dump(tmp_path / "all.smf", [made]), tz=parse_zone("+01:00"))
     for section in layout.sections:
         if section.triplet is None:

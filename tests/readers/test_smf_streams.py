@@ -64,7 +64,7 @@ def of_72(number: int, cpu_s: float, **product: Any) -> bytes:
     }
     layout = smf_sections.layout(72)
     local_us = START_US + round(number * QUARTER * US)
-    return smf_writer.encode(layout, 3, system="SYSA", local_us=local_us, sections=sections)
+    return smf_writer.encode_record(layout, 3, system="SYSA", local_us=local_us, sections=sections)
 
 
 def dump(path: Path, records: Sequence[bytes]) -> str:

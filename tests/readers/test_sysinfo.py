@@ -16,7 +16,7 @@ from zlens.inputs.options import Options
 from zlens.lake import importer
 from zlens.readers.linux import sysinfo, sysinfo_text
 from zlens.readers.linux.sysinfo import open_files
-from zlens.readers.recognition import expand, find
+from zlens.readers.recognition import expand, recognize
 
 
 def opened(*paths: str) -> sysinfo.SysinfoSource:
@@ -189,7 +189,7 @@ def test_a_folder_is_found_in_a_folder_and_by_its_sysinfo(tmp_path: Path) -> Non
     folder(tmp_path / "data" / "host", texts())
     root = str(tmp_path / "data" / "host")
     assert list(expand([str(tmp_path / "data")])) == [root]
-    assert find([root]).files == {"linux.sysinfo": [root]}
+    assert recognize([root]).files == {"linux.sysinfo": [root]}
     with zlens.open([f"{root}/proc/sysinfo"]) as session:
         assert session.sql("SELECT count(*) FROM linux_cpu").rows == [(8,)]
         assert session.sql("SELECT system, machine, lpar FROM system").rows == [

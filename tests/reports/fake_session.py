@@ -16,14 +16,14 @@ import zlens
 from zlens import _native
 from zlens.catalog import measures, roles
 from zlens.catalog.compile.roles import rows
-from zlens.engine.results import exact, type_name
+from zlens.engine.results import exact_value_sql, type_name
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
 
 METRICS = Path(zlens.__path__[0]) / "facts" / "measures"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
-TABLES = tuple(measures.tables())
+TABLES = tuple(measures.measure_names())
 NUMBERS = count()
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
 TYPES = {"interval_end": "time", "seconds": "float"}
@@ -156,7 +156,9 @@ class FakeSession:
         self.questions.append(query)
         found = self.connection.sql(query)
         types = [str(type) for type in found.types]
-        stream = found.project(", ".join(exact(f"#{place}", type) for place, type in enumerate(types, 1)))
+        stream = found.project(
+            ", ".join(exact_value_sql(f"#{place}", type) for place, type in enumerate(types, 1))
+        )
         rows = [tuple(map(_aware, row)) for row in found.fetchall()]
         return FakeResult(list(found.columns), list(map(type_name, types)), rows, stream)
 

@@ -179,7 +179,7 @@ def run(case: Case, sessions: Sessions) -> str:
         width = int(words[at + 1])
         del words[at : at + 2]
     arguments = PARSER.parse_args(words)
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     if hasattr(made, "sql"):
         session = made
     else:

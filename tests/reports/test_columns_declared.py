@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from zlens.catalog.reports import definition
-from zlens.catalog.reports.definition import load
+from zlens.catalog.reports.definition import load_report
 
 
 def test_the_first_measure_of_a_column_tells_how_it_is_averaged() -> None:
     several = [
         column
         for name in definition.names()
-        for table in load(name).tables
+        for table in load_report(name).tables
         for column in table.columns
         if len(column.measures) > 1 and column.declared is not None
     ]

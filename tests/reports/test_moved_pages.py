@@ -68,4 +68,4 @@ def test_reports_are_the_same(
         assert "This input has nothing" not in texts[0][name], name
         first, second = (text[name].split("\n* ")[0] if name in FAULTS else text[name] for text in texts)
         assert same(first, second), name
-    layouts.forget()
+    layouts.clear_cache()

@@ -13,7 +13,7 @@ from zlens.catalog.reports import definition, definition_file
 from zlens.errors import CatalogError, QueryError
 from zlens.explain.reports import explain_report
 from zlens.reports import column_facts
-from zlens.reports.rows import question
+from zlens.reports.rows import rows_sql
 
 REPORTS = reports.names()
 SKELETON = (definition.FOLDER / "_skeleton.toml").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ SKELETON = (definition.FOLDER / "_skeleton.toml").read_text(encoding="utf-8")
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_column_is_explained(name: str) -> None:
     text = explain_report(name)
-    for table in reports.load(name).tables:
+    for table in reports.load_report(name).tables:
         for column in table.columns:
             assert f"{column.name} [{column.key}]" in text
             assert column_facts.text(column)
@@ -32,7 +32,7 @@ def test_every_column_is_explained(name: str) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_measure_that_may_be_absent_says_what_it_needs(name: str) -> None:
-    for table in reports.load(name).tables:
+    for table in reports.load_report(name).tables:
         for column in table.columns:
             if column_facts.status(column) == "unverified":
                 assert any(fact.needs for _, fact in column_facts.facts(column)), column.key
@@ -41,18 +41,18 @@ def test_every_measure_that_may_be_absent_says_what_it_needs(name: str) -> None:
 def test_names_and_numbers() -> None:
     assert {"prclog", "mondata", "partition"} <= set(REPORTS)
     for wanted in ("prclog", "PRCLOG", "fcx304", "FCX304", " Fcx304 "):
-        assert definition.find(wanted) == "prclog"
-    assert definition.find("fcx155") == "mondata"
+        assert definition.resolve_name(wanted) == "prclog"
+    assert definition.resolve_name("fcx155") == "mondata"
     with pytest.raises(QueryError, match=r"there is no report 'fcx999'; expected a name such as .*fcx"):
-        definition.find("fcx999")
+        definition.resolve_name("fcx999")
     with pytest.raises(QueryError):
-        definition.find("../reports/prclog")
+        definition.resolve_name("../reports/prclog")
     with pytest.raises(QueryError):
-        definition.find("_skeleton")
+        definition.resolve_name("_skeleton")
 
 
 def test_no_report_shares_a_number() -> None:
-    numbers = [number for name in REPORTS if (number := reports.load(name).number)]
+    numbers = [number for name in REPORTS if (number := reports.load_report(name).number)]
     assert len(numbers) == len(set(numbers))
 
 
@@ -62,7 +62,7 @@ def test_the_skeleton_is_a_report() -> None:
     assert [column.key for column in table.columns] == ["cpu_id", "cpu_type", "busy_pct"]
     session = FakeSession({})
     for rows in table.rows:
-        assert session.sql(question(table, rows, report.block)).rows == []
+        assert session.sql(rows_sql(table, rows, report.block)).rows == []
 
 
 def test_what_a_total_adds_is_a_column_with_a_sum() -> None:
@@ -176,7 +176,7 @@ def test_a_report_is_in_one_folder(tmp_path: Path) -> None:
         (tmp_path / group).mkdir()
         (tmp_path / group / "skeleton.toml").write_text(SKELETON, encoding="utf-8")
     with pytest.raises(CatalogError, match="skeleton is also in guests"):
-        definition.load("skeleton", tmp_path)
+        definition.load_report("skeleton", tmp_path)
 
 
 def test_rows_are_explained() -> None:
@@ -199,9 +199,9 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     text = SKELETON.replace('"skeleton" ', '"mine" ').replace("FCX000", "FCX998")
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     assert definition.names(tmp_path) == ["mine"]
-    assert definition.load("fcx998", tmp_path).name == "mine"
+    assert definition.load_report("fcx998", tmp_path).name == "mine"
     assert "busy_pct" in explain_report("mine", tmp_path)
-    assert [entry.name for entry in reports.listing(folder=tmp_path)] == ["mine"]
+    assert [entry.name for entry in reports.list_reports(folder=tmp_path)] == ["mine"]
 
 
 ABSENT = """
@@ -218,20 +218,20 @@ def test_columns_left_out_are_told_and_counted(tmp_path: Path) -> None:
     explained = explain_report("mine", tmp_path)
     assert "Absent  %SIC, %LOGLD, %VTMP, %VTOV\n" in explained
     assert "        would come from processor.sie_intercepts; the field is not public\n" in explained
-    (entry,) = reports.listing(folder=tmp_path)
+    (entry,) = reports.list_reports(folder=tmp_path)
     assert (entry.columns, entry.known, entry.state) == (3, 7, "partial")
-    assert "3 of 7 columns (partial)\n" in reports.listing_text([entry])
+    assert "3 of 7 columns (partial)\n" in reports.format_report_list([entry])
     # One of three columns less is more than half.
     (tmp_path / "mine.toml").write_text(text + ABSENT.replace(', "%VTMP", "%VTOV"', ""), encoding="utf-8")
-    (entry,) = reports.listing(folder=tmp_path)
-    assert reports.listing_text([entry]).endswith("3 of 5 columns\n")
+    (entry,) = reports.list_reports(folder=tmp_path)
+    assert reports.format_report_list([entry]).endswith("3 of 5 columns\n")
 
 
 def test_a_report_with_values_counts_them_of_all_known(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(SKELETON.replace('"skeleton" ', '"mine" ') + ABSENT, encoding="utf-8")
-    (entry,) = reports.listing(FakeSession({}), tmp_path)
+    (entry,) = reports.list_reports(FakeSession({}), tmp_path)
     assert (entry.available, entry.state) == (0, "none")
-    assert "3 of 7 columns, 0 available (no data)" in reports.listing_text([entry])
+    assert "3 of 7 columns, 0 available (no data)" in reports.format_report_list([entry])
 
 
 @pytest.mark.parametrize(
@@ -262,12 +262,12 @@ def test_a_wrong_absence_is_told(old: str, new: str, words: str) -> None:
     ],
 )
 def test_names_as_people_type_them(typed: str, name: str) -> None:
-    assert definition.find(typed) == name
+    assert definition.resolve_name(typed) == name
 
 
 def test_a_miss_names_what_is_near() -> None:
     with pytest.raises(QueryError, match="expected a name such as prclog, ") as caught:
-        definition.find("prclg")
+        definition.resolve_name("prclg")
     assert len(str(caught.value)) < 150
 
 
@@ -277,7 +277,7 @@ def test_explain_names_what_a_title_holds() -> None:
 
 @pytest.mark.parametrize("name", ["upage", "ustat", "uconf", "indload"])
 def test_guest_reports_say_what_they_leave_out(name: str) -> None:
-    assert definition.load(name).absent
+    assert definition.load_report(name).absent
 
 
 def test_a_layout_that_is_not_bound_is_told() -> None:
@@ -288,6 +288,6 @@ def test_a_layout_that_is_not_bound_is_told() -> None:
     "name", ["cpowned", "auxlog", "availlog", "vswitch", "gvswitch", "evswitch", "glonact", "paging"]
 )
 def test_what_the_classic_report_has_beyond_ours_is_told(name: str) -> None:
-    report = reports.load(name)
+    report = reports.load_report(name)
     assert report.number == "" if name == "paging" else report.number.startswith("FCX")
     assert bool(report.absent) == (name != "paging")

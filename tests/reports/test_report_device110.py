@@ -17,7 +17,7 @@ from zlens.inputs.options import Options
 
 
 def test_nothing_printed_is_told_to_be_absent() -> None:
-    definition = reports.load("device110")
+    definition = reports.load_report("device110")
     absent = {name for one in definition.absent for name in one.columns}
     printed = {column.name for table in definition.tables for column in table.columns}
     assert not absent & printed

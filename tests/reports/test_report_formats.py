@@ -158,7 +158,7 @@ def test_a_format_there_is_not() -> None:
 
 def test_several_tables_follow_each_other() -> None:
     """In CSV after an empty line, in JSON by the field `table`."""
-    report = reports.load("mondata")
+    report = reports.load_report("mondata")
     (table,) = report.tables
     from msgspec.structs import replace
 
@@ -174,16 +174,16 @@ def test_several_tables_follow_each_other() -> None:
 
 
 def test_the_list_counts_what_is_there() -> None:
-    listed = {entry.name: entry for entry in reports.listing(session())}
+    listed = {entry.name: entry for entry in reports.list_reports(session())}
     assert listed["prclog"].columns == 22
     assert listed["prclog"].available == 5
     assert listed["prclog"].state == "partial"
     assert listed["partition"].state == "none"
-    text = reports.listing_text(list(listed.values()))
+    text = reports.format_report_list(list(listed.values()))
     words = " ".join(text.split())
     assert "FCX304 Processor Activity, by Time 22 columns, 5 available (partial)" in words
     assert "17 columns, 0 available (no data)" in text
-    assert "available" not in reports.listing_text(reports.listing())
+    assert "available" not in reports.format_report_list(reports.list_reports())
 
 
 @pytest.mark.parametrize(
@@ -198,13 +198,13 @@ def test_lines_are_counted_in_place_of_columns(
     only.mkdir()
     shutil.copy(definition.files()["system"], only)
     with zlens.open([machine_made.system_counters(tmp_path, way)]) as session:
-        (entry,) = reports.listing(session, only)
+        (entry,) = reports.list_reports(session, only)
     assert (entry.columns, entry.known, entry.available, entry.state) == counts
 
 
 def test_a_line_that_is_there_twice_is_counted_once(tmp_path: Path) -> None:
     """INDICATE LOAD: eight lines, though PROC is there twice, and the interval they are of."""
-    report = definition.load("indload")
+    report = definition.load_report("indload")
     with zlens.open(users_made.queues(tmp_path)) as session:
-        available = report_list.values(report, session, {}).count
+        available = report_list.report_values(report, session, {}).count
     assert (report.shown, available) == (10, 10)

@@ -18,7 +18,7 @@ from zlens.explain import missing_data
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
-    layouts.forget()
+    layouts.clear_cache()
     return tmp_path / "data"
 
 
@@ -73,7 +73,7 @@ def found(file: Path, folder: Path) -> dict[str, missing_data.MissingReportData]
             for name in source.tables
         }
         records = frozenset(row.name for row in source.inventory())
-        listed = missing_data.lacks(session, missing_data.AvailableData(tables, records), folder)
+        listed = missing_data.missing_by_report(session, missing_data.AvailableData(tables, records), folder)
     return {one.entry.name: one for one in listed}
 
 
@@ -89,7 +89,7 @@ def test_records_that_are_not_there_and_roles_without_a_field(tmp_path: Path, fo
     assert "(page MRSYTPRP)" in one["prclog"].missing["processor.polarity"].why
     # What has values lacks nothing.
     assert not {"processor.user_time", "processor.wait_time"} & set(one["prclog"].missing)
-    text = missing_data.text(list(one.values()))
+    text = missing_data.format_missing(list(one.values()))
     assert "  D4R3    User Activity Data\n" in text
     assert "\n  processor.polarity\n      " in text
 
@@ -98,10 +98,10 @@ def test_a_report_without_measures_lacks_the_records_of_its_question(tmp_path: P
     one = found(processors(tmp_path), folder)["pools"]
     assert one.records
     assert not one.roles
-    assert all(layouts.head(record) is not None for record in one.records)
+    assert all(layouts.record_info(record) is not None for record in one.records)
     assert (
         "  pools  0 of 2 columns (no data, 1 have no public source)\n         missing: D"
-        in missing_data.text([one])
+        in missing_data.format_missing([one])
     )
 
 

@@ -68,7 +68,7 @@ def test_a_published_listing_prints_what_was_published() -> None:
     """IBM, z/VM SMT performance presentation: FCX304 PRCLOG, whose only rows are means."""
     with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:
         text = reports.render("prclog", session)
-        (entry,) = [each for each in reports.listing(session) if each.name == "prclog"]
+        (entry,) = [each for each in reports.list_reports(session) if each.name == "prclog"]
     assert ">>Mean>>  0 IFL" in text
     assert entry.available
 

@@ -14,11 +14,13 @@ from zlens.errors import QueryError
 
 
 def test_every_menu_leads_to_reports() -> None:
-    groups = {reports.load(name).group for name in reports.names()}
+    groups = {reports.load_report(name).group for name in reports.names()}
     for menu in menus.menus():
         assert set(menu.groups) <= groups
-        assert reports.listing(menu=menu)
-        assert menu.number.lower() not in {reports.load(name).number.lower() for name in reports.names()}
+        assert reports.list_reports(menu=menu)
+        assert menu.number.lower() not in {
+            reports.load_report(name).number.lower() for name in reports.names()
+        }
 
 
 def test_a_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,5 +47,5 @@ def test_with_an_input_a_menu_says_what_it_has(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_menu_is_no_report() -> None:
     with pytest.raises(QueryError, match=r"FCX124 is a menu of reports.*zlens.reports.names"):
-        reports.load("FCX124")
+        reports.load_report("FCX124")
     assert menus.find("") is None

@@ -38,7 +38,7 @@ def test_names_what_would_fill_it_and_computes_nothing(
     monkeypatch.setattr(Session, "expect", lambda session, queries: announced.extend(queries))
     with zlens.open([demo_folder / file]) as session:
         text = " ".join(session.report(name).split())
-    report = definition.load(name)
+    report = definition.load_report(name)
     assert f"This input has nothing for this report. It needs: {report.needs}" in text
     own = {table.query for table in report.tables}
     assert not announced
@@ -47,11 +47,11 @@ def test_names_what_would_fill_it_and_computes_nothing(
 
 def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, asked: list[str]) -> None:
     with zlens.open([demo_folder / demo.RMF_NAME]) as session:
-        entries = {entry.name: entry for entry in reports.listing(session)}
+        entries = {entry.name: entry for entry in reports.list_reports(session)}
         possible = {
             table.query
             for name in definition.names()
-            for table in definition.load(name).tables
+            for table in definition.load_report(name).tables
             if session.fills_query(table.query)
         }
         assert len(asked) == len(set(asked)) == len(possible)
@@ -59,7 +59,7 @@ def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, as
         for name, entry in entries.items():
             filled = [
                 table.key
-                for table in definition.load(name).tables
+                for table in definition.load_report(name).tables
                 if session.sql(f"SELECT count(*) FROM ({table.query})").rows[0][0]
             ]
             assert bool(entry.available) <= bool(filled), name

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 import zlens
 from zlens.catalog.reports import definition
-from zlens.reports.rows import question
+from zlens.reports.rows import rows_sql
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared/samples/rmf/rmf-postprocessor-cpu-small.xml"
 
@@ -33,7 +33,7 @@ def lines(text: str, title: str) -> list[str]:
 
 def test_totals_are_in_the_order_of_rmf() -> None:
     """CP, AAP, IIP, whatever the order of the system's own numbers."""
-    report = definition.load("rmfcpu")
+    report = definition.load_report("rmfcpu")
     (table,) = (table for table in report.tables if table.key == "processors")
     for rows in table.rows:
         if rows.kind == "query":
@@ -43,7 +43,7 @@ def test_totals_are_in_the_order_of_rmf() -> None:
             nulls = ", ".join(f'NULL AS "{name}"' for name in sorted(columns - {"rmf_type"}))
             own = replace(rows, query=f"SELECT *, cpu_type AS rmf_type, {nulls} FROM {made}")
             place = 3 + [column.column for column in table.columns].index("rmf_type")
-            asked = duckdb.sql(question(table, own, "system")).fetchall()
+            asked = duckdb.sql(rows_sql(table, own, "system")).fetchall()
             assert [row[place] for row in asked] == ["CP", "ZAAP", "ZIIP"]
 
 

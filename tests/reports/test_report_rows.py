@@ -347,7 +347,7 @@ query = "SELECT system, cpu_id, cpu_type, busy_pct, user_pct FROM cpu"
     only = definition_file.read(REPORT.split("[[tables.rows]]")[0] + own, "x", "every")
     row = cpu("A", 3, 0, 10.0) | {"busy_pct": None, "user_pct": None}
     (block,) = rows.fetch(only, FakeSession({"system": [system("A")], "cpu": [row]}))
-    assert [column.key for column in rows.dotted(block)] == ["user_pct"]
+    assert [column.key for column in rows.columns_without_values(block)] == ["user_pct"]
 
 
 def test_a_heading_is_torn_only_if_it_must_be() -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zlens import _native
-from zlens.catalog.reports.definition import load
+from zlens.catalog.reports.definition import load_report
 from zlens.reports import style
 
 # value, width, decimals, printed. The first eight stand in the PRCLOG listings of IBM's z/VM SMT presentation
@@ -132,7 +132,7 @@ def test_a_number_fits_and_is_the_number(value: float, width: int, decimals: int
 
 def cell(value: object, key: str) -> str | None:
     """What a column of PRCLOG prints; None where it is dotted."""
-    (table,) = load("prclog").tables
+    (table,) = load_report("prclog").tables
     column = next(column for column in table.columns if column.key == key)
     kinds: dict[type, str] = {int: "int", float: "float", bool: "bool", datetime: "time"}
     type = kinds.get(value.__class__, "text")

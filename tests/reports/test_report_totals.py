@@ -15,13 +15,15 @@ from rounds import first
 from zlens import reports
 from zlens.api import Session
 from zlens.catalog.reports.definition import ReportTable, RowKind
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 
 TOTALED = [
     name
     for name in reports.names()
     if any(
-        rows.kind == "total" and not rows.rule for table in reports.load(name).tables for rows in table.rows
+        rows.kind == "total" and not rows.rule
+        for table in reports.load_report(name).tables
+        for rows in table.rows
     )
 ]
 USUAL = ("prclog", "upage", "cpowned")
@@ -71,7 +73,7 @@ def shown(session: Session, name: str) -> list[dict[str, Any]]:
 
 def check(session: Session, name: str) -> int:
     """Compare the totals that a report shows with sums by hand; returns how many numbers there were."""
-    definition, compared, all_rows = reports.load(name), 0, shown(session, name)
+    definition, compared, all_rows = reports.load_report(name), 0, shown(session, name)
     for table in definition.tables:
         own = [row for row in all_rows if row.get("table", table.key) == table.key]
         totals = [row for row in own if row["row"] == "total" and row.get("interval_end") is None]
@@ -103,7 +105,7 @@ def test_totals_are_sums_over_the_window(name: str, demo_files: list[Path]) -> N
 
 def test_a_processor_counts_for_the_time_it_was_online(demo_files: list[Path]) -> None:
     """CPU 3 is online in three of ten minutes."""
-    options = Options(start=parse_moment("09:05"), end=parse_moment("09:15"))
+    options = Options(start=parse_time_spec("09:05"), end=parse_time_spec("09:15"))
     with zlens.open(demo_files[0], options=options) as session:
         assert check(session, "prclog") > 5
         (total,) = [row for row in shown(session, "prclog") if row["row"] == "total"]

@@ -178,4 +178,4 @@ def test_an_error_of_one_run_leaves_the_others(tmp_path: Path) -> None:
 
 
 def test_batch_reads_every_observation(simulated: Path) -> None:
-    assert batch._earlier(str(simulated / "out" / "equal" / "1.data"), "another digest") is None
+    assert batch._completed_run(str(simulated / "out" / "equal" / "1.data"), "another digest") is None

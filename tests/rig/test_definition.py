@@ -17,7 +17,7 @@ PUBLISHED = EQUAL.replace('"solver:users.allocation"', '"published"')
 def test_every_shipped_file_is_sound(name: str) -> None:
     """Each has a source, expected numbers for its observations, and a control unless it is known to fail."""
     rig = definition.find(name)
-    numbers = [expected_values.of_case(rig, case) for case in rig.cases]
+    numbers = [expected_values.expected_values(rig, case) for case in rig.cases]
     for one in rig.observations:
         assert any(found[one.name] for found in numbers), one.name
         assert one.band or one.largest in (0.0, 1.0) or one.order or rig.not_reproduced, one.name
@@ -28,7 +28,7 @@ def test_every_shipped_file_is_sound(name: str) -> None:
 
 def test_the_skeleton_is_sound() -> None:
     rig = definition.load(str(definition.FOLDER / "_skeleton.toml"))
-    assert expected_values.of_case(rig, rig.cases[0])["CPU"]["LINUX1"].value == 50
+    assert expected_values.expected_values(rig, rig.cases[0])["CPU"]["LINUX1"].value == 50
 
 
 @pytest.mark.parametrize(
@@ -64,28 +64,28 @@ def test_a_solver_without_that_number(tmp_path: Path) -> None:
     with pytest.raises(
         errors.ScenarioError, match=r"users.alocation is not in the solver's answer.*users.allocation"
     ):
-        expected_values.of_case(rig, rig.cases[0])
+        expected_values.expected_values(rig, rig.cases[0])
     rig = definition.load(write(tmp_path, EQUAL.replace("users.allocation", "used")))
     with pytest.raises(errors.ScenarioError, match=r"a figure of it: used_cp"):
-        expected_values.of_case(rig, rig.cases[0])
+        expected_values.expected_values(rig, rig.cases[0])
 
 
 def test_a_control_may_change_what_the_solver_is_given(tmp_path: Path) -> None:
     rig = definition.load(write(tmp_path, EQUAL + WRONG))
     [control] = rig.controls
-    values = expected_values.of_case(rig, rig.cases[0], control)["CPU"]
+    values = expected_values.expected_values(rig, rig.cases[0], control)["CPU"]
     assert [values[name].value for name in "AB"] == pytest.approx([200 / 3, 100 / 3])
 
 
 def test_runs_of_cases_policies_and_controls(tmp_path: Path) -> None:
     vary = '[vary]\nkey = "processors.CP"\nvalues = [1, 2]\n[[policy]]\nname = "New"\n'
     rig = definition.load(write(tmp_path, EQUAL + WRONG + vary))
-    names = [job.name for _, _, those in jobs.of(rig) for job in those]
+    names = [job.name for _, _, those in jobs.rig_jobs(rig) for job in those]
     assert names == [
         "processors.cp_1-new-1", "processors.cp_1-new-2", "processors.cp_2-new-1", "processors.cp_2-new-2",
         "processors.cp_1-control_wrong_share-1", "processors.cp_2-control_wrong_share-1",
     ]  # fmt: skip
-    first = next(those[0] for _, _, those in jobs.of(rig))
+    first = next(those[0] for _, _, those in jobs.rig_jobs(rig))
     assert (first.values["processors"], first.values["simulation"]["seed"]) == ({"CP": 1}, 1)
 
 

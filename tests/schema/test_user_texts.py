@@ -47,5 +47,5 @@ def test_a_number_beyond_all_floats_is_no_number() -> None:
 @pytest.mark.parametrize("setting", ["a" + ".a" * 5_000 + "=1", f"user.{'9' * 5_000}.x=1"])
 def test_a_path_that_no_scenario_has(setting: str) -> None:
     with pytest.raises(ScenarioError) as told:
-        scenario.changed({"user": [{"name": "A"}]}, setting)
+        scenario.apply_setting({"user": [{"name": "A"}]}, setting)
     assert len(str(told.value)) < 300

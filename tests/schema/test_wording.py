@@ -15,7 +15,7 @@ from zlens.errors import QueryError, Wording
 from zlens.schema import document, wording
 from zlens.schema.facts import FACTS
 
-CODES = document.facts(FACTS / "wording.toml")
+CODES = document.load_unchecked(FACTS / "wording.toml")
 SOURCES = Path(zlens.__file__).parent
 COMMANDS = "info|report|sql|explain|findings|compare|study|solve|plan|import|lake|serve|demo|catalog"
 #: Rooms that are a face, or write pages of reference.
@@ -74,14 +74,16 @@ def test_facts_speak_no_command_line() -> None:
 
 
 def test_an_error_in_the_words_of_each_face() -> None:
-    error = QueryError("there is no report", expected="one of ours", cure=wording.say("reports"))
+    error = QueryError("there is no report", expected="one of ours", cure=wording.phrase("reports"))
     assert str(error).endswith("; zlens.reports.names() lists them")
     assert error.worded(Wording.as_command).endswith("; zlens report --list lists them")
     assert error.worded(Wording.as_page).endswith("; Reports lists them")
 
 
 def test_parts_of_a_sentence() -> None:
-    text = wording.sentence("{setting} or {other}", setting=wording.say("set", what="a=1"), other="nothing")
+    text = wording.sentence(
+        "{setting} or {other}", setting=wording.phrase("set", what="a=1"), other="nothing"
+    )
     assert text == "a=1 or nothing"
     assert text.command == "--set a=1 or nothing"
     assert Wording.as_page("plain") == "plain"

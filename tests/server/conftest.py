@@ -15,7 +15,7 @@ from sockets import free_socket
 import zlens
 from zlens.api import Session
 from zlens.cli.serve import config
-from zlens.server.app import create
+from zlens.server.app import create_app
 from zlens.server.guard import Guard
 from zlens.server.running_requests import RunningRequests
 from zlens.server.workspace import Workspace
@@ -46,7 +46,7 @@ def serving(
     session: Session, inputs: list[str], guard: Guard | None = None, running: RunningRequests | None = None
 ) -> Iterator[Served]:
     place, running, listening = Workspace(session, inputs), running or RunningRequests(), free_socket()
-    server = uvicorn.Server(config(create(place, guard, running)))
+    server = uvicorn.Server(config(create_app(place, guard, running)))
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
     thread.start()
     served = Served(place, running, f"http://127.0.0.1:{listening.getsockname()[1]}")

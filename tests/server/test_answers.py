@@ -36,7 +36,9 @@ def test_the_schema_tells_systems_tables_reports_and_models(served):
     assert [one["system"] for one in found["systems"]] == ["ZLDEMO"]
     assert found["made"] is True
     assert found["systems"][0]["start"] == "2010-03-09T07:30:00Z"
-    assert {one["name"] for one in found["tables"] if one["kind"] == "measure"} == set(measures.tables())
+    assert {one["name"] for one in found["tables"] if one["kind"] == "measure"} == set(
+        measures.measure_names()
+    )
     load = next(one for one in found["tables"] if one["name"] == "load")
     assert load["fills"] is True
     busy = next(one for one in load["columns"] if one["name"] == "busy_pct")

@@ -35,7 +35,7 @@ def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
             )
             writer.close()
 
-        with listen_socket._bound("127.0.0.1", 0) as listener:
+        with listen_socket._bind("127.0.0.1", 0) as listener:
             async with await asyncio.start_server(meet, sock=listener):
                 _, writer = await asyncio.open_connection(*listener.getsockname())
                 found = await accepted

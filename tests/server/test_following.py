@@ -23,7 +23,7 @@ from zlens.live.feeds import ReplayClock, ReplayFeed
 from zlens.live.watcher import Watcher
 from zlens.readers import streaming as forms
 from zlens.server import metrics
-from zlens.server.app import create
+from zlens.server.app import create_app
 from zlens.server.live_updates import LiveWorkspace, event
 from zlens.server.sql_workers import GoneError, WorkerResponse
 from zlens.server.workspace import Workspace
@@ -44,7 +44,7 @@ class Served:
     """A live system under a server, stepped by the test."""
 
     def __init__(self, path: Path, intervals: int) -> None:
-        form = forms.form("zvm.monwrite")
+        form = forms.stream_format("zvm.monwrite")
         assert form is not None
         moments = form.moments(str(path))[: intervals + 1]
         self._now = [0.0]
@@ -53,7 +53,7 @@ class Served:
         )
         self.following = LiveWorkspace(self.place())
         listening = free_socket()
-        app = create(self.following)
+        app = create_app(self.following)
         self.server = uvicorn.Server(config(app))
         self.thread = threading.Thread(target=lambda: self.server.run(sockets=[listening]), daemon=True)
         self.thread.start()

@@ -18,7 +18,7 @@ def happened(served):
 
 
 def test_the_busiest_interval_is_that_of_the_laboratory(served, happened):
-    end = interval_choice.moment(served.session, "ZLDEMO", None)
+    end = interval_choice.choose_interval(served.session, "ZLDEMO", None)
     assert happened["lead"]["to"] == end.timestamp()
     for model in ("shares", "partitions"):
         answer = data(served.post("expected", model=model, system="ZLDEMO"))

@@ -6,12 +6,12 @@ import duckdb
 import pytest
 
 from zlens.catalog import cpumf
-from zlens.server.workload_hints import regions
+from zlens.server.workload_hints import hint_regions
 
 
 def _category(l1mp: float, rni: float) -> str:
     """The first region that holds the place; a place on a bound belongs to the first that has it."""
-    for one in regions()["regions"]:
+    for one in hint_regions()["regions"]:
         inside = True
         for value, (low, high) in ((l1mp, one["l1mp"]), (rni, one["rni"])):
             inside &= (low is None or value >= low) and (high is None or value <= high)
@@ -31,6 +31,6 @@ def test_regions_are_the_catalogs_conditions(l1mp: float, rni: float) -> None:
 
 
 def test_what_the_table_is_for_is_told() -> None:
-    found = regions()
+    found = hint_regions()
     assert "z196" in found["generations"]
     assert found["status"] == cpumf.hint_table().status

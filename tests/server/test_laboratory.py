@@ -17,7 +17,7 @@ def told(response):
 
 def test_what_can_be_asked_of_an_interval(served):
     listed = told(served.post("plan", system="ZLDEMO"))["answer"]
-    own = planning.listed(served.session, system="ZLDEMO")
+    own = planning.list_settings(served.session, system="ZLDEMO")
     assert [row[0] for row in listed["tables"][0]["rows"]] == [row[0] for row in own.tables[0].rows]
 
 

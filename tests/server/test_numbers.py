@@ -15,14 +15,16 @@ from zlens.server import scenario_numbers
 def test_every_number_can_be_set_to_itself(name: str) -> None:
     model = models.find(name)
     values = tomllib.loads(model.EXAMPLE)
-    found = scenario_numbers.of(model.SPEC, values)
+    found = scenario_numbers.scenario_numbers(model.SPEC, values)
     assert found
     for one in found:
-        assert scenario.changed(values, f"{one['path']}={one['value']}") == values, one["path"]
+        assert scenario.apply_setting(values, f"{one['path']}={one['value']}") == values, one["path"]
 
 
 def test_what_a_number_may_be_is_told() -> None:
-    found = scenario_numbers.of(models.find("shares").SPEC, tomllib.loads(models.find("shares").EXAMPLE))
+    found = scenario_numbers.scenario_numbers(
+        models.find("shares").SPEC, tomllib.loads(models.find("shares").EXAMPLE)
+    )
     by_path = {one["path"]: one for one in found}
     assert (by_path["user.LINUX1.relative"]["low"], by_path["user.LINUX1.relative"]["high"]) == (1, 10_000)
     assert by_path["user.LINUX1.relative"]["whole"]
@@ -38,5 +40,5 @@ def test_entries_without_a_name_of_their_own_go_by_place() -> None:
             {"name": "B.C", "relative": 300},
         ],
     }
-    paths = [one["path"] for one in scenario_numbers.of(models.find("shares").SPEC, values)]
+    paths = [one["path"] for one in scenario_numbers.scenario_numbers(models.find("shares").SPEC, values)]
     assert paths == ["processors.CP", "user.1.relative", "user.2.relative", "user.3.relative"]

@@ -16,7 +16,7 @@ from programs import Program, program
 from patience import until
 from rounds import first
 from zlens.server.limits import RequestLimits
-from zlens.server.sql_workers import COUNT
+from zlens.server.sql_workers import MAX_WORKERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
 
@@ -113,8 +113,10 @@ def test_a_question_that_nobody_waits_for_ends(served: Program) -> None:
 
 
 def test_more_questions_than_processes_wait_for_their_turn(served: Program) -> None:
-    deaf = [in_background(lambda n=n: served.sql(DEAF["a constant"], id=f"deaf{n}")) for n in range(COUNT)]
-    until(lambda: all(is_running(served, f"deaf{n}") for n in range(COUNT)))
+    deaf = [
+        in_background(lambda n=n: served.sql(DEAF["a constant"], id=f"deaf{n}")) for n in range(MAX_WORKERS)
+    ]
+    until(lambda: all(is_running(served, f"deaf{n}") for n in range(MAX_WORKERS)))
     thread, found = in_background(lambda: served.sql("SELECT 1 AS one"))
     gone, nothing = in_background(lambda: served.sql("SELECT 2", id="gone"))
     until(lambda: is_running(served, "gone"))
@@ -122,7 +124,7 @@ def test_more_questions_than_processes_wait_for_their_turn(served: Program) -> N
     gone.join(10)
     assert nothing[0].json()["error"]["kind"] == "Cancelled"
     assert thread.is_alive()
-    for n in range(COUNT):
+    for n in range(MAX_WORKERS):
         served.cancel(f"deaf{n}")
     thread.join(20)
     assert found[0].json()["rows"] == [[1]]

@@ -12,10 +12,10 @@ from conftest import Serve, Served
 from prometheus import answered, started
 from scraped import samples
 from zlens.api import Session
-from zlens.cli.listen_socket import PORT
+from zlens.cli.listen_socket import DEFAULT_PORT
 from zlens.exposition.content_type import OPENMETRICS
 from zlens.server.guard import Guard
-from zlens.session.session import nothing
+from zlens.session.session import empty_session
 
 CONTRIB = Path(__file__).parents[2] / "contrib"
 TOKEN = "a-token-that-nobody-guesses"
@@ -50,7 +50,7 @@ def test_metrics_need_the_token_and_health_does_not(
     serve_over: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zlens.server.metrics.render", lambda *_, **__: b"what else is tested\n")
-    with serve_over(nothing(), [], Guard(token=TOKEN)) as served:
+    with serve_over(empty_session(), [], Guard(token=TOKEN)) as served:
         assert served.client.get("/metrics").status_code == 401
         # A token in the address is for people: it would be in the logs of whoever scrapes.
         assert served.client.get("/metrics", params={"token": TOKEN}).status_code == 401
@@ -65,7 +65,7 @@ def test_metrics_need_the_token_and_health_does_not(
 
 
 def test_without_an_interval_it_is_not_ready(serve_over: Serve) -> None:
-    with serve_over(nothing(), []) as served:
+    with serve_over(empty_session(), []) as served:
         answer = served.client.get("/readyz")
         assert (answer.status_code, answer.text) == (503, "no interval yet\n")
         assert served.client.get("/healthz").status_code == 200
@@ -86,7 +86,7 @@ def test_prometheus_answers_with_the_number_of_sql(
 def test_pcp_answers_with_the_numbers_of_sql(tmp_path: Path, served: Served) -> None:
     """PCP's agent reads the page by the file in contrib/, and pminfo shows what SQL gives."""
     url = (CONTRIB / "pcp" / "zlens.url").read_text(encoding="utf-8")
-    with copilot.running(tmp_path, url.replace(f"http://127.0.0.1:{PORT}", served.address)) as pcp:
+    with copilot.running(tmp_path, url.replace(f"http://127.0.0.1:{DEFAULT_PORT}", served.address)) as pcp:
         found = pcp.values("openmetrics.zlens.zvm_cpu_busy_ratio")
     assert sum(found.values()) * 100 == pytest.approx(busy(served.session), rel=1e-9)
     assert all("system:ZLDEMO" in labels for labels in found)
@@ -99,7 +99,7 @@ def test_the_collector_hands_on_the_numbers_of_sql(tmp_path: Path, served: Serve
     wanted = pytest.approx(busy(served.session), rel=1e-12)
     with started(tmp_path, None) as prometheus:
         for there, here in {
-            f"127.0.0.1:{PORT}": served.address.removeprefix("http://"),
+            f"127.0.0.1:{DEFAULT_PORT}": served.address.removeprefix("http://"),
             "http://127.0.0.1:4318": backend.address,
             "http://127.0.0.1:9090": prometheus,
             "scrape_interval: 1m": "scrape_interval: 5s",

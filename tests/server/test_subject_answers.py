@@ -125,9 +125,9 @@ def test_the_schema_has_what_the_catalog_declares(places: dict[str, Workspace]) 
     assert [one["table"] for one in told] == [one.table for one in subjects.declared()]
     for one, declared in zip(told, subjects.declared(), strict=True):
         assert [figure["key"] for figure in one["figure"]] == [figure.key for figure in declared.figure]
-        table = measures.table(one["table"])
+        table = measures.load_measure(one["table"])
         for figure in one["figure"]:
             if figure["column"]:
                 column = table.column(figure["column"])
                 assert column is not None
-                assert figure["statistic"] in aggregation.gives(column)
+                assert figure["statistic"] in aggregation.available_statistics(column)

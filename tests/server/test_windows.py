@@ -48,16 +48,16 @@ def wanted(table: measures.Measure, by: list[str]) -> list[tuple[measures.Measur
     for column in table.columns:
         if column.name not in (*by, "system", "source", "flag") and column.type != "time":
             weighted = column.weight in (None, "", "seconds")
-            kind = column.aggregate, column.type, weighted, aggregation.across(column).partition(" ")[0]
+            kind = column.aggregate, column.type, weighted, aggregation.subject_rule(column).partition(" ")[0]
             kinds.setdefault(kind, column)
-    return [(column, [*aggregation.gives(column)]) for column in kinds.values()]
+    return [(column, [*aggregation.available_statistics(column)]) for column in kinds.values()]
 
 
 @pytest.mark.parametrize(
     ("name", "by"), [*GROUPS[:4], *(pytest.param(*one, marks=pytest.mark.long) for one in GROUPS[4:])]
 )
 def test_a_window_from_parts_is_that_of_its_rows(place: Workspace, name: str, by: list[str]) -> None:
-    table = measures.table(name)
+    table = measures.load_measure(name)
     question = MeasureQuery(table, wanted(table, by), quote(name), by)
     first, last = ends(place)
 
@@ -82,13 +82,13 @@ def test_a_window_from_parts_is_that_of_its_rows(place: Workspace, name: str, by
 
 def test_a_second_server_over_a_session_has_tables_of_its_own(place: Workspace, sim_session: Session) -> None:
     for one, name, by in [(place, *GROUPS[0]), (Workspace(sim_session, []), *GROUPS[1])]:
-        table = measures.table(name)
+        table = measures.load_measure(name)
         question = MeasureQuery(table, wanted(table, by), quote(name), by)
         compare(one, WindowQueries(one, name, question.columns(), TimeWindow(), []), question)
 
 
 def test_groups_that_are_left_out_are_left_out_of_both(place: Workspace) -> None:
-    table = measures.table("guest")
+    table = measures.load_measure("guest")
     question = MeasureQuery(table, wanted(table, ["userid"]), quote("guest"), ["userid"])
     [userid] = place.session.sql("SELECT min(userid) FROM guest").rows[0]
     windowed = WindowQueries(place, "guest", question.columns(), TimeWindow(), [f"userid = '{userid}'"])
@@ -98,7 +98,7 @@ def test_groups_that_are_left_out_are_left_out_of_both(place: Workspace) -> None
 
 def test_a_short_table_is_read_as_it_is(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window_queries, "LONG", 1_000_000)
-    table = measures.table("guest")
+    table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = WindowQueries(place, "guest", question.columns(), TimeWindow(), [])
     assert windowed.sql(question) == windowed.plain(question)
@@ -110,7 +110,7 @@ def test_no_more_tables_are_kept_than_a_server_should(
     from zlens.server import workspace as places
 
     monkeypatch.setattr(places, "DERIVED", 0)
-    table = measures.table("guest")
+    table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = WindowQueries(Workspace(place.session, []), "guest", question.columns(), TimeWindow(), [])
     assert windowed.sql(question) == windowed.plain(question)

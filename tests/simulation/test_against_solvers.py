@@ -108,7 +108,7 @@ def solved(scenario: dict[str, Any]) -> dict[str, float]:
 
 
 def simulated(scenario: dict[str, Any]) -> dict[str, Any]:
-    ready = run.prepared(scenario)
+    ready = run.prepare(scenario)
     text = _native.simulate(json.dumps(ready.lowered.scenario), {}, None)
     return dict(json.loads(text))
 

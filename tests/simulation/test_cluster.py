@@ -167,5 +167,5 @@ def test_a_system_without_relocations_is_no_member(tmp_path: Path) -> None:
 def test_devices_without_numbers_get_some() -> None:
     values = scenario()
     values["link"] = {"chpid": [{"name": "60", "speed": 8, "ctcs": 2}, {"name": "61", "speed": 8, "ctcs": 1}]}
-    lowered = run.prepared(values).lowered.scenario["systems"][0]["link"]
+    lowered = run.prepare(values).lowered.scenario["systems"][0]["link"]
     assert (lowered["cluster"], lowered["devices"]) == ("CLUSTER", [0xC000, 0xC001, 0xC002])

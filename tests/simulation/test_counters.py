@@ -31,14 +31,14 @@ def sourced(table: dict[str, Any]) -> dict[int, list[str]]:
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_the_engine_is_tested_with_the_tables_of_the_catalog(generation: str) -> None:
     path = EXPECTED / f"counters_{generation}.json"
-    text = json.dumps(counters.table(generation)) + "\n"
+    text = json.dumps(counters.counter_table(generation)) + "\n"
     expected.check(path, text)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_every_line_is_counted_once_and_where_the_metrics_look(generation: str) -> None:
-    sources = sourced(counters.table(generation))
-    assert set(sources) <= set(cpumf.sourced(generation))
+    sources = sourced(counters.counter_table(generation))
+    assert set(sources) <= set(cpumf.l1_source_counters(generation))
     for source in counters._SOURCES:
         sides = {side for side, where in sources.values() if where == source}
         assert sides in ({"both"}, {"data", "instruction"}), source
@@ -51,7 +51,7 @@ def test_every_line_is_counted_once_and_where_the_metrics_look(generation: str) 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_the_metrics_of_common_reports_have_their_counters(generation: str) -> None:
-    table = counters.table(generation)
+    table = counters.counter_table(generation)
     present = {counter["number"] for counter in table["counters"]}
     metrics = cpumf.generation(generation).metrics
     for name in ("cpi", "l1mp", "est_finite_cpi", "est_scpl1m", "tlb_cpu_miss_pct", "tlb_cycles_per_miss"):
@@ -61,7 +61,7 @@ def test_the_metrics_of_common_reports_have_their_counters(generation: str) -> N
 
 
 def test_on_a_z15() -> None:
-    table = counters.table("z15")
+    table = counters.counter_table("z15")
     assert (table["cfvn"], table["csvn"]) == (3, 6)
     assert [number_set["count"] for number_set in table["sets"]] == [6, 2, 20, 160, 48]
     sources = sourced(table)
@@ -70,11 +70,11 @@ def test_on_a_z15() -> None:
     assert sources[158] == ["data", "drawer_changed"]
     assert sources[157] == ["data", "machine"]
     assert sources[148] == ["data", "drawer_memory"]
-    assert sourced(counters.table("z16"))[160] == ["both", "drawer_changed"]
-    assert sourced(counters.table("z17"))[156] == ["both", "chip_memory"]
+    assert sourced(counters.counter_table("z16"))[160] == ["both", "drawer_changed"]
+    assert sourced(counters.counter_table("z17"))[156] == ["both", "chip_memory"]
 
 
 @pytest.mark.parametrize("generation", ["z10", "z196", "zEC12", "z13"])
 def test_a_generation_without_the_counters(generation: str) -> None:
     with pytest.raises(CatalogError, match="cannot be simulated: it has none for L1C_TLB2_MISSES"):
-        counters.table(generation)
+        counters.counter_table(generation)

@@ -21,7 +21,7 @@ SECONDS = {"seconds": 60, "interval": 20, "warmup": 5, "checked": True}
 
 def test_the_example_has_the_same_history_everywhere() -> None:
     scenario, summary = EXPECTED / "example.json", EXPECTED / "example_summary.json"
-    ready = run.prepared(tomllib.loads(EXAMPLE) | {"simulation": SECONDS})
+    ready = run.prepare(tomllib.loads(EXAMPLE) | {"simulation": SECONDS})
     text = json.dumps(ready.lowered.scenario, indent=1) + "\n"
     history = json.loads(_native.simulate(text, {}, None))
     if expected.is_updated():

@@ -20,7 +20,7 @@ def example(name: str) -> dict[str, Any]:
 
 
 def lowered(values: dict[str, Any]) -> dict[str, Any]:
-    return run.prepared(values).lowered.scenario
+    return run.prepare(values).lowered.scenario
 
 
 @pytest.mark.parametrize("name", simulation.SIMULATED)
@@ -35,7 +35,7 @@ def test_the_file_that_is_solved_is_simulated(name: str) -> None:
 
 def test_what_has_nothing_that_moves() -> None:
     with pytest.raises(QueryError, match="paging scenarios have nothing that moves"):
-        run.prepared(example("paging"))
+        run.prepare(example("paging"))
 
 
 SHARES: dict[str, Any] = {
@@ -209,7 +209,7 @@ def test_relocations_follow_their_rules() -> None:
     given = example("relocation")
     given["guest"][0]["pattern"] = "sweep"
     with pytest.raises(ScenarioError, match='pattern is "sweep"'):
-        run.prepared(given)
+        run.prepare(given)
     assert (second["touched_mib"], second["maxquiesce_s"], second["maxtotal_s"]) == (4096, 10.0, None)
     assert all(user["loads"][0]["demand_pct"] is None for user in system["users"])
 
@@ -222,7 +222,7 @@ def test_paging_throttles_relocations_where_a_scenario_says_so() -> None:
         "systems"
     ]
     assert (throttled["link"]["throttle_at"], throttled["link"]["throttle_to"]) == (100, 0.2)
-    listed = {one.name for one in run.prepared(values | {"link": {"rate": 600.0}}).constants}
+    listed = {one.name for one in run.prepare(values | {"link": {"rate": 600.0}}).constants}
     assert "sim_relocation_throttle" not in listed
 
 
@@ -290,7 +290,7 @@ def test_a_time_without_a_zone_is_in_that_of_the_scenario() -> None:
 
 
 def test_constants_that_a_scenario_uses_are_listed_once() -> None:
-    ready = run.prepared(SHARES | {"cp": {"slice": 3.0}})
+    ready = run.prepare(SHARES | {"cp": {"slice": 3.0}})
     listed = {one.name: one for one in ready.constants}
     assert len(listed) == len(ready.constants)
     assert (listed["sim_slice"].value, listed["sim_slice"].status) == (3.0, "given")
@@ -306,11 +306,11 @@ def test_constants_that_a_scenario_uses_are_listed_once() -> None:
 def test_every_constant_of_the_simulator_is_used() -> None:
     used: set[str] = set()
     for name in simulation.SIMULATED:
-        used |= {one.name for one in run.prepared(example(name)).constants}
+        used |= {one.name for one in run.prepare(example(name)).constants}
     values = tomllib.loads(EXAMPLE)
     values |= {"link": {"rate": 600.0, "throttle_at": 100}, "relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     values |= {"switch": [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "WEB1", "out": 1.0}]}]}
-    used |= {one.name for one in run.prepared(values).constants}
+    used |= {one.name for one in run.prepare(values).constants}
     assert {name for name in constants() if name.startswith("sim_")} <= used
 
 
@@ -381,14 +381,14 @@ def broken(change: str) -> dict[str, Any]:
 )
 def test_what_does_not_fit_is_told(change: str, says: str) -> None:
     with pytest.raises(ScenarioError, match=says) as raised:
-        run.prepared(broken(change))
+        run.prepare(broken(change))
     assert raised.value.cure or raised.value.expected
 
 
 def test_shares_of_parts_of_a_processor() -> None:
     values = SHARES | {"processors": {"CP": 2.5, "IFL": 2}}
     with pytest.raises(ScenarioError, match=r"processors.CP is 2.5; expected whole processors"):
-        run.prepared(values)
+        run.prepare(values)
 
 
 def test_a_closed_class_without_customers() -> None:
@@ -396,14 +396,14 @@ def test_a_closed_class_without_customers() -> None:
     values["class"][0]["customers"] = 0
     assert models.solve("queueing", values)
     with pytest.raises(ScenarioError, match=r"class\.users has no customers"):
-        run.prepared(values)
+        run.prepare(values)
 
 
 def test_an_error_has_its_line() -> None:
     text = EXAMPLE.replace("cores = 6", "cores = 0")
     line = text.splitlines().index("cores = 0") + 1
     with pytest.raises(ScenarioError) as raised:
-        run.prepared(ScenarioValues(tomllib.loads(text), text), file="machine.toml", seed=5)
+        run.prepare(ScenarioValues(tomllib.loads(text), text), file="machine.toml", seed=5)
     assert raised.value.file == f"machine.toml:{line}"
 
 
@@ -436,4 +436,4 @@ def test_an_error_has_its_line() -> None:
 )
 def test_what_names_nothing_is_told(added: dict[str, object], told: str) -> None:
     with pytest.raises(ScenarioError, match=told):
-        run.prepared(tomllib.loads(EXAMPLE) | added)
+        run.prepare(tomllib.loads(EXAMPLE) | added)

@@ -142,7 +142,7 @@ def test_progress_is_in_simulated_seconds(fake: Fake, tmp_path: Path) -> None:
 
 
 def test_progress_counts_the_seconds_that_were_simulated() -> None:
-    scenario = json.dumps(run.prepared(machine()).lowered.scenario)
+    scenario = json.dumps(run.prepare(machine()).lowered.scenario)
     told: list[float] = []
     _native.simulate(scenario, {}, lambda seconds: told.append(seconds) is None)
     assert told == [10, 20]
@@ -168,7 +168,7 @@ def test_records_need_a_file(tmp_path: Path) -> None:
 
 
 def test_the_summary_counts_per_second(tmp_path: Path) -> None:
-    ready = run.prepared(machine())
+    ready = run.prepare(machine())
     done = run.simulate([ready], str(tmp_path / "m.data"))
     answer = tables.summary(ready, done)
     [orders] = answer.table("transactions").rows

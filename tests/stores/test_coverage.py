@@ -16,7 +16,7 @@ from rounds import draws, first, rounds
 from zlens import _native, cli, demo, lake, stores
 from zlens.api import Session
 from zlens.errors import InputError, LakeError
-from zlens.inputs.options import Options, parse_moment, parse_zone
+from zlens.inputs.options import Options, parse_time_spec, parse_zone
 from zlens.lake.retained import Retained
 from zlens.lake.retention import UNMEASURED
 from zlens.session import session as sessions
@@ -203,7 +203,7 @@ def without_counters(demo_folder: Path, tmp_path: Path) -> Path:
 
 
 def test_intervals_of_rmf_are_selected_where_there_are_no_counters(without_counters: Path) -> None:
-    late = Options(start=parse_moment("09:10"), end=parse_moment("09:30"))
+    late = Options(start=parse_time_spec("09:10"), end=parse_time_spec("09:30"))
     with zlens.open(without_counters, options=late) as session:
         for table, ends in (
             ("load", [15, 30]),
@@ -239,7 +239,7 @@ def test_days_without_counters_are_rolled_up(
     for folder, names in ((made, files), (expected, [whole])):
         lake.add(names, folder)
         stores.rollup(folder)
-    late = Options(start=parse_moment("09:10"), end=parse_moment("09:30"))
+    late = Options(start=parse_time_spec("09:10"), end=parse_time_spec("09:30"))
     with zlens.open(made, options=late) as session:
         assert session.sql("SELECT count(*) FROM load").rows == [(2,)]
     for table in ("load_hour", "workload_hour", "job_hour"):
@@ -258,7 +258,7 @@ def test_a_range_that_ends_with_the_counters_keeps_what_goes_on(
     """A dump is removed with all its data only if all of it lies within the times."""
     made = tmp_path / "lake"
     lake.add([without_counters], made)
-    removed = lake.forget(made, Options(end=parse_moment("2010-03-09 09:05")))
+    removed = lake.forget(made, Options(end=parse_time_spec("2010-03-09 09:05")))
     assert (removed.gone, len(removed.kept)) == ([], 1)
     assert hours(made, "SELECT count(*) FROM load") == [(4,)]
 
@@ -272,7 +272,7 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
     """A measure that leaves rows out: rollup and export say so again and again, and nothing is removed."""
     made = tmp_path / "lake"
     lake.add([without_counters], made)
-    kept = bucket_sql.query
+    kept = bucket_sql.buckets_sql
 
     def fewer(name: str, *arguments: object) -> str:
         query = kept(name, *arguments)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from zlens import cli, lake, stores
 from zlens.catalog import measures
 from zlens.cli import export as command
 from zlens.errors import InputError, LakeError, QueryError
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.stores import bucket_sql, export_targets
 
 deltalake = pytest.importorskip("deltalake")
@@ -68,7 +68,7 @@ def near(row: Iterable[Any]) -> tuple[Any, ...]:
 
 def exported_rows(base: Path, form: str, table: str) -> list[tuple[Any, ...]]:
     found = READ[form](base, table)
-    columns = [found[column.name].to_pylist() for column in measures.table(table).columns]
+    columns = [found[column.name].to_pylist() for column in measures.load_measure(table).columns]
     return sorted((near(row) for row in zip(*columns, strict=True)), key=str)
 
 
@@ -104,7 +104,7 @@ def test_rows_are_those_of_sql_and_stay_so(form: str, parts: list[str], tmp_path
     for table in TABLES:
         assert exported_rows(base, form, table) == of_lake(made, table), table
     # What is removed from a day of which other data stay is removed here, too.
-    lake.forget(made, Options(end=parse_moment("2026-03-02 10:07"), utc=True))
+    lake.forget(made, Options(end=parse_time_spec("2026-03-02 10:07"), utc=True))
     assert stores.export(made, base, form, tables=TABLES)[0].days == ["2026-03-02"]
     for table in TABLES:
         assert exported_rows(base, form, table) == of_lake(made, table), table
@@ -115,7 +115,7 @@ def test_columns_say_what_they_hold(form: str, parts: list[str], tmp_path: Path)
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add(parts[:1], made)
     stores.export(made, base, form, tables=["load"])
-    busy = next(column for column in measures.table("load").columns if column.name == "busy_pct")
+    busy = next(column for column in measures.load_measure("load").columns if column.name == "busy_pct")
     expected = f"{busy.text} (%)"
     if form == "delta":
         fields = {field.name: field for field in deltalake.DeltaTable(str(base / "load")).schema().fields}

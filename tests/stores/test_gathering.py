@@ -14,7 +14,7 @@ from lake_made import piece, write
 from rounds import first
 from zlens import lake, stores
 from zlens.errors import InputError
-from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import file_names, rollup_reader
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import Manifest
@@ -96,9 +96,9 @@ def test_all_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.Monk
         1,
         [
             Options(systems=("FIRST", "THIRD", "FOURTH")),
-            Options(end=parse_moment("2026-03-02 10:30"), utc=True),
+            Options(end=parse_time_spec("2026-03-02 10:30"), utc=True),
             Options(systems=("SECOND",)),
-            Options(start=parse_moment("2026-03-02 09:00"), utc=True),
+            Options(start=parse_time_spec("2026-03-02 09:00"), utc=True),
         ],
     ),
 )

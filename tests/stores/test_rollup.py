@@ -20,8 +20,8 @@ from zlens.api import Session
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.errors import InputError, LakeError, QueryError
-from zlens.inputs.options import Options, parse_moment
-from zlens.inputs.source import forgotten
+from zlens.inputs.options import Options, parse_time_spec
+from zlens.inputs.source import without_raw_tables
 from zlens.lake import file_names
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import RULES
@@ -60,9 +60,9 @@ def demo_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def averaged() -> Iterator[tuple[str, list[measures.MeasureColumn]]]:
     """The measures with their columns that have a mean."""
     for name in bucket_sql.measures():
-        table = measures.table(name)
+        table = measures.load_measure(name)
         own = [column for column in table.columns if column.name not in ("seconds", *table.key)]
-        yield name, [column for column in own if aggregation.sums(column) is not None]
+        yield name, [column for column in own if aggregation.sum_and_weight_sql(column) is not None]
 
 
 def has_rows(session: Session, name: str) -> bool:
@@ -76,10 +76,10 @@ def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
         for name, columns in averaged():
             if not columns or not has_rows(session, name):
                 continue
-            keys = ["system", "source", *measures.table(name).key]
+            keys = ["system", "source", *measures.load_measure(name).key]
             by = f"FROM {{}} GROUP BY {', '.join(map(quote, keys))} ORDER BY ALL"
             heads = [f"CAST({quote(key)} AS VARCHAR)" for key in keys]
-            direct = [aggregation.mean(column) for column in columns]
+            direct = [aggregation.mean_sql(column) for column in columns]
             of_sums = [
                 f'sum("{column.name}_sum") / nullif(sum("{column.name}_weight"), 0)' for column in columns
             ]
@@ -98,10 +98,10 @@ def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
         for name, columns in averaged():
             if not has_rows(session, name):
                 continue
-            keys = ", ".join(map(quote, ["system", "source", *measures.table(name).key]))
+            keys = ", ".join(map(quote, ["system", "source", *measures.load_measure(name).key]))
             for column in columns:
                 value, ratio = quote(column.name), f'"{column.name}_sum" / nullif("{column.name}_weight", 0)'
-                if aggregation.usual(column) == "mean":
+                if aggregation.default_statistic(column) == "mean":
                     wrong = f"abs({value} - {ratio}) > 1e-9 * abs({value})"
                     wrong += f" OR ({value} IS NULL) <> ({ratio} IS NULL)"
                     assert session.sql(f"SELECT {keys} FROM {name}_hour WHERE {wrong}").rows == [], column
@@ -171,7 +171,7 @@ def test_buckets_are_those_of_every(demo_lake: Path) -> None:
 def test_time_options_select_buckets(demo_lake: Path) -> None:
     query = "SELECT DISTINCT bucket_end FROM cpu_hour ORDER BY 1"
     both = rows(demo_lake, query)
-    options = Options(start=parse_moment(f"{both[0][0]:%Y-%m-%d %H:%M}"), utc=True)
+    options = Options(start=parse_time_spec(f"{both[0][0]:%Y-%m-%d %H:%M}"), utc=True)
     assert rows(demo_lake, query, options) == both[1:]
     assert rows(demo_lake, "SELECT DISTINCT system FROM load_hour", Options(systems=("ZLZ1",))) == [("ZLZ1",)]
 
@@ -197,7 +197,7 @@ def test_machines_of_the_same_days_are_computed_together(
     systems = ["FIRST", "SECOND", "THIRD"]
     lake.add([write(tmp_path / f"{name}.data", piece(range(6), system=name)) for name in systems], made)
     sessions: list[list[str]] = []
-    of_days = rollup_builder.of_days
+    of_days = rollup_builder.open_days
 
     def counted(into: LakeFolder, machine: LakeMachine, days: list[int]) -> Any:
         sessions.append(list(machine.systems))
@@ -277,7 +277,7 @@ def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> No
     assert rows(made, "SELECT count(*) FROM cpu") == [(0,)]
     assert lake.contents(made).measures_only == 2
     with zlens.open(made) as session:
-        assert forgotten(session.sources) == {"LAKETEST"}
+        assert without_raw_tables(session.sources) == {"LAKETEST"}
     # The bytes are known, and are not imported again.
     assert [added.again for added in lake.add(parts[:2], made)[0]] == [True, True]
     [rolled] = stores.rollup(made)
@@ -343,7 +343,7 @@ def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
     lake.add(parts[:2], made)
     stores.rollup(made)
     gc.collect()
-    lake.forget(made, Options(end=parse_moment("2026-03-02 10:07"), utc=True))
+    lake.forget(made, Options(end=parse_time_spec("2026-03-02 10:07"), utc=True))
     assert days_of(made) == {}
     assert lake.check(made).faults == []
     stores.rollup(made)
@@ -394,11 +394,13 @@ def test_damage_is_told(parts: list[str], tmp_path: Path) -> None:
 
 
 def test_names_of_columns_are_unique() -> None:
-    for name in measures.tables():
+    for name in measures.measure_names():
         for level in bucket_sql.LEVELS:
-            listed = [item.column.name for item in bucket_sql.items(measures.table(name), level)]
+            listed = [
+                item.column.name for item in bucket_sql.bucket_columns(measures.load_measure(name), level)
+            ]
             assert len(listed) == len(set(listed)), name
-            assert f"{name}_{level}" not in measures.tables()
+            assert f"{name}_{level}" not in measures.measure_names()
 
 
 @pytest.mark.long

@@ -56,7 +56,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 
 def test_volumes_are_added_over_members(site: Session) -> None:
-    volumes = cluster.shared(site, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS)
+    volumes = cluster.shared_subjects(site, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS)
     rows = site.sql("SELECT system, volume, avg(busy_pct) FROM device WHERE flag IS NULL GROUP BY ALL").rows
     expected = {(system, volume): mean for system, volume, mean in rows}
     found = {one.name: one for one in volumes}
@@ -72,7 +72,9 @@ def test_volumes_are_added_over_members(site: Session) -> None:
 
 
 def test_guests_are_those_of_one_name(site: Session) -> None:
-    guests = {one.name: one for one in cluster.shared(site, cluster.GUESTS, ["ZVM1", "ZVM2"], ALWAYS)}
+    guests = {
+        one.name: one for one in cluster.shared_subjects(site, cluster.GUESTS, ["ZVM1", "ZVM2"], ALWAYS)
+    }
     assert guests["LINUX1"].members == {
         "ZVM1": pytest.approx(20, rel=0.1),
         "ZVM2": pytest.approx(30, rel=0.1),
@@ -84,13 +86,17 @@ def test_guests_are_those_of_one_name(site: Session) -> None:
 def test_only_the_members_and_the_span_count(site: Session) -> None:
     [first, *_] = [row[0] for row in site.sql("SELECT DISTINCT interval_end FROM load ORDER BY 1").rows]
     span = (None, first + dt.timedelta(seconds=61))
-    [guest] = [one for one in cluster.shared(site, cluster.GUESTS, ["ZVM2"], span) if one.name == "LINUX1"]
+    [guest] = [
+        one for one in cluster.shared_subjects(site, cluster.GUESTS, ["ZVM2"], span) if one.name == "LINUX1"
+    ]
     [(cpu,)] = site.sql(
         "SELECT avg(cpu_pct) FROM guest WHERE system = 'ZVM2' AND userid = 'LINUX1' AND flag IS NULL "
         f"AND interval_end <= '{span[1].isoformat()}'"
     ).rows
     assert guest.members == {"ZVM2": pytest.approx(cpu)}
-    assert cluster.shared(site, cluster.GUESTS, ["ZVM2"], (span[1] + dt.timedelta(days=1), None)) == []
+    assert (
+        cluster.shared_subjects(site, cluster.GUESTS, ["ZVM2"], (span[1] + dt.timedelta(days=1), None)) == []
+    )
 
 
 def test_one_unknown_member_makes_the_sum_unknown(site: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +105,7 @@ def test_one_unknown_member_makes_the_sum_unknown(site: Session, monkeypatch: py
                 ("ZVM1", "zvm", "B", 3.0), ("ZVM1", "rmf", "B", 9.0), ("ZVM1", "zvm", None, 1.0))  # fmt: skip
 
     monkeypatch.setattr(Session, "select", lambda *_: Rows)
-    assert cluster.shared(site, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS) == [
+    assert cluster.shared_subjects(site, cluster.VOLUMES, ["ZVM1", "ZVM2"], ALWAYS) == [
         ("B", 5.0, {"ZVM1": 5.0}),
         ("A", None, {"ZVM1": 1.0, "ZVM2": None}),
     ]
@@ -107,9 +113,9 @@ def test_one_unknown_member_makes_the_sum_unknown(site: Session, monkeypatch: py
 
 def test_an_input_without_them_has_none(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos-rmf-cpu.xml") as session:
-        assert cluster.shared(session, cluster.GUESTS, ["ZLZ1"], ALWAYS) == []
+        assert cluster.shared_subjects(session, cluster.GUESTS, ["ZLZ1"], ALWAYS) == []
 
 
 @pytest.mark.parametrize("kind", [cluster.VOLUMES, cluster.GUESTS])
 def test_what_is_added_is_what_the_catalog_adds(kind: cluster.SharedMeasure) -> None:
-    assert aggregation.across(kind.measured()) == "sum"
+    assert aggregation.subject_rule(kind.measured()) == "sum"

@@ -164,8 +164,8 @@ def test_where_it_is_from() -> None:
 def test_other_machines_are_said() -> None:
     one, two = of(FIRST), of(SECOND)
     other = replace(two, machine="8561-T01")
-    assert list(notes.of_machines([one, None, two], "The runs")) == []
-    (said,) = notes.of_machines([one, None, other, replace(one, machine=None)], "The runs")
+    assert list(notes.machine_note([one, None, two], "The runs")) == []
+    (said,) = notes.machine_note([one, None, other, replace(one, machine=None)], "The runs")
     assert said.startswith("The runs are from different machines (3906-M05, 8561-T01)")
 
 

@@ -16,7 +16,7 @@ from zlens import studies
 from zlens.errors import ScenarioError
 from zlens.models import html_format, text_format
 from zlens.models.answer import Answer, by_name
-from zlens.studies.ratio_statistics import scores, spread
+from zlens.studies.ratio_statistics import outlier_scores, ratio_spread
 
 
 def study(pairs: list[dict[str, Any]], *, as_published: bool = False, **keys: Any) -> Answer:
@@ -237,7 +237,7 @@ RATIOS = st.lists(st.floats(0.01, 100), min_size=1, max_size=40)
 
 @given(RATIOS)
 def test_spread_is_that_of_statistics(values: list[float]) -> None:
-    found = spread(values)
+    found = ratio_spread(values)
     assert found.mean == pytest.approx(statistics.mean(values))
     assert found.geometric == pytest.approx(statistics.geometric_mean(values))
     assert found.median == statistics.median(values)
@@ -251,8 +251,8 @@ def test_spread_is_that_of_statistics(values: list[float]) -> None:
 
 @given(RATIOS)
 def test_scores_do_not_care_which_side_is_the_base(values: list[float]) -> None:
-    turned = scores([1 / value for value in values])
-    for score, other in zip(scores(values), turned, strict=True):
+    turned = outlier_scores([1 / value for value in values])
+    for score, other in zip(outlier_scores(values), turned, strict=True):
         assert score is not None
         assert other is not None
         assert score == pytest.approx(-other, abs=1e-3, rel=1e-3)
@@ -261,17 +261,17 @@ def test_scores_do_not_care_which_side_is_the_base(values: list[float]) -> None:
 def test_scores_of_a_normal_distribution_are_standard_deviations() -> None:
     normal = statistics.NormalDist(0, 0.1)
     values = [math.exp(normal.inv_cdf((at + 0.5) / 2001)) for at in range(2001)]
-    found = scores(values)
+    found = outlier_scores(values)
     assert found[1000] == pytest.approx(0, abs=1e-9)
     assert found[-1] == pytest.approx(normal.inv_cdf(2000.5 / 2001) / 0.1, rel=0.01)
 
 
 def test_scores_of_what_is_alike() -> None:
-    assert scores([1.0, 1.0, 1.0]) == [0.0, 0.0, 0.0]
-    assert scores([]) == []
-    assert scores([None, 2.0]) == [None, 0.0]
+    assert outlier_scores([1.0, 1.0, 1.0]) == [0.0, 0.0, 0.0]
+    assert outlier_scores([]) == []
+    assert outlier_scores([None, 2.0]) == [None, 0.0]
     # More than half alike: the one that is not stands apart all the same.
-    found = scores([1.0] * 20 + [3.0])
+    found = outlier_scores([1.0] * 20 + [3.0])
     assert found[-1] is not None
     assert found[-1] > 3.5
     assert found[0] == 0.0

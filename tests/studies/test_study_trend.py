@@ -17,9 +17,9 @@ from lake_made import piece, write
 from zlens import lake, stores, studies
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer
-from zlens.stores.hourly import hours
+from zlens.stores.hourly import hourly_values
 from zlens.studies import trend
-from zlens.studies.growth import growth
+from zlens.studies.growth import fit_growth
 
 
 def series(values: list[float], first: str = "2026-01-01", **keys: Any) -> Answer:
@@ -30,7 +30,7 @@ def series(values: list[float], first: str = "2026-01-01", **keys: Any) -> Answe
 def test_growth_is_that_of_theil_and_sen(values: list[float]) -> None:
     # scipy rounds the place of its bounds to the nearest pair; ours are those around it.
     x = [float(at) for at in range(len(values))]
-    line = growth(x, values, 10)
+    line = fit_growth(x, values, 10)
     expected = theilslopes(values, x, 0.95)
     assert line is not None
     assert line.slope == pytest.approx(expected.slope, abs=1e-9)
@@ -96,7 +96,9 @@ def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path, few_measur
 
     def found(name: Path | str) -> list[tuple[object, ...]]:
         with zlens.open(name) as session:
-            return [(hour.end, hour.seconds, hour.mean()) for hour in hours(session, "load", ["busy_pct"])]
+            return [
+                (hour.end, hour.seconds, hour.mean()) for hour in hourly_values(session, "load", ["busy_pct"])
+            ]
 
     assert found(made) == found(whole)
     stores.rollup(made)
@@ -114,7 +116,7 @@ def test_hours_of_a_lake_are_the_same_from_its_measures(
         with zlens.open(made) as session:
             return [
                 (hour.system, hour.source, hour.end, hour.seconds, hour.mean(0), hour.mean(1))
-                for hour in hours(session, "load", ["busy_pct", "page_rate"])
+                for hour in hourly_values(session, "load", ["busy_pct", "page_rate"])
             ]
 
     computed = found()
@@ -157,11 +159,13 @@ def test_shifts_are_by_the_zone_of_the_source_that_is_shown(demo_folder: Path) -
     shifts = {"early": "08:00-09:00", "late": "09:00-10:00"}
     with zlens.open(demo_folder) as session:
         both = {
-            (one.system, one.shift): one.hours for one in trend.measured(session, "load", "busy_pct", shifts)
+            (one.system, one.shift): one.hours
+            for one in trend.measured_hours(session, "load", "busy_pct", shifts)
         }
     with zlens.open(demo_folder / "zlzos.smf") as session:
         alone = {
-            (one.system, one.shift): one.hours for one in trend.measured(session, "load", "busy_pct", shifts)
+            (one.system, one.shift): one.hours
+            for one in trend.measured_hours(session, "load", "busy_pct", shifts)
         }
     for name, hours_of in alone.items():
         assert [value for _, value, _ in both[name]] == [value for _, value, _ in hours_of]
@@ -193,4 +197,4 @@ def test_wrong_files(values: dict[str, Any], message: str) -> None:
 )
 def test_columns_without_a_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:
     with zlens.open(demo_files[0]) as session, pytest.raises(QueryError, match=said):
-        hours(session, table, [column])
+        hourly_values(session, table, [column])

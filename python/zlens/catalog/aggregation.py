@@ -40,12 +40,12 @@ _AMOUNTS = frozenset(
 _LENGTH = "seconds"
 #: The columns that identify an interval of a system, and those that describe it.
 _INTERVAL = ("system", "source", "interval_end")
-_HEADS = (*_INTERVAL, _LENGTH, "flag")
+_LEADING = (*_INTERVAL, _LENGTH, "flag")
 #: Kinds that have no value yet in a subject's first sample.
 COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
 #: Whether a row takes part in sums over subjects.
-_TAKING_PART = '"#takes part"'
+_INCLUDED = '"#takes part"'
 #: The length of the interval that a row is in.
 OF_INTERVAL = """(
     SELECT max(of_seconds) FROM (
@@ -59,21 +59,21 @@ INTERVAL_READS = (*_INTERVAL, _LENGTH)
 _WHOLE, _ONCE = '"#whole"', '"#once"'
 
 
-def usual(column: MeasureColumn) -> str:
+def default_statistic(column: MeasureColumn) -> str:
     """The default statistic of a column over time: its total, its mean or its last value."""
     if column.aggregate in ("counter", "time"):
         return "total"
     return "mean" if column.aggregate in ("ratio", "gauge") else "last"
 
 
-def gives(column: MeasureColumn) -> tuple[str, ...]:
+def available_statistics(column: MeasureColumn) -> tuple[str, ...]:
     """The statistics of a column."""
     if column.type not in ("int", "float"):
         return _GIVES["state"]
     return _GIVES[column.aggregate]
 
 
-def across(column: MeasureColumn) -> str:
+def subject_rule(column: MeasureColumn) -> str:
     """How subjects of one interval are aggregated: one of metrics.ACROSS, or `by` and a formula."""
     if column.across:
         return column.across
@@ -87,12 +87,12 @@ def across(column: MeasureColumn) -> str:
     return "same" if kind == "state" else "none"
 
 
-def kept(alias: str = "") -> str:
+def unflagged_sql(alias: str = "") -> str:
     """The rows that means and extremes cover: neither a stub nor a span with missing samples."""
     return f"{_qualified('flag', alias)} IS NULL"
 
 
-def weight(column: MeasureColumn, alias: str = "") -> str | None:
+def weight_sql(column: MeasureColumn, alias: str = "") -> str | None:
     """SQL of a column's weight over the columns of its row; None if it has none."""
     if column.aggregate == "ratio" and not column.weight:
         return None
@@ -103,17 +103,17 @@ def weight(column: MeasureColumn, alias: str = "") -> str | None:
     return f"CAST({expressions.compile_sql(formula, lambda name: _qualified(name, alias))} AS DOUBLE)"
 
 
-def columns(table: Measure, column: MeasureColumn, *, subjects: bool = False) -> list[str]:
+def mean_inputs(table: Measure, column: MeasureColumn, *, subjects: bool = False) -> list[str]:
     """The columns of a row that its mean needs; with `subjects` also those of means over subjects."""
     formulas = [column.weight or _LENGTH]
-    how = across(column)
+    how = subject_rule(column)
     if subjects:
         formulas += [part for part in (how.partition("by ")[2], column.among) if part]
     names = [column.name, *(name for formula in formulas for name in expressions.names(formula))]
     return [name for name in dict.fromkeys(names) if table.column(name) is not None]
 
 
-def _of(function: str, value: str, among: str = "true", more: str = "") -> str:
+def _conditional_aggregate(function: str, value: str, among: str = "true", more: str = "") -> str:
     """SQL of an aggregate over some of the rows: CASE costs DuckDB half as much as FILTER."""
     return f"{function}({value if among == 'true' else f'CASE WHEN {among} THEN {value} END'}{more})"
 
@@ -122,7 +122,9 @@ def _of(function: str, value: str, among: str = "true", more: str = "") -> str:
 Of = Callable[..., str]
 
 
-def mean(column: MeasureColumn, alias: str = "", *, weighs: str | None = None, of: Of = _of) -> str:
+def mean_sql(
+    column: MeasureColumn, alias: str = "", *, weighs: str | None = None, of: Of = _conditional_aggregate
+) -> str:
     """SQL of a column's mean over the rows of one subject; NULL if it has no weight.
 
     The mean of a counter or a time is its mean per interval.
@@ -130,45 +132,47 @@ def mean(column: MeasureColumn, alias: str = "", *, weighs: str | None = None, o
     weighs   SQL of the weight, instead of the declared one
     of       how to write aggregates
     """
-    weighs = weighs or weight(column, alias)
-    if weighs is None or "mean" not in gives(column):
+    weighs = weighs or weight_sql(column, alias)
+    if weighs is None or "mean" not in available_statistics(column):
         return "NULL"
     if column.aggregate in ("counter", "time"):
-        return of("avg", _qualified(column.name, alias), kept(alias))
+        return of("avg", _qualified(column.name, alias), unflagged_sql(alias))
     above, below = _sums(column, alias, weighs, of)
     return f"{above} / nullif({below}, 0)"
 
 
-def sums(column: MeasureColumn) -> tuple[str, str] | None:
+def sum_and_weight_sql(column: MeasureColumn) -> tuple[str, str] | None:
     """SQL of the sum and the weight behind a column's mean; both can be added over any rows.
 
     The mean over all of them is the ratio of both. None if the column has no mean.
     """
-    weighs = weight(column)
-    if weighs is None or "mean" not in gives(column):
+    weighs = weight_sql(column)
+    if weighs is None or "mean" not in available_statistics(column):
         return None
     if column.aggregate in ("counter", "time"):
         weighs = "1"
-    return _sums(column, "", weighs, _of)
+    return _sums(column, "", weighs, _conditional_aggregate)
 
 
 def _sums(column: MeasureColumn, alias: str, weighs: str, of: Of) -> tuple[str, str]:
-    value, unflagged = _qualified(column.name, alias), kept(alias)
+    value, unflagged = _qualified(column.name, alias), unflagged_sql(alias)
     weighted = f"{unflagged} AND {value} IS NOT NULL"
     return of("sum", f"{value} * ({weighs})", unflagged), of("sum", weighs, weighted)
 
 
-def known(table: Measure, alias: str = "") -> str:
+def has_differences_sql(table: Measure, alias: str = "") -> str:
     """The rows that take part in sums: a subject's first sample has no differences, so it takes no part.
 
     Such a row has no counters, times or rates.
     """
-    return " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in counted(table)) or "true"
+    return (
+        " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in difference_columns(table)) or "true"
+    )
 
 
-def counted(table: Measure) -> list[str]:
+def difference_columns(table: Measure) -> list[str]:
     """The columns that show whether a row has differences: counters, times and rates, else ratios."""
-    numbers = [column for column in table.columns if column.name not in _HEADS]
+    numbers = [column for column in table.columns if column.name not in _LEADING]
     counters = [
         number for number in numbers if number.aggregate in ("counter", "time") or number.weight == _LENGTH
     ]
@@ -176,62 +180,76 @@ def counted(table: Measure) -> list[str]:
     return [column.name for column in counters]
 
 
-def total(
-    table: Measure, column: MeasureColumn, alias: str = "", *, among: str | None = None, of: Of = _of
+def total_sql(
+    table: Measure,
+    column: MeasureColumn,
+    alias: str = "",
+    *,
+    among: str | None = None,
+    of: Of = _conditional_aggregate,
 ) -> str:
     """SQL of a column's sum over rows of one subject; NULL if a part is unknown.
 
     among   the rows that take part, instead of the known ones
     of      how to write aggregates
     """
-    if "total" not in gives(column):
+    if "total" not in available_statistics(column):
         return "NULL"
-    value, among = _qualified(column.name, alias), among or known(table, alias)
+    value, among = _qualified(column.name, alias), among or has_differences_sql(table, alias)
     complete = f"{of('count', value)} = {of('count', '1', among)}"
     return f"CASE WHEN {complete} THEN {of('sum', value)} END"
 
 
-def share(
-    table: Measure, column: MeasureColumn, keys: Sequence[str] = (), *, among: str | None = None, of: Of = _of
+def share_sql(
+    table: Measure,
+    column: MeasureColumn,
+    keys: Sequence[str] = (),
+    *,
+    among: str | None = None,
+    of: Of = _conditional_aggregate,
 ) -> str:
     """SQL of a column's total as a percentage of the total of all groups with the same `keys`, SQL of each.
 
     A subject without a part yet leaves the denominator known, as it does a total.
     """
-    if "share" not in gives(column):
+    if "share" not in available_statistics(column):
         return "NULL"
-    value, among = quote(column.name), among or known(table)
+    value, among = quote(column.name), among or has_differences_sql(table)
     over = "OVER (" + (f"PARTITION BY {', '.join(keys)}" if keys else "") + ")"
     complete = f"sum({of('count', value)}) {over} = sum({of('count', '1', among)}) {over}"
     denominator = f"nullif(CASE WHEN {complete} THEN sum({of('sum', value)}) {over} END, 0)"
-    return f"100 * {total(table, column, among=among, of=of)} / {denominator}"
+    return f"100 * {total_sql(table, column, among=among, of=of)} / {denominator}"
 
 
-def statistic(table: Measure, column: MeasureColumn, statistic: str) -> str:
+def statistic_sql(table: Measure, column: MeasureColumn, statistic: str) -> str:
     """SQL of one of STATISTICS over the rows of one subject."""
-    builders = {"mean": lambda: mean(column), "total": lambda: total(table, column)}
-    builders["share"] = lambda: share(table, column)
+    builders = {"mean": lambda: mean_sql(column), "total": lambda: total_sql(table, column)}
+    builders["share"] = lambda: share_sql(table, column)
     return builders[statistic]() if statistic in builders else _of_values(column, statistic)
 
 
-def _of_values(column: MeasureColumn, statistic: str, of: Of = _of) -> str:
+def _of_values(column: MeasureColumn, statistic: str, of: Of = _conditional_aggregate) -> str:
     """SQL of a statistic that needs only the values of a column and their times."""
     if statistic not in STATISTICS:
         raise CatalogError(f"there is no statistic {statistic!r}", expected=", ".join(STATISTICS))
-    if statistic not in gives(column):
+    if statistic not in available_statistics(column):
         return "NULL"
     value = quote(column.name)
     if statistic in ("first", "last"):
         return of("arg_min" if statistic == "first" else "arg_max", value, "true", ", interval_end")
     if statistic in ("min", "max", "mode", "count"):
-        return of(statistic, value, kept())
-    return of("quantile_cont", value, kept(), f", {int(statistic[1:]) / 100}")
+        return of(statistic, value, unflagged_sql())
+    return of("quantile_cont", value, unflagged_sql(), f", {int(statistic[1:]) / 100}")
 
 
 def _added(value: str, among: str) -> str:
     """SQL of a sum over subjects, each for its own seconds; NULL if a part is unknown."""
-    complete = f"{_of('count', value, among)} = {_of('count', '1', among)}"
-    return f"CASE WHEN {complete} THEN {_of('sum', f'{value} * {quote(_LENGTH)}', among)} END"
+    complete = (
+        f"{_conditional_aggregate('count', value, among)} = {_conditional_aggregate('count', '1', among)}"
+    )
+    return (
+        f"CASE WHEN {complete} THEN {_conditional_aggregate('sum', f'{value} * {quote(_LENGTH)}', among)} END"
+    )
 
 
 def together_s(named: Callable[[str], str] = lambda sql: sql) -> str:
@@ -248,7 +266,7 @@ class SubjectAggregate(Struct, frozen=True):
     weight: str
 
 
-def together(
+def aggregate_subjects(
     column: MeasureColumn,
     among: str = "true",
     *,
@@ -261,45 +279,53 @@ def together(
     average   for added columns, the mean of the subjects
     named     what stands for SQL that is mentioned several times: of a weight, of the interval's length
     """
-    how, value = across(column), quote(column.name)
+    how, value = subject_rule(column), quote(column.name)
     # A column without a mean over time in its own rows has none here.
     length = "CAST(NULL AS DOUBLE)" if column.unweighted else f"max({quote(_LENGTH)})"
     if column.among:
         among = f"{among} AND coalesce({expressions.compile_sql(column.among, quote)}, false)"
-    complete = f"{_of('count', value, among)} = {_of('count', '1', among)}"
+    complete = (
+        f"{_conditional_aggregate('count', value, among)} = {_conditional_aggregate('count', '1', among)}"
+    )
     if how == "sum":
-        weighs = f"max({weight(column)})" if column.weight else length
+        weighs = f"max({weight_sql(column)})" if column.weight else length
         if column.aggregate in ("ratio", "gauge") and (column.weight or _LENGTH) == _LENGTH:
             length_s = together_s(named)
             added = f"{_added(value, among)} / {length_s}"
             # Of a row without a length, as of a first sample, nobody knows that it is of a part.
-            timed = f"{_of('count', quote(_LENGTH), among)} = {_of('count', '1', among)}"
-            plain = f"CASE WHEN {complete} THEN {_of('sum', value, among)} END"
+            lengths = _conditional_aggregate("count", quote(_LENGTH), among)
+            timed = f"{lengths} = {_conditional_aggregate('count', '1', among)}"
+            plain = f"CASE WHEN {complete} THEN {_conditional_aggregate('sum', value, among)} END"
             added = f"CASE WHEN {timed} THEN {added} ELSE {plain} END"
             weighs = weighs if column.unweighted else length_s
-            return SubjectAggregate(f"{added} / {_of('count', '1', among)}" if average else added, weighs)
-        added = _of("avg" if average else "sum", value, among)
+            return SubjectAggregate(
+                f"{added} / {_conditional_aggregate('count', '1', among)}" if average else added, weighs
+            )
+        added = _conditional_aggregate("avg" if average else "sum", value, among)
         return SubjectAggregate(f"CASE WHEN {complete} THEN {added} END", weighs)
     if how in ("max", "min"):
-        return SubjectAggregate(f"CASE WHEN {complete} THEN {_of(how, value, among)} END", length)
+        return SubjectAggregate(
+            f"CASE WHEN {complete} THEN {_conditional_aggregate(how, value, among)} END", length
+        )
     if how == "same":
         alike = f"count({value}) = count(*) AND min({value}) = max({value})"
         return SubjectAggregate(f"CASE WHEN {alike} THEN min({value}) END", length)
     if how == "none":
         return SubjectAggregate("NULL", length)
     if how == "mean":
-        weighs = named(weight(column) or "NULL")
-        over = _of("sum", weighs, f"{among} AND {value} IS NOT NULL")
+        weighs = named(weight_sql(column) or "NULL")
+        over = _conditional_aggregate("sum", weighs, f"{among} AND {value} IS NOT NULL")
     else:
         weighs = named(expressions.compile_sql(how.removeprefix("by "), quote, "float"))
         over = length
     # A value with zero weight may be unknown.
     part = f"{among} AND {weighs} > 0"
     complete_parts = (
-        f"{_of('count', weighs, among)} = {_of('count', '1', among)} "
-        f"AND {_of('count', value, part)} = {_of('count', '1', part)}"
+        f"{_conditional_aggregate('count', weighs, among)} = {_conditional_aggregate('count', '1', among)} "
+        f"AND {_conditional_aggregate('count', value, part)} = {_conditional_aggregate('count', '1', part)}"
     )
-    mean = f"{_of('sum', f'{value} * ({weighs})', part)} / nullif({_of('sum', weighs, part)}, 0)"
+    weighted = _conditional_aggregate("sum", f"{value} * ({weighs})", part)
+    mean = f"{weighted} / nullif({_conditional_aggregate('sum', weighs, part)}, 0)"
     return SubjectAggregate(f"CASE WHEN {complete_parts} THEN {mean} END", over)
 
 
@@ -327,7 +353,7 @@ def totals(
     moment = ", ".join(map(quote, [*keys, time]))
     items = [*map(quote, groups), f"max(max({quote(whole)})) OVER (PARTITION BY {moment}) AS {_WHOLE}"]
     items += [f"{_added(quote(column), 'known')} AS {quote(name)}" for name, column in columns.items()]
-    among, grouped = "true" if timed else kept(), ", ".join(map(quote, groups))
+    among, grouped = "true" if timed else unflagged_sql(), ", ".join(map(quote, groups))
     each = f"SELECT {', '.join(items)} FROM ({rows}) WHERE {among} GROUP BY {grouped}"
     names = [quote(name) for name in columns]
     if timed:
@@ -335,16 +361,17 @@ def totals(
         return f"SELECT {grouped}, {sums} FROM ({each})"
     # The length of a time is in the window once, however many groups have rows then.
     once = f"SELECT *, row_number() OVER (PARTITION BY {moment}) = 1 AS {_ONCE} FROM ({each})"
-    window = f"sum({_of('sum', _WHOLE, _ONCE)}) OVER (PARTITION BY {', '.join(map(quote, keys))})"
+    over = ", ".join(map(quote, keys))
+    window = f"sum({_conditional_aggregate('sum', _WHOLE, _ONCE)}) OVER (PARTITION BY {over})"
+    unknown = {name: _conditional_aggregate("sum", _WHOLE, f"{name} IS NULL") for name in names}
     sums = ", ".join(
-        f"sum({name}) / nullif({window} - coalesce({_of('sum', _WHOLE, f'{name} IS NULL')}, 0), 0) AS {name}"
-        for name in names
+        f"sum({name}) / nullif({window} - coalesce({unknown[name]}, 0), 0) AS {name}" for name in names
     )
     heads = ", ".join(map(quote, dict.fromkeys([*keys, *by])))
     return f"SELECT {heads}, {sums} FROM ({once}) GROUP BY {heads}"
 
 
-def merged(table: Measure, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
+def merges_subjects(table: Measure, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
     """Whether grouping a measure by some of its columns merges rows of several subjects.
 
     pinned   columns limited to one value
@@ -360,7 +387,7 @@ def merged(table: Measure, by: Sequence[str], pinned: Sequence[str] = ()) -> boo
     return bool(dropped_keys)
 
 
-def pinned(table: Measure, where: Mapping[str, Any]) -> list[str]:
+def pinned_columns(table: Measure, where: Mapping[str, Any]) -> list[str]:
     """Columns that a condition limits to one value, or to parts of one whole."""
 
     def is_whole(name: str, value: Any) -> bool:
@@ -370,7 +397,7 @@ def pinned(table: Measure, where: Mapping[str, Any]) -> list[str]:
     return [name for name, value in where.items() if is_whole(name, value)]
 
 
-def over_subjects(
+def subject_rows_sql(
     table: Measure,
     selected: Sequence[MeasureColumn],
     rows: str,
@@ -394,21 +421,21 @@ def over_subjects(
         f"{together_s(named)} AS {quote(_LENGTH)}",
         # A stub or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
-        f"bool_or({_TAKING_PART}) AS {quote(_KNOWN)}",
+        f"bool_or({_INCLUDED}) AS {quote(_KNOWN)}",
     ]
     names = [*_INTERVAL, *heads, _LENGTH, "flag"]
     for column in selected:
-        part = together(column, _TAKING_PART if column.aggregate in COUNTED else "true", named=named)
-        items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(parted(column))}"]
-        names += columns(table, column, subjects=True)
+        part = aggregate_subjects(column, _INCLUDED if column.aggregate in COUNTED else "true", named=named)
+        items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(weight_column(column))}"]
+        names += mean_inputs(table, column, subjects=True)
     # What the statistics mention many times is computed once for each row.
-    own = [*map(quote, dict.fromkeys(names)), f"({known(table)}) AS {_TAKING_PART}"]
+    own = [*map(quote, dict.fromkeys(names)), f"({has_differences_sql(table)}) AS {_INCLUDED}"]
     own += [f"{sql} AS {name}" for sql, name in weights.items()]
     inner = f"SELECT {', '.join(own)} FROM {rows} WHERE {where}"
     return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, heads))}"
 
 
-def intervals(
+def interval_rows_sql(
     table: Measure,
     selected: Sequence[MeasureColumn],
     rows: str,
@@ -417,11 +444,11 @@ def intervals(
     pinned: Sequence[str],
 ) -> str:
     """Like `over_subjects`, but also for a measure that has one row for each interval and key."""
-    if merged(table, keys, pinned):
-        return over_subjects(table, selected, rows, keys, where)
+    if merges_subjects(table, keys, pinned):
+        return subject_rows_sql(table, selected, rows, keys, where)
     items = [quote(name) for name in (*_INTERVAL, *keys)]
     for column in selected:
-        items += [quote(column.name), f"{weight(column) or 'NULL'} AS {quote(parted(column))}"]
+        items += [quote(column.name), f"{weight_sql(column) or 'NULL'} AS {quote(weight_column(column))}"]
     return f"SELECT {', '.join(items)} FROM {rows} WHERE {where}"
 
 
@@ -431,7 +458,7 @@ def is_divided(table: Measure) -> bool:
     What tells such rows apart is a key of the row that is not one of the subject.
     """
     return any(
-        column.aggregate == "key" and column.name not in (*_HEADS, *table.key) for column in table.columns
+        column.aggregate == "key" and column.name not in (*_LEADING, *table.key) for column in table.columns
     )
 
 
@@ -443,22 +470,22 @@ def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> 
     heads = [*_INTERVAL, *table.key]
     # A stub or a gap among the rows does not flag the others, and counts in totals.
     items = [*map(quote, heads), "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag"]
-    reads = dict.fromkeys([*heads, _LENGTH, "flag", *counted(table)])
+    reads = dict.fromkeys([*heads, _LENGTH, "flag", *difference_columns(table)])
     for column in selected:
         if column.name in (*heads, "flag"):
             continue
         value = (
-            _of("max", quote(column.name))
-            if usual(column) == "last"
-            else statistic(table, column, usual(column))
+            _conditional_aggregate("max", quote(column.name))
+            if default_statistic(column) == "last"
+            else statistic_sql(table, column, default_statistic(column))
         )
         items.append(f"{value} AS {quote(column.name)}")
-        reads |= dict.fromkeys(columns(table, column))
+        reads |= dict.fromkeys(mean_inputs(table, column))
     groups = ", ".join(map(quote, heads))
     return f"SELECT {', '.join(items)} FROM {quote(table.name)} WHERE {where} GROUP BY {groups}", list(reads)
 
 
-def parted(column: MeasureColumn) -> str:
+def weight_column(column: MeasureColumn) -> str:
     """The name of a column's weight in `over_subjects`."""
     return f"{column.name}#weight"
 
@@ -485,11 +512,11 @@ class MeasureQuery(Struct, frozen=True):
 
     def columns(self) -> list[str]:
         """The columns of the measure that the answer needs, except those of `where`."""
-        names = [*_HEADS, *self.by, *self.pinned]
+        names = [*_LEADING, *self.by, *self.pinned]
         for column, statistics in self.wanted:
-            names += columns(self.table, column, subjects=True)
+            names += mean_inputs(self.table, column, subjects=True)
             if self.merged or {"total", "share"} & set(statistics):
-                names += counted(self.table)
+                names += difference_columns(self.table)
         return list(dict.fromkeys(names))
 
     def keys(self) -> list[str]:
@@ -498,11 +525,15 @@ class MeasureQuery(Struct, frozen=True):
 
     @property
     def merged(self) -> bool:
-        return merged(self.table, self.by, self.pinned)
+        return merges_subjects(self.table, self.by, self.pinned)
 
     def names(self) -> list[str]:
         """The columns of the answer after the keys and the time."""
-        return [named(column, statistic) for column, statistics in self.wanted for statistic in statistics]
+        return [
+            statistic_name(column, statistic)
+            for column, statistics in self.wanted
+            for statistic in statistics
+        ]
 
     def sql(self) -> str:
         """SELECT of the keys, `t` if there are buckets, and each statistic under its name."""
@@ -512,7 +543,7 @@ class MeasureQuery(Struct, frozen=True):
     def over_intervals(self) -> str:
         """SELECT of one row for each interval and key, for merged rows of several subjects."""
         columns = [column for column, _ in self.wanted]
-        return over_subjects(self.table, columns, self.rows, self.keys(), self.where, self.fixed)
+        return subject_rows_sql(self.table, columns, self.rows, self.keys(), self.where, self.fixed)
 
     def source(self) -> tuple[str, str]:
         """The rows that the statistics cover, and the condition on them."""
@@ -520,11 +551,11 @@ class MeasureQuery(Struct, frozen=True):
             return f"({self.over_intervals()})", "true"
         if any({"total", "share"} & set(statistics) for _, statistics in self.wanted):
             # Computed once, however many sums need to know which rows take part.
-            items = [*map(quote, self.columns()), f"{known(self.table)} AS {quote(_KNOWN)}"]
+            items = [*map(quote, self.columns()), f"{has_differences_sql(self.table)} AS {quote(_KNOWN)}"]
             return f"(SELECT {', '.join(items)} FROM {self.rows} WHERE {self.where})", "true"
         return self.rows, self.where
 
-    def statistics(self, of: Of = _of) -> list[str]:
+    def statistics(self, of: Of = _conditional_aggregate) -> list[str]:
         """SQL of each statistic with its name; `of` writes the aggregates."""
         among = quote(_KNOWN)
         groups = [quote(key) for key in _INTERVAL[:2] if key not in self.fixed]
@@ -533,14 +564,16 @@ class MeasureQuery(Struct, frozen=True):
         for column, names in self.wanted:
             for statistic in names:
                 if statistic == "mean":
-                    sql = mean(column, weighs=quote(parted(column)) if self.merged else None, of=of)
+                    sql = mean_sql(
+                        column, weighs=quote(weight_column(column)) if self.merged else None, of=of
+                    )
                 elif statistic == "total":
-                    sql = total(self.table, column, among=among, of=of)
+                    sql = total_sql(self.table, column, among=among, of=of)
                 elif statistic == "share":
-                    sql = share(self.table, column, groups, among=among, of=of)
+                    sql = share_sql(self.table, column, groups, among=among, of=of)
                 else:
                     sql = _of_values(column, statistic, of)
-                items.append(f"{sql} AS {quote(named(column, statistic))}")
+                items.append(f"{sql} AS {quote(statistic_name(column, statistic))}")
         return items
 
     def grouped(self, items: Sequence[str], rows: str, where: str, *more: str) -> str:
@@ -558,7 +591,7 @@ class MeasureQuery(Struct, frozen=True):
         return f"SELECT {', '.join([*heads, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
 
 
-def named(column: MeasureColumn, statistic: str) -> str:
+def statistic_name(column: MeasureColumn, statistic: str) -> str:
     """The name of a column's statistic in an answer."""
     return f"{column.name}_{statistic}"
 
@@ -567,7 +600,7 @@ _PLACE = re.compile(r"\{(mean|across) (\w+)\.(\w+)(?: of (\w+))?\}")
 _TAKES_PART = re.compile(r"\{known (\w+)(?: of (\w+))?\}")
 
 
-def expanded(sql: str) -> str:
+def expand_references(sql: str) -> str:
     """SQL of a report with its references to columns expanded.
 
     `{mean device.resp_s}` is the mean over time, `{mean device.resp_s of d}` that of the rows of `d`;
@@ -577,12 +610,16 @@ def expanded(sql: str) -> str:
 
     def put(match: re.Match[str]) -> str:
         function, table, name, alias = match.groups()
-        column = measures.table(table).column(name)
-        if column is None or "mean" not in gives(column):
+        column = measures.load_measure(table).column(name)
+        if column is None or "mean" not in available_statistics(column):
             raise CatalogError(f"{table}.{name} has no mean", expected="a column with a weight")
-        return f"({mean(column, alias or '') if function == 'mean' else together(column).value})"
+        return (
+            f"({mean_sql(column, alias or '') if function == 'mean' else aggregate_subjects(column).value})"
+        )
 
-    sql = _TAKES_PART.sub(lambda match: f"({known(measures.table(match[1]), match[2] or '')})", sql)
+    sql = _TAKES_PART.sub(
+        lambda match: f"({has_differences_sql(measures.load_measure(match[1]), match[2] or '')})", sql
+    )
     return _PLACE.sub(put, sql)
 
 

@@ -44,7 +44,7 @@ class CapacityCurve(Struct, frozen=True):
 
 
 @cache
-def machines() -> dict[str, CapacityCurve]:
+def capacity_curves() -> dict[str, CapacityCurve]:
     """All machines by name; CatalogError if a curve is not complete."""
     curves: dict[str, CapacityCurve] = {}
     for generation in generations.names():
@@ -77,18 +77,18 @@ def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> CapacityCurv
 
 
 @cache
-def complete() -> tuple[dict[int, float], ...]:
+def complete_curves() -> tuple[dict[int, float], ...]:
     """Curves of full-speed processors that are known for every number of processors."""
     return tuple(
         dict(machine.curve)
-        for machine in machines().values()
+        for machine in capacity_curves().values()
         if len(machine.curve) == machine.curve[-1][0] and machine.secondary is None
     )
 
 
-def of_type(type: str, capability: int | None) -> CapacityCurve | None:
+def curve_of_type(type: str, capability: int | None) -> CapacityCurve | None:
     """The curve of a machine type at a capability: of equal capability, or the only one that names none."""
-    alike = [machine for machine in machines().values() if machine.type == type]
+    alike = [machine for machine in capacity_curves().values() if machine.type == type]
     if capability is not None:
         for machine in alike:
             if machine.capability == capability:
@@ -100,7 +100,7 @@ def of_type(type: str, capability: int | None) -> CapacityCurve | None:
 def check() -> Iterator[str]:
     """Everything wrong with the curves, one sentence each."""
     try:
-        curves = machines()
+        curves = capacity_curves()
     except CatalogError as error:
         yield error.message
         return

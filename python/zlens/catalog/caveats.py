@@ -101,17 +101,17 @@ def _read(path: Path) -> Caveat:
     return caveat
 
 
-def of_report(name: str, systems: Iterable[Mapping[str, object]]) -> list[Caveat]:
+def report_caveats(name: str, systems: Iterable[Mapping[str, object]]) -> list[Caveat]:
     """The faults that affect a report of systems with these levels."""
     levels = [(system.get("source"), str(system.get("release") or "")) for system in systems]
     return [
         caveat
-        for caveat in about(report=name)
+        for caveat in find_caveats(report=name)
         if any(source in _OF[caveat.of] and caveat.holds(level) for source, level in levels)
     ]
 
 
-def about(*, report: str = "", measure: str = "", record: str = "") -> list[Caveat]:
+def find_caveats(*, report: str = "", measure: str = "", record: str = "") -> list[Caveat]:
     """The faults of any level that affect a report, a measure (`table` or `table.column`) or a record."""
     table = measure.partition(".")[0]
     return [
@@ -124,7 +124,7 @@ def about(*, report: str = "", measure: str = "", record: str = "") -> list[Cave
     ]
 
 
-def lines(faults: Iterable[Caveat]) -> list[str]:
+def explain_lines(faults: Iterable[Caveat]) -> list[str]:
     """Their lines in `zlens explain`."""
     return [f"{caveat.levels}: {caveat.note()}; {caveat.source} [{caveat.id}]" for caveat in faults]
 
@@ -146,8 +146,8 @@ def check() -> list[str]:
             problems.append(f"{where}: it affects nothing; name a report, a record or a measure")
         for name in caveat.measures:
             table, _, column = name.partition(".")
-            is_measure = table in measures.tables()
-            if not is_measure or (column and measures.table(table).column(column) is None):
+            is_measure = table in measures.measure_names()
+            if not is_measure or (column and measures.load_measure(table).column(column) is None):
                 problems.append(f"{where}: {name} is not a measure; name one")
         problems += [
             f"{where}: {record} is not a record of the catalog; name one"

@@ -54,7 +54,7 @@ class ComparabilityFact(Struct, frozen=True):
 
 
 @cache
-def declared() -> tuple[ComparedMetric, ...]:
+def compared_metrics() -> tuple[ComparedMetric, ...]:
     """All metrics in their order; CatalogError if a file is wrong."""
     return read(_ROOT)
 
@@ -112,7 +112,7 @@ def read(root: Path) -> tuple[ComparedMetric, ...]:
 
 def _metric(group: str, entry: dict[str, Any], path: str) -> ComparedMetric:
     name = f"{entry['table']}.{entry['column']}"
-    table = measures.table(entry["table"])
+    table = measures.load_measure(entry["table"])
     columns = {column.name: column for column in table.columns}
     column = columns.get(entry["column"])
     if column is None or column.type not in ("int", "float"):
@@ -122,21 +122,21 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> ComparedMetric:
     for condition in (*metric.by, *(name for name, _ in metric.where)):
         if condition not in columns:
             raise CatalogError(f"{name}: {table.name} has no column {condition!r}", file=path)
-    if "mean" not in aggregation.gives(column) or column.unweighted:
+    if "mean" not in aggregation.available_statistics(column) or column.unweighted:
         raise CatalogError(f"{name} has no mean", file=path, expected="a column with a weight")
     if set(metric.by) - set(table.key):
         raise CatalogError(f"{name}: by takes columns of the key", file=path, expected=", ".join(table.key))
     try:
-        merges = aggregation.merged(table, metric.by, [name for name, _ in metric.where])
+        merges = aggregation.merges_subjects(table, metric.by, [name for name, _ in metric.where])
     except QueryError as error:
         raise CatalogError(f"{name}: {error.message}", file=path, expected=error.expected) from None
-    if merges and aggregation.across(column) == "none":
+    if merges and aggregation.subject_rule(column) == "none":
         raise CatalogError(f"{name}: rows of several {', '.join(table.key)} give no value", file=path)
     return metric
 
 
 @cache
-def facts() -> tuple[ComparabilityFact, ...]:
+def comparability_facts() -> tuple[ComparabilityFact, ...]:
     """The facts that must be alike for two runs to be comparable."""
     entries: list[ComparabilityFact] = document.load(_FACTS, Spec((Key("fact", ListOf(_FACT), default=[]),)))[
         "fact"
@@ -147,8 +147,8 @@ def facts() -> tuple[ComparabilityFact, ...]:
 def check() -> list[str]:
     """Everything wrong in these files, one sentence each."""
     try:
-        declared()
-        facts()
+        compared_metrics()
+        comparability_facts()
     except CatalogError as error:
         return [str(error)]
     return []

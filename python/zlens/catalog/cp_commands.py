@@ -43,7 +43,7 @@ class CpCommand(Struct, frozen=True):
 
 @cache
 def commands() -> tuple[CpCommand, ...]:
-    entries = document.facts(FACTS / "zvm" / "console.toml")["command"]
+    entries = document.load_unchecked(FACTS / "zvm" / "console.toml")["command"]
     return tuple(
         CpCommand(
             entry["name"],
@@ -61,7 +61,7 @@ def commands() -> tuple[CpCommand, ...]:
     )
 
 
-def find(name: str) -> CpCommand | None:
+def find_command(name: str) -> CpCommand | None:
     """The command with that name, in any case."""
     wanted = " ".join(name.upper().split())
     return next((command for command in commands() if command.name == wanted), None)

@@ -136,7 +136,7 @@ def linux_facts() -> Mapping[str, Any]:
 OR = " or "
 
 
-def possible(name: str | None) -> tuple[str, ...]:
+def parse_generations(name: str | None) -> tuple[str, ...]:
     """The generations of a name such as `z14` or `z14 or z15`."""
     return tuple(name.split(OR)) if name else ()
 
@@ -188,7 +188,7 @@ def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
     return {name: counter_set.size(versions[counter_set.version]) for name, counter_set in sets().items()}
 
 
-def names() -> dict[str, tuple[str, str]]:
+def formula_names() -> dict[str, tuple[str, str]]:
     """Names that formulas may use besides counters and metrics: the role that gives each, and what it is."""
     return {
         name: (facts["role"], facts["text"])
@@ -284,7 +284,11 @@ def generation(name: str) -> Generation:
         facts.get("note", ""),
         facts["basis"],
         dict(sorted(counters.items())),
-        {metric.name: metric for metric in metrics.values() if _is_of(metric, metrics, counters, set_sizes)},
+        {
+            metric.name: metric
+            for metric in metrics.values()
+            if _has_inputs(metric, metrics, counters, set_sizes)
+        },
     )
 
 
@@ -301,7 +305,7 @@ def own_metrics(name: str) -> set[str]:
     return set(generations.facts(name).get("metrics", {}))
 
 
-def _is_of(
+def _has_inputs(
     metric: CpumfMetric,
     metrics: Mapping[str, CpumfMetric],
     counters: Mapping[int, Counter],
@@ -314,9 +318,9 @@ def _is_of(
         number = number_of(name)
         if number is not None and number not in counters:
             return False
-        if number is None and name not in names():
+        if number is None and name not in formula_names():
             referenced = metrics.get(name)
-            if referenced is None or not _is_of(referenced, metrics, counters, set_sizes):
+            if referenced is None or not _has_inputs(referenced, metrics, counters, set_sizes):
                 return False
     return True
 
@@ -388,7 +392,7 @@ def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict
 # The generation of a record
 
 
-def choose(
+def choose_generation(
     machine_type: str | None, csvn: int | None, named_generation: str | None = None
 ) -> tuple[str | None, str]:
     """The generation whose formulas apply, and why: by machine type, or by counter version without one.
@@ -430,12 +434,12 @@ def balances() -> tuple[Balance, ...]:
     return tuple(Balance(**facts) for facts in generations.common("balances")["balance"])
 
 
-def damage() -> float:
+def max_contradicting_share() -> float:
     """The part of a system's samples that may contradict themselves before all are in doubt."""
     return float(generations.common("balances")["damage"])
 
 
-def sourced(name: str) -> list[int]:
+def l1_source_counters(name: str) -> list[int]:
     """The counters of a generation that show where the lines of L1 misses came from."""
     metrics = generation(name).metrics
     return [

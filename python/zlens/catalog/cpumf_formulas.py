@@ -18,7 +18,7 @@ from zlens.catalog import cpumf, expressions, generations
 from zlens.catalog.cpumf import CpumfMetric
 from zlens.catalog.cpumf_weights import USER
 from zlens.catalog.expressions import literal
-from zlens.catalog.formula_policy import SURE, FormulaPolicy, Present
+from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -35,8 +35,8 @@ class StatedFormula(Struct, frozen=True):
     status: str
 
 
-def told(
-    generation: str | None, name: str, trust: FormulaPolicy = SURE, keep: Container[str] = ()
+def counter_formula(
+    generation: str | None, name: str, trust: FormulaPolicy = VERIFIED_ONLY, keep: Container[str] = ()
 ) -> StatedFormula | None:
     """A metric of a generation (None: of any machine) over counters only; None if it has none.
 
@@ -44,16 +44,16 @@ def told(
     """
     metrics = cpumf.generation(generation).metrics if generation else cpumf.common_metrics()
     metric = metrics.get(name)
-    stated = _own(generation, metric, trust) if metric else None
+    stated = _metric_formula(generation, metric, trust) if metric else None
     if stated is None:
         return None
     statuses = [stated.status]
 
     def put(match: re.Match[str]) -> str:
         word = match[0]
-        if word in _WORDS or word in cpumf.names() or cpumf.number_of(word) is not None:
+        if word in _WORDS or word in cpumf.formula_names() or cpumf.number_of(word) is not None:
             return word
-        part = told(generation, word, trust, keep)
+        part = counter_formula(generation, word, trust, keep)
         if part is None:
             raise _MissingMetricError
         statuses.append(part.status)
@@ -72,7 +72,9 @@ class _MissingMetricError(Exception):
     """A metric is built from one that the generation does not have."""
 
 
-def _own(generation: str | None, metric: CpumfMetric, trust: FormulaPolicy) -> StatedFormula | None:
+def _metric_formula(
+    generation: str | None, metric: CpumfMetric, trust: FormulaPolicy
+) -> StatedFormula | None:
     """A metric's formula, with the names of other metrics in it."""
     if generation and generation in trust.weights.rni and metric.name == "rni":
         return StatedFormula(cpumf.rni_formula(generation, trust.weights.rni[generation]), USER)
@@ -99,7 +101,7 @@ def columns() -> list[str]:
 
 
 def column_formula(
-    name: str, trust: FormulaPolicy = SURE, keep: Container[str] = (), present: Present = None
+    name: str, trust: FormulaPolicy = VERIFIED_ONLY, keep: Container[str] = (), present: Present = None
 ) -> str:
     """The formula of a column over roles of `counter` and columns of `keep`; '' if no machine has one.
 
@@ -109,13 +111,13 @@ def column_formula(
         return _SPECIAL[name](trust, present)
 
     def formula(generation: str | None) -> str:
-        stated = told(generation, name, trust, keep)
-        return over_roles(stated.formula, keep) if stated else ""
+        stated = counter_formula(generation, name, trust, keep)
+        return to_roles(stated.formula, keep) if stated else ""
 
     return _by_generation(formula, present)
 
 
-def over_roles(formula: str, keep: Container[str] = ()) -> str:
+def to_roles(formula: str, keep: Container[str] = ()) -> str:
     """A formula with counters and other names replaced by the roles that give them."""
 
     def put(match: re.Match[str]) -> str:
@@ -123,13 +125,15 @@ def over_roles(formula: str, keep: Container[str] = ()) -> str:
         number = cpumf.number_of(word) if word not in _WORDS else None
         if number is not None:
             return f"counter.c{number}"
-        if word in cpumf.names():
-            role = cpumf.names()[word][0]
+        if word in cpumf.formula_names():
+            role = cpumf.formula_names()[word][0]
             # The length of the row's interval is a column of every table, not a role.
             return role if role == "seconds" else f"counter.{role}"
         if word in _WORDS or word in keep:
             return word
-        raise CatalogError(f"`{formula}`: {word} is neither a counter nor one of {', '.join(cpumf.names())}")
+        raise CatalogError(
+            f"`{formula}`: {word} is neither a counter nor one of {', '.join(cpumf.formula_names())}"
+        )
 
     return _NAME.sub(put, formula)
 
@@ -144,7 +148,9 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
     for formula_text, members in groups.items():
         # If counter names leave several generations open, only what all of them compute alike applies.
         names = [*members, *_ranges(members)] if present is None else filter(None, present)
-        branches[formula_text] = [name for name in sorted(names) if set(cpumf.possible(name)) <= set(members)]
+        branches[formula_text] = [
+            name for name in sorted(names) if set(cpumf.parse_generations(name)) <= set(members)
+        ]
     needed = {
         formula_text: members_present
         for formula_text, members_present in branches.items()
@@ -165,7 +171,7 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
 
 def _among(present: frozenset[str | None]) -> list[str]:
     """The generations that the rows may have, all of those left open included."""
-    possible = {generation for name in present for generation in cpumf.possible(name)}
+    possible = {generation for name in present for generation in cpumf.parse_generations(name)}
     return [generation for generation in generations.names() if generation in possible]
 
 
@@ -184,7 +190,11 @@ def _of_status(name: str) -> Callable[[FormulaPolicy, Present], str]:
             if generation is None or name not in cpumf.generation(generation).metrics:
                 return ""
             metric = cpumf.generation(generation).metrics[name]
-            stated = told(generation, name, trust) or _own(generation, metric, trust) or metric
+            stated = (
+                counter_formula(generation, name, trust)
+                or _metric_formula(generation, metric, trust)
+                or metric
+            )
             return literal(stated.status)
 
         return _by_generation(status, present)
@@ -214,7 +224,7 @@ def _hint_rni(generation: str | None, trust: FormulaPolicy) -> StatedFormula | N
     """RNI of a generation that the table of hints covers, if the user trusts it."""
     if generation is None or generation not in cpumf.hint_table().generations:
         return None
-    return told(generation, "rni", trust)
+    return counter_formula(generation, "rni", trust)
 
 
 def _basis(_: FormulaPolicy, present: Present) -> str:
@@ -243,13 +253,13 @@ def generation_sql() -> str:
         f"= {cpumf.generation(name).csvn} THEN '{name}'"
         for name in generations.names()
     )
-    by_version = f"coalesce(CASE counter.csvn {versions} END, {_TOLD})"
+    by_version = f"coalesce(CASE counter.csvn {versions} END, {_GENERATION_FROM_NAMES})"
     return f"CASE WHEN {_NO_TYPE} THEN {by_version} ELSE CASE {types} END END"
 
 
 _NO_TYPE = "coalesce(trim(counter.machine_type), '') = ''"
 #: The generation by counter names, if the record has no version.
-_TOLD = "CASE WHEN counter.csvn IS NULL THEN counter.told_generation END"
+_GENERATION_FROM_NAMES = "CASE WHEN counter.csvn IS NULL THEN counter.told_generation END"
 
 
 def _type_in(generation: str) -> str:
@@ -264,8 +274,9 @@ def generation_by_sql() -> str:
     only = literal(f": {cpumf.COMMON_ONLY}")
     return (
         f"CASE WHEN {_NO_TYPE} THEN CASE WHEN counter.csvn IN ({versions}) THEN {literal(cpumf.BY_VERSION)} "
-        f"WHEN {_TOLD} LIKE '%{cpumf.OR}%' THEN {literal(cpumf.BY_NAMES + cpumf.SETTLED_BY)} "
-        f"WHEN {_TOLD} IS NOT NULL THEN {literal(cpumf.BY_NAMES)} "
+        f"WHEN {_GENERATION_FROM_NAMES} LIKE '%{cpumf.OR}%' "
+        f"THEN {literal(cpumf.BY_NAMES + cpumf.SETTLED_BY)} "
+        f"WHEN {_GENERATION_FROM_NAMES} IS NOT NULL THEN {literal(cpumf.BY_NAMES)} "
         "ELSE 'no machine type' || coalesce(' and counter version ' || counter.csvn || ' is not known', '') "
         f"|| {only} END "
         f"WHEN {generation_sql()} IS NOT NULL THEN {literal(cpumf.BY_TYPE)} "
@@ -276,19 +287,19 @@ def generation_by_sql() -> str:
 
 
 @cache
-def breaches_sql(present: Present = None) -> str:
+def contradictions_sql(present: Present = None) -> str:
     """The contradictions in a row of counters: a list with NULL for each check that passes."""
     tests = []
     for balance in cpumf.balances():
         left, right = (_resolve_side(side, present) for side in (balance.left, balance.right))
         actual, allowed = (_compile(side) for side in (left, right))
         limit = _compile(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
-        tests.append(_breach(f"{actual} > {limit}", balance.name, balance.text, actual, allowed))
+        tests.append(_contradiction_sql(f"{actual} > {limit}", balance.name, balance.text, actual, allowed))
     for counter_set in cpumf.sets().values():
         actual_size = f"counter.{counter_set.name}_counters"
         right = f"CASE {_sizes_by_version(counter_set)} END"
         tests.append(
-            _breach(
+            _contradiction_sql(
                 f"{actual_size} <> {right}",
                 f"size of the {counter_set.name} set",
                 f"the {counter_set.name} counter set does not have the size of its version",
@@ -299,7 +310,7 @@ def breaches_sql(present: Present = None) -> str:
     return f"[{', '.join(tests)}]"
 
 
-def _breach(condition: str, name: str, text: str, actual: str, allowed: str) -> str:
+def _contradiction_sql(condition: str, name: str, text: str, actual: str, allowed: str) -> str:
     return (
         f"CASE WHEN NOT coalesce(counter.lost, false) AND {condition} THEN "
         f"{{'balance': {literal(name)}, 'text': {literal(text)}, "
@@ -318,11 +329,13 @@ def _sizes_by_version(counter_set: cpumf.CounterSet) -> str:
 def _resolve_side(side: str, present: Present) -> str:
     """A side of a balance over roles; SOURCED is the sum of the counters behind the generation's shares."""
     if side != "SOURCED":
-        return over_roles(side)
+        return to_roles(side)
     # If no generation has any, there is nothing to compare.
     return (
         _by_generation(
-            lambda name: " + ".join(f"counter.c{number}" for number in cpumf.sourced(name)) if name else "",
+            lambda name: (
+                " + ".join(f"counter.c{number}" for number in cpumf.l1_source_counters(name)) if name else ""
+            ),
             present,
         )
         or "null"
@@ -361,7 +374,7 @@ def _used_numbers() -> list[int]:
 PLACES: dict[str, Callable[[Present, Collection[str] | None], str]] = {
     "generation": lambda *_: generation_sql(),
     "generation_by": lambda *_: generation_by_sql(),
-    "breaches": lambda present, _: breaches_sql(present),
-    "damage": lambda *_: repr(cpumf.damage()),
+    "breaches": lambda present, _: contradictions_sql(present),
+    "damage": lambda *_: repr(cpumf.max_contradicting_share()),
     "counter_sums": lambda _, wanted: counter_sums_sql(wanted),
 }

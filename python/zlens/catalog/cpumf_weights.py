@@ -27,7 +27,7 @@ _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [
 def read(path: str) -> CpumfWeights:
     """The weights in a file; InputError if it cannot be read or is invalid."""
     text = user_files.decoded(
-        user_files.content(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path, _CURE
+        user_files.read_content(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path, _CURE
     )
     return parse(text, path)
 

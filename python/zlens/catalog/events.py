@@ -12,7 +12,7 @@ from typing import Any
 
 from zlens.catalog import expressions
 from zlens.catalog.resets import KIND as RESET
-from zlens.catalog.roles import coded
+from zlens.catalog.roles import code_words_sql
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
@@ -23,7 +23,7 @@ PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?
 
 @cache
 def _listed() -> tuple[dict[str, Any], ...]:
-    return tuple(document.facts(FACTS / "zvm" / "events.toml")["event"])
+    return tuple(document.load_unchecked(FACTS / "zvm" / "events.toml")["event"])
 
 
 def events() -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def _template_sql(template: str, columns: frozenset[str]) -> str | None:
         if match[2]:
             sql = f"lpad(printf('%X', {sql}), {match[2][4:] or 4}, '0')"
         elif match[3]:
-            sql = coded(sql, match[3])
+            sql = code_words_sql(sql, match[3])
         parts.append(f"coalesce(CAST({sql} AS VARCHAR), '')")
         position = match.end()
     if position < len(template):
@@ -119,7 +119,7 @@ def _events_of(
     return rows, columns | {f"{name}.before" for name in changed}, conditions
 
 
-def of(tables: Container[str], kinds: Container[str] | None = None) -> list[Event]:
+def available_events(tables: Container[str], kinds: Container[str] | None = None) -> list[Event]:
     """The events of the available tables: of all kinds, or of some."""
     return [
         event
@@ -130,16 +130,16 @@ def of(tables: Container[str], kinds: Container[str] | None = None) -> list[Even
     ]
 
 
-def reads_resets(kinds: Container[str] | None) -> bool:
+def includes_resets(kinds: Container[str] | None) -> bool:
     """Whether counter resets are among some kinds of events."""
     return kinds is None or RESET in kinds
 
 
-def sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets: bool = True) -> str:
+def events_sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets: bool = True) -> str:
     """SELECT of recorded events over raw tables with these columns, and of counter resets; '' for nothing."""
     parts: list[str] = []
     for event in listed:
-        read = reads([event], tables)
+        read = event_columns_read([event], tables)
         joined = frozenset(read[event["join"]["table"]]) if "join" in event else frozenset()
         rows, columns, conditions = _events_of(event, tables[event["table"]], joined)
         subject = _template_sql(event["subject"], columns)
@@ -159,7 +159,7 @@ def sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets
     return "\nUNION ALL\n".join(parts)
 
 
-def reads(listed: Iterable[Event], tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
+def event_columns_read(listed: Iterable[Event], tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
     """The columns of the raw tables that the SELECT of events reads."""
     columns_read: dict[str, set[str]] = {}
     for event in listed:

@@ -121,14 +121,14 @@ def names() -> ExportedNames:
     """All metrics of all measures; CatalogError if the facts are wrong."""
     facts = document.load(_NAMES_FILE, _NAMES, "the names")
     counters = document.load(_COUNTERS_FILE, _COUNTERS, "the counters")["counter"]
-    unknown = {*facts["measure"], *facts["left_out"]} - {*measures.tables()}
+    unknown = {*facts["measure"], *facts["left_out"]} - {*measures.measure_names()}
     if unknown:
         raise CatalogError(f"there is no measure {min(unknown)!r}", file=str(_NAMES_FILE))
     replaced = {(entry["measure"], name) for entry in counters for name in entry["replaces"]}
     groups = [
-        _measure(facts, measures.table(name), {column for of, column in replaced if of == name})
-        for name in measures.tables()
-        if name not in facts["left_out"] and not measures.table(name).empty
+        _measure(facts, measures.load_measure(name), {column for of, column in replaced if of == name})
+        for name in measures.measure_names()
+        if name not in facts["left_out"] and not measures.load_measure(name).empty
     ]
     by_name = {group.measure: group for group in groups}
     groups += [_counters(facts, by_name[entry["measure"]], entry) for entry in counters]
@@ -148,7 +148,7 @@ class NamingConvention(Struct, frozen=True):
 
 
 @cache
-def others() -> list[NamingConvention]:
+def other_conventions() -> list[NamingConvention]:
     """The names of others; CatalogError if they are those of nothing that is exported."""
     programs: list[NamingConvention] = document.load(_OTHERS_FILE, _OTHERS, "the names of others")["program"]
     return programs
@@ -166,7 +166,7 @@ def _entry(label: str, metric: str, theirs: str) -> tuple[str, str]:
 def check() -> list[str]:
     """What is wrong with the names, if anything."""
     try:
-        names(), others()
+        names(), other_conventions()
     except CatalogError as error:
         return [str(error)]
     return []
@@ -211,7 +211,7 @@ def _measure(facts: Mapping[str, Any], table: Measure, replaced: set[str]) -> Me
 
 
 def _counters(facts: Mapping[str, Any], of: MetricGroup, entry: Mapping[str, Any]) -> MetricGroup:
-    entity = roles.cataloged(entry["entity"])
+    entity = roles.catalog_entity(entry["entity"])
     subject = facts["measure"].get(of.measure, {}).get("subject") or of.measure
     families = []
     for role_name, name in entry["roles"].items():

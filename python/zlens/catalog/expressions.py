@@ -107,7 +107,7 @@ def cast(sql: str, type: str) -> str:
     return f"{sql}::{type}" if sql == "NULL" or _is_name(sql) else f"CAST({sql} AS {type})"
 
 
-def _wrong(formula: str, position: int, message: str) -> CatalogError:
+def _formula_error(formula: str, position: int, message: str) -> CatalogError:
     shown = formula if len(formula) <= 200 else formula[:200] + "..."
     return CatalogError(f"formula `{shown}`, character {position + 1}: {message}")
 
@@ -118,7 +118,7 @@ def _tokens(formula: str) -> Iterator[_Token]:
         match = _TOKEN.match(formula, position)
         if match is None:
             problem = "text without a closing quote" if formula[position] == "'" else "not part of a formula"
-            raise _wrong(formula, position, f"{formula[position : position + 12]!r} is {problem}")
+            raise _formula_error(formula, position, f"{formula[position : position + 12]!r} is {problem}")
         if match.lastgroup != "space":
             yield _Token(str(match.lastgroup), match.group(), position)
         position = match.end()
@@ -140,7 +140,7 @@ class _FormulaParser:
         return self.tokens[self.at]
 
     def wrong(self, message: str) -> CatalogError:
-        return _wrong(self.formula, self.token.position, message)
+        return _formula_error(self.formula, self.token.position, message)
 
     def take(self, *texts: str) -> str | None:
         """The current token's text, and one step forward, if it is one of these symbols or keywords."""
@@ -243,10 +243,10 @@ class _FormulaParser:
     def call(self, name: _Token) -> FormulaNode:
         if name.text not in FUNCTIONS:
             message = f"there is no function {name.text!r} (available: {', '.join(sorted(FUNCTIONS))})"
-            raise _wrong(self.formula, name.position, message)
+            raise _formula_error(self.formula, name.position, message)
         aggregate = name.text in AGGREGATES
         if aggregate and self.in_aggregate:
-            raise _wrong(self.formula, name.position, "an aggregate is nested in an aggregate")
+            raise _formula_error(self.formula, name.position, "an aggregate is nested in an aggregate")
         self.in_aggregate = self.in_aggregate or aggregate
         arguments: list[FormulaNode] = []
         if not self.take(")"):
@@ -264,7 +264,7 @@ class _FormulaParser:
                 if maximum
                 else f"at least {minimum}"
             )
-            raise _wrong(
+            raise _formula_error(
                 self.formula, name.position, f"{name.text} takes {number} arguments, not {len(arguments)}"
             )
         return FormulaNode("call", name.text, tuple(arguments))
@@ -296,7 +296,7 @@ def _names(formula: str) -> tuple[str, ...]:
 
 
 @cache
-def outside(formula: str) -> tuple[str, ...]:
+def names_outside_aggregates(formula: str) -> tuple[str, ...]:
     """The names in a formula that are not inside of an aggregate."""
     if not formula:
         return ()
@@ -398,7 +398,7 @@ class _FormulaCompiler:
             return f"(epoch_us({values[1]}) / 1e6 - epoch_us({values[0]}) / 1e6)"
         if name == "total":
             # A sum with an unknown part is unknown.
-            return total(values[0])
+            return total_sql(values[0])
         if name == "last":
             # The last known value: arg_max ignores rows whose value is NULL.
             return f"arg_max({values[0]}, {self.resolve('interval_end')})"
@@ -407,7 +407,7 @@ class _FormulaCompiler:
         return f"{name}({', '.join(values)})"
 
 
-def total(sql: str) -> str:
+def total_sql(sql: str) -> str:
     """SQL of a sum over rows that is NULL where a part of it is unknown."""
     return f"CASE WHEN count({sql}) = count(*) THEN sum({sql}) END"
 
@@ -421,7 +421,7 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     node = parse(formula)
     compiler = _FormulaCompiler(resolve)
     if type == "float":
-        return finite(compiler.number(node))
+        return finite_sql(compiler.number(node))
     sql = compiler.sql(node)
     if type == "int":
         return f"TRY_CAST({sql} AS BIGINT)"
@@ -450,7 +450,7 @@ def compile_node(node: FormulaNode, resolve: Resolve) -> str:
     return _FormulaCompiler(resolve).sql(node)
 
 
-def finite(number: str) -> str:
+def finite_sql(number: str) -> str:
     """SQL of a floating-point number that is NULL if it is not finite. It says the number twice."""
     return f"CASE WHEN isfinite({number}) THEN {number} END"
 

@@ -29,4 +29,4 @@ class FormulaPolicy(Struct, frozen=True):
 
 
 #: What is shown by default.
-SURE = FormulaPolicy()
+VERIFIED_ONLY = FormulaPolicy()

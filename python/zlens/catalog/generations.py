@@ -45,7 +45,7 @@ def facts(name: str) -> Mapping[str, Any]:
 @cache
 def common(name: str) -> Mapping[str, Any]:
     """The facts in one of the files for all generations."""
-    return document.facts(root() / "common" / f"{name}.toml")
+    return document.load_unchecked(root() / "common" / f"{name}.toml")
 
 
 @cache
@@ -73,4 +73,4 @@ def types() -> dict[str, MachineType]:
 
 @cache
 def _files() -> dict[str, Mapping[str, Any]]:
-    return {path.stem: document.facts(path) for path in sorted(root().glob("*.toml"))}
+    return {path.stem: document.load_unchecked(path) for path in sorted(root().glob("*.toml"))}

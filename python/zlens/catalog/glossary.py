@@ -27,7 +27,7 @@ class Term(Struct, frozen=True):
 @cache
 def terms() -> tuple[Term, ...]:
     """All terms in the order of the file."""
-    return tuple(_term(facts) for facts in document.facts(_FILE)["term"])
+    return tuple(_term(facts) for facts in document.load_unchecked(_FILE)["term"])
 
 
 def _term(facts: dict[str, str]) -> Term:
@@ -36,7 +36,7 @@ def _term(facts: dict[str, str]) -> Term:
         if of is None:
             return Term(**facts)
         table, name = of.split(".")
-        column = next(column for column in measures.table(table).columns if column.name == name)
+        column = next(column for column in measures.load_measure(table).columns if column.name == name)
     except (TypeError, StopIteration):
         raise CatalogError(
             f"glossary.toml: the term {facts.get('name')!r} is not complete",

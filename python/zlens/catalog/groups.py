@@ -84,7 +84,7 @@ class Grouping(Struct, frozen=True):
 def read(path: str) -> Groups:
     """The groups in a file; InputError if it cannot be read or is invalid."""
     text = user_files.decoded(
-        user_files.content(path, user_files.HAND_WRITTEN, "file of groups", _CURE), path, _CURE
+        user_files.read_content(path, user_files.HAND_WRITTEN, "file of groups", _CURE), path, _CURE
     )
     return parse(text, path)
 
@@ -161,10 +161,10 @@ def cluster(system: str, groups: Groups | None) -> str | None:
 def groupings() -> dict[str, Grouping]:
     """How measures show groups, by measure; CatalogError if the catalog's file is wrong."""
     path = FACTS / "groups.toml"
-    data = document.facts(path)
+    data = document.load_unchecked(path)
     groupings = {}
     for table, facts in data.items():
-        columns = {column.name for column in measures.table(table).columns}
+        columns = {column.name for column in measures.load_measure(table).columns}
         match, merge = facts["match"], facts.get("merge", [])
         if not {*match, *merge} <= columns:
             raise CatalogError(f"{table}: match or merge names no column", file=str(path))
@@ -172,7 +172,7 @@ def groupings() -> dict[str, Grouping]:
     return groupings
 
 
-def applies(name: str, groups: Groups | None) -> bool:
+def merges_rows(name: str, groups: Groups | None) -> bool:
     """Whether the user's groups merge rows of a measure."""
     if groups is None or name not in groupings():
         return False
@@ -187,10 +187,10 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     fits = {column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)}
     if not fits:
         return rows
-    table = measures.table(name)
+    table = measures.load_measure(name)
     keyed = _keyed(table, grouping)
     branches = [
-        f"WHEN {_fits(column, pattern, dict(grouping.match)[column])} THEN {expressions.literal(group)}"
+        f"WHEN {_match_sql(column, pattern, dict(grouping.match)[column])} THEN {expressions.literal(group)}"
         for column, patterns in fits.items()
         for pattern, group in patterns
     ]
@@ -200,7 +200,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     own = expressions.quote(keyed)
     branches.append(f"WHEN {own} IN ({listed}) THEN {own}")
     inner = (
-        f'SELECT *, ({aggregation.known(table)}) AS "#known", '
+        f'SELECT *, ({aggregation.has_differences_sql(table)}) AS "#known", '
         'CASE WHEN "#group" IS NULL THEN row_number() OVER () END AS "#row" '
         f'FROM (SELECT *, CASE {" ".join(branches)} END AS "#group" FROM ({rows}))'
     )
@@ -218,7 +218,7 @@ def _keyed(table: measures.Measure, grouping: Grouping) -> str:
     return next(column for column, _ in grouping.match if column in table.key)
 
 
-def _fits(column: str, pattern: str, kind: str) -> str:
+def _match_sql(column: str, pattern: str, kind: str) -> str:
     value = f"upper({expressions.quote(column)})"
     limits = _RANGE.fullmatch(pattern)
     if kind == "device" and limits:
@@ -248,7 +248,7 @@ def _column(
         return "CASE WHEN count(flag) = count(*) THEN max(flag) END", None
     # A member that has just appeared has no differences yet: it takes part from the next interval on.
     among = '"#known"' if column.aggregate in aggregation.COUNTED else "true"
-    return _of_one(name, aggregation.together(column, among, average=mean).value), None
+    return _of_one(name, aggregation.aggregate_subjects(column, among, average=mean).value), None
 
 
 def _of_one(name: str, otherwise: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-_FACTS = document.facts(FACTS / "intervals.toml")
+_FACTS = document.load_unchecked(FACTS / "intervals.toml")
 
 #: An interval longer than GAP usual ones has a gap; one shorter than SHORT of a usual one is a stub.
 GAP: float = _FACTS["gap_factor"]

@@ -145,16 +145,18 @@ _ONLY_HEAD = Spec((*_HEAD, *_SHARED[:-1]))
 _FILE = Spec((*_HEAD, *_SHARED))
 
 
-def head(text: str, pack: str, path: str) -> RecordInfo:
+def parse_record_info(text: str, pack: str, path: str) -> RecordInfo:
     """The head of a record, from the lines of its file before its layouts."""
-    values = _ONLY_HEAD.check(document.parsed(text, path, cure=_CURE), "", DocumentErrors(path, text=text))
+    values = _ONLY_HEAD.check(
+        document.parse_toml(text, path, cure=_CURE), "", DocumentErrors(path, text=text)
+    )
     return _head(values, pack)
 
 
 def file(text: str, pack: str, path: str) -> RecordFile:
     """A record and its layouts from the text of its file; CatalogError if something is wrong in it."""
     problem = DocumentErrors(path, text=text)
-    values = _FILE.check(document.parsed(text, path, cure=_CURE), "", problem)
+    values = _FILE.check(document.parse_toml(text, path, cure=_CURE), "", problem)
     head_values = _head(values, pack)
     layouts = [
         _layout(entry, head_values, values, f"layout[{number}]", problem)

@@ -53,7 +53,7 @@ class MissingPage(Struct, frozen=True):
     decoded_with: str | None
 
 
-def choose(
+def select_layout(
     record: str,
     length: int,
     *,
@@ -94,10 +94,10 @@ def choose(
         if known_end < length:
             detail = f"of {_label(layout)} only the first {known_end} bytes are known"
             problems.append(LayoutProblem("long", detail, length - known_end))
-    return LayoutSelection(record, length, user_roles.of_layout(layout), tuple(problems))
+    return LayoutSelection(record, length, user_roles.bind_layout(layout), tuple(problems))
 
 
-def needs(
+def missing_pages(
     inventory: Mapping[str, Iterable[int]],
     *,
     release: str | None = None,
@@ -109,7 +109,7 @@ def needs(
     for record in sorted(inventory, key=catalog.record_key):
         lengths = tuple(sorted(set(inventory[record])))
         choices = [
-            choose(record, length, callevel=callevel, release=release, needed=(), root=root)
+            select_layout(record, length, callevel=callevel, release=release, needed=(), root=root)
             for length in lengths
         ]
         undecoded = [sum(problem.bytes for problem in choice.problems) for choice in choices]
@@ -117,7 +117,7 @@ def needs(
             continue
         worst = choices[undecoded.index(max(undecoded))]
         layout = worst.layout
-        head = catalog.head(record, root)
+        head = catalog.record_info(record, root)
         page = head.dsect if head else None
         needed_pages.append(
             MissingPage(

@@ -42,12 +42,10 @@ __all__ = [
     "RecordInfo",
     "RecordJoin",
     "RecordLayout",
-    "bare",
+    "clear_cache",
     "file_name",
     "files",
-    "forget",
-    "head",
-    "heads",
+    "layout_without_fields",
     "layouts",
     "monitor_root",
     "pack_root",
@@ -55,6 +53,8 @@ __all__ = [
     "parse",
     "read",
     "record_id",
+    "record_info",
+    "record_infos",
     "record_key",
     "records",
     "release_key",
@@ -263,20 +263,20 @@ def files(record: str, root: Path | None = None) -> list[tuple[str, Path]]:
     return [(pack, path) for pack, path in places if path.is_file()]
 
 
-def heads(record: str, root: Path | None = None) -> list[RecordInfo]:
+def record_infos(record: str, root: Path | None = None) -> list[RecordInfo]:
     """The head of a record from every file that describes it; no field is parsed."""
     return [_head(str(path), pack) for pack, path in files(record, root)]
 
 
-def head(record: str, root: Path | None = None) -> RecordInfo | None:
+def record_info(record: str, root: Path | None = None) -> RecordInfo | None:
     """The head of a record, the built-in description first."""
-    descriptions = heads(record, root)
+    descriptions = record_infos(record, root)
     return descriptions[0] if descriptions else None
 
 
-def bare(record: str) -> RecordLayout | None:
+def layout_without_fields(record: str) -> RecordLayout | None:
     """An event record of which only the title is known, as a layout without fields."""
-    head_of_record = head(record)
+    head_of_record = record_info(record)
     if head_of_record is None or not head_of_record.kind.startswith("event"):
         return None
     return RecordLayout(
@@ -324,7 +324,7 @@ def read(path: Path, pack: str = BUILTIN) -> RecordFile:
     return _file(str(path), pack)
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Drops the cache, so that changed files are read again."""
     _head.cache_clear()
     _file.cache_clear()
@@ -334,7 +334,7 @@ def forget() -> None:
 def _head(path: str, pack: str) -> RecordInfo:
     from zlens.catalog import layout_file
 
-    return layout_file.head(document.text_of(Path(path)).split("\n[[", 1)[0], pack, path)
+    return layout_file.parse_record_info(document.text_of(Path(path)).split("\n[[", 1)[0], pack, path)
 
 
 @cache

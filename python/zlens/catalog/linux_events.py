@@ -81,7 +81,7 @@ def names() -> dict[str, dict[str, int]]:
 
 
 @cache
-def known(number: int) -> bool:
+def is_counter_number(number: int) -> bool:
     """Whether a counter set of any machine has that number."""
     return any(
         counter_set.first <= number < counter_set.first + counter_set.most
@@ -89,7 +89,7 @@ def known(number: int) -> bool:
     )
 
 
-def event(text: str) -> LinuxEvent:
+def parse_perf_event(text: str) -> LinuxEvent:
     """The event that perf printed; NOTHING if it is not a counter of CPU MF."""
     match = _EVENT.fullmatch(text.strip())
     if match is None:
@@ -113,11 +113,11 @@ def event(text: str) -> LinuxEvent:
     return LinuxEvent(name) if name in names() else NOTHING
 
 
-def label(text: str, number: int | None = None) -> LinuxEvent:
+def parse_lshwc_label(text: str, number: int | None = None) -> LinuxEvent:
     """The event of an lshwc column: NAME(number), Counter(number), E145, U145; or a name with its number."""
     text = text.strip().upper()
     if number is not None:
-        if not known(number):
+        if not is_counter_number(number):
             return NOTHING
         short = _SHORT.fullmatch(text)
         if not text or text not in names():
@@ -150,18 +150,18 @@ def is_label(text: str) -> bool:
     """Whether the text is an lshwc heading of a counter's column; other tools number theirs alike."""
     match = _LABEL.fullmatch(text.strip().upper())
     if match is None:
-        return _SHORT.fullmatch(text.strip().upper()) is not None and label(text).counter
+        return _SHORT.fullmatch(text.strip().upper()) is not None and parse_lshwc_label(text).counter
     number = int(match[2])
     if match[1] == _UNDEFINED:
-        return known(number)
+        return is_counter_number(number)
     return number in names().get(match[1], {}).values()
 
 
 def _numbered(number: int) -> LinuxEvent:
-    return LinuxEvent(None, number) if known(number) else NOTHING
+    return LinuxEvent(None, number) if is_counter_number(number) else NOTHING
 
 
-def machine(events: Iterable[LinuxEvent]) -> PossibleGenerations:
+def possible_generations(events: Iterable[LinuxEvent]) -> PossibleGenerations:
     """The generations that have all these names, with these numbers if they are given."""
     candidates = list(generations.names())
     for event in events:

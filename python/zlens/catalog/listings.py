@@ -21,19 +21,19 @@ PATH = FACTS / "listings.toml"
 #: The sources of listings: of rows by time, and of reports that have none.
 SOURCES = ("listing", "listing-means")
 #: What the column of a value's precision ends with.
-HALF = "_half"
+PRECISION_SUFFIX = "_half"
 #: Sources whose numbers were printed, so that they are rounded.
-PRINTED = (*SOURCES, "rmf-text")
+ROUNDED_SOURCES = (*SOURCES, "rmf-text")
 #: What the tables of RMF's reports begin with.
 RMF = "rmf_"
 
 
-def half_name(column: str) -> str:
+def precision_column(column: str) -> str:
     """The column with the precision of a printed number."""
-    return column + HALF
+    return column + PRECISION_SUFFIX
 
 
-def half_text(column: str) -> str:
+def precision_text(column: str) -> str:
     return f"{column} is printed with this precision: +-"
 
 
@@ -130,11 +130,11 @@ def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 @cache
-def apart() -> dict[str, str]:
+def unmapped_reasons() -> dict[str, str]:
     """Why tables, and columns as TABLE.COLUMN, feed no role."""
     found = {}
     for each in document.load(PATH, _FORMS)["apart"]:
-        report = definition.load(each["report"])
+        report = definition.load_report(each["report"])
         chosen = [report.table(each["table"])] if each["table"] else report.tables
         for name in (table_name(report, table) for table in chosen):
             found.update(
@@ -143,7 +143,7 @@ def apart() -> dict[str, str]:
     return found
 
 
-def form_of(line: str) -> HeaderlessListing | None:
+def match_headerless(line: str) -> HeaderlessListing | None:
     """The form whose first line this is."""
     if not line.lstrip().startswith(_BEGINS):
         return None
@@ -192,7 +192,7 @@ def columns(table: ReportTable) -> tuple[RawColumn, ...]:
         text = column.text or f"{column.name}, as printed"
         if is_number(column):
             found.append(RawColumn(name, "float", unit, text))
-            found.append(RawColumn(half_name(name), "float", unit, half_text(name)))
+            found.append(RawColumn(precision_column(name), "float", unit, precision_text(name)))
         else:
             found.append(RawColumn(name, kind(column), "", text))
     return tuple(found)
@@ -213,7 +213,7 @@ def subject(name: str, given: Sequence[str]) -> tuple[str, ...]:
     report, key = tables().get(name, ("", ""))
     if not report:
         return tuple(given[:1])
-    table = definition.load(report).table(key)
+    table = definition.load_report(report).table(key)
     shown = {column.column: column for column in reversed(table.columns)}
     found = {shown[each].key: shown[each] for each in table.subject if each in shown}
     if len(found) < len(table.subject):
@@ -229,7 +229,7 @@ def tables() -> dict[str, tuple[str, str]]:
     """All raw tables of listings: report and table by name."""
     found = {}
     for name in definition.names():
-        report = definition.load(name)
+        report = definition.load_report(name)
         for table in report.tables:
             found[table_name(report, table)] = (name, table.key)
     return found

@@ -202,14 +202,14 @@ LEADING = (
 )
 
 
-def root() -> Path:
+def measures_folder() -> Path:
     """The directory of the measures' files."""
     return FACTS / "measures"
 
 
-def tables() -> list[str]:
+def measure_names() -> list[str]:
     """Names of all measures, without reading their files."""
-    return list(_stems(root()))
+    return list(_stems(measures_folder()))
 
 
 @cache
@@ -219,11 +219,11 @@ def _stems(folder: Path) -> tuple[str, ...]:
 
 
 @cache
-def table(name: str) -> Measure:
+def load_measure(name: str) -> Measure:
     """One measure with its columns, the leading ones first; CatalogError if its file is wrong."""
-    path = root() / f"{name}.toml"
-    if name not in tables():
-        raise CatalogError(f"there is no measure {name!r}", expected=", ".join(tables()))
+    path = measures_folder() / f"{name}.toml"
+    if name not in measure_names():
+        raise CatalogError(f"there is no measure {name!r}", expected=", ".join(measure_names()))
     return parse(path.read_text(encoding="utf-8"), str(path))
 
 
@@ -262,7 +262,7 @@ _TABLE = Spec(
 
 def parse(text: str, path: str) -> Measure:
     """A measure from the text of its file; unknown keys and missing keys are errors."""
-    values = document.checked(text, path, _TABLE, "the measure")
+    values = document.parse_checked(text, path, _TABLE, "the measure")
     scope = values["scope"] or _scope(values["table"])
     columns: list[MeasureColumn] = values.pop("column")
     known = f"({' '.join(values['known'].split())})" if values["known"] else "seconds"
@@ -286,8 +286,8 @@ def _scope(name: str) -> str:
 @cache
 def aliases() -> dict[str, tuple[str, str]]:
     """Names that other sources use, normalized, each with our `table.column` and its source."""
-    path = root() / "aliases.toml"
-    data = document.facts(path)
+    path = measures_folder() / "aliases.toml"
+    data = document.load_unchecked(path)
     targets: dict[str, tuple[str, str]] = {}
     for source in data["source"]:
         for name, ours in source["names"].items():
@@ -299,12 +299,12 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_]+", "_", name.strip().lower())
 
 
-def alias_of(name: str) -> str:
+def alias_source(name: str) -> str:
     """The source of an alias; '' if it is none."""
     return aliases().get(_plain(name), ("", ""))[1]
 
 
-def find(name: str) -> list[tuple[Measure, MeasureColumn]]:
+def find_columns(name: str) -> list[tuple[Measure, MeasureColumn]]:
     """The columns that a name may mean: `table.column`, a bare column of any table, or an alias."""
     plain_name = _plain(name)
     columns = columns_named(plain_name)
@@ -314,13 +314,13 @@ def find(name: str) -> list[tuple[Measure, MeasureColumn]]:
 def columns_named(name: str) -> list[tuple[Measure, MeasureColumn]]:
     """The columns with a name, as `table.column` or in any table; aliases are ignored."""
     table_name, dot, bare = name.rpartition(".")
-    searched = tables() if not dot else [table_name] if table_name in tables() else []
-    pairs = [(table(name), table(name).column(bare)) for name in searched]
+    searched = measure_names() if not dot else [table_name] if table_name in measure_names() else []
+    pairs = [(load_measure(name), load_measure(name).column(bare)) for name in searched]
     return [(measure, column) for measure, column in pairs if column is not None]
 
 
 def all_columns() -> Iterator[tuple[Measure, MeasureColumn]]:
     """Every column of every measure."""
-    for name in tables():
-        for column in table(name).columns:
-            yield table(name), column
+    for name in measure_names():
+        for column in load_measure(name).columns:
+            yield load_measure(name), column

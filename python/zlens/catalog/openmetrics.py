@@ -72,9 +72,9 @@ class Exporter(Struct, frozen=True):
 
 
 @cache
-def exporter(program: str) -> Exporter:
+def load_exporter(program: str) -> Exporter:
     """One of EXPORTERS."""
-    data = document.facts(FACTS / "openmetrics" / f"{program}.toml")
+    data = document.load_unchecked(FACTS / "openmetrics" / f"{program}.toml")
     types: dict[str, str] = data["types"]
     columns: dict[str, dict[str, RawColumn]] = {}
     metrics: dict[str, ExporterMetric] = {}

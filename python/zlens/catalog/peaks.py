@@ -79,7 +79,7 @@ class PeakFacts(Struct, frozen=True):
         return None if shown is None or not name else (shown.view, {shown.setting: name.split()[0]})
 
 
-def filled(text: str, values: Mapping[str, Any]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, Any]) -> str:
     """A text with its {columns} replaced; a missing value leaves nothing."""
 
     def text_of(match: re.Match[str]) -> str:
@@ -130,7 +130,7 @@ _FACTS = Spec(
 
 
 @cache
-def declared() -> PeakFacts:
+def load_peak_facts() -> PeakFacts:
     """The facts; CatalogError if the file is wrong."""
     data = document.load(_FILE, _FACTS, "the file")
     groups = tuple(_group(entry) for entry in data.pop("group"))
@@ -138,10 +138,10 @@ def declared() -> PeakFacts:
 
 
 def _group(entry: dict[str, Any]) -> SubjectGroup:
-    table = measures.table(entry["table"])
+    table = measures.load_measure(entry["table"])
     column = table.column(entry["column"])
     where = f"{entry['table']}.{entry['column']}"
-    if column is None or entry["statistic"] not in aggregation.gives(column):
+    if column is None or entry["statistic"] not in aggregation.available_statistics(column):
         raise CatalogError(f"{where} has no {entry['statistic']}", file=str(_FILE))
     for name in (*entry["by"], *entry["where"]):
         if table.column(name) is None:
@@ -156,7 +156,7 @@ def _group(entry: dict[str, Any]) -> SubjectGroup:
 def check() -> list[str]:
     """Everything wrong in the file, one sentence each."""
     try:
-        declared()
+        load_peak_facts()
     except CatalogError as error:
         return [str(error)]
     return []

@@ -20,13 +20,13 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 __all__ = [
-    "columns",
     "decode",
     "decode_entries",
     "encode",
-    "plan",
-    "plans",
+    "plan_columns",
+    "record_plans",
     "table_names",
+    "table_plan",
 ]
 
 #: Classes of records that are samples of the same subject; only these have differences.
@@ -48,7 +48,7 @@ def section_table(layout: RecordLayout, section: MonitorSection) -> str:
     return f"{layout.record}_{section.name}".lower()
 
 
-def plans(record: str, choices: Mapping[int, RecordLayout]) -> list[dict[str, Any]]:
+def record_plans(record: str, choices: Mapping[int, RecordLayout]) -> list[dict[str, Any]]:
     """The plans of all tables of a record, its own first; `choices` is the layout by record length."""
     return [*_plans(record, tuple(sorted(choices.items())))]
 
@@ -57,10 +57,10 @@ def plans(record: str, choices: Mapping[int, RecordLayout]) -> list[dict[str, An
 def _plans(record: str, choices: tuple[tuple[int, RecordLayout], ...]) -> tuple[dict[str, Any], ...]:
     """Made once: each file of a system, and each piece of one that is followed, has the same."""
     chosen = dict(choices)
-    return tuple(plan(table, record, chosen) for table in table_names(chosen.values()))
+    return tuple(table_plan(table, record, chosen) for table in table_names(chosen.values()))
 
 
-def plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[str, Any]:
+def table_plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[str, Any]:
     """The plan of one table, which the native decoder reads as JSON."""
     grouped: dict[RecordLayout, list[int]] = {}
     for length, layout in sorted(choices.items()):
@@ -75,8 +75,8 @@ def plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[s
         used = [layout for layout in grouped if sections[layout] is not None]
         if not used:
             raise CatalogError(f"{record} has no table {table}", expected=", ".join(table_names(grouped)))
-        first = _place(used[0], sections[used[0]])
-        used = [layout for layout in used if _place(layout, sections[layout]) == first]
+        first = _locate_entries(used[0], sections[used[0]])
+        used = [layout for layout in used if _locate_entries(layout, sections[layout]) == first]
     # The most detailed layout determines the order of the columns.
     ordered = sorted(used, key=lambda layout: (-len(layout.fields), layout.length))
     builder = _Builder()
@@ -93,8 +93,8 @@ def plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[s
         "columns": builder.columns,
         "subject": [name.lower() for name in subject],
         "reset_on": sorted({name.lower() for layout in ordered for name in layout.reset_on}),
-        "section": _place(main, section) if section and not joined else None,
-        "join": _place(main, section) if section and joined else None,
+        "section": _locate_entries(main, section) if section and not joined else None,
+        "join": _locate_entries(main, section) if section and joined else None,
         "layouts": [
             {"lengths": grouped[layout], "fields": builder.fields(layout, sections[layout])}
             for layout in used
@@ -102,7 +102,7 @@ def plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[s
     }
 
 
-def columns(plan: Mapping[str, Any]) -> list[RawColumn]:
+def plan_columns(plan: Mapping[str, Any]) -> list[RawColumn]:
     """The columns of a planned table as the decoder returns it, without those of every raw table."""
     columns = []
     for column in plan["columns"]:
@@ -217,7 +217,7 @@ def _rule(field: MonitorField) -> dict[str, Any]:
 def difference_facts() -> dict[str, Any]:
     """The rules for differences in differences.toml."""
     path = FACTS / "zvm" / "differences.toml"
-    return document.facts(path)
+    return document.load_unchecked(path)
 
 
 def _section_of(table: str, layout: RecordLayout) -> MonitorSection | None:
@@ -227,12 +227,12 @@ def _section_of(table: str, layout: RecordLayout) -> MonitorSection | None:
     return None
 
 
-def _place(layout: RecordLayout, section: MonitorSection | None) -> dict[str, Any]:
+def _locate_entries(layout: RecordLayout, section: MonitorSection | None) -> dict[str, Any]:
     """Where the entries are, or how records are joined, for the decoder."""
     if section is None:
         return {}
     return (
-        section_locations.joined(layout, section)
+        section_locations.join_location(layout, section)
         if section.join
-        else section_locations.entries(layout, section)
+        else section_locations.entry_location(layout, section)
     )

@@ -28,23 +28,25 @@ class ProcessorType(Struct, frozen=True):
 def types() -> tuple[ProcessorType, ...]:
     """All types in the order of the file."""
     try:
-        return tuple(ProcessorType(name=name, **facts) for name, facts in document.facts(_FILE).items())
+        return tuple(
+            ProcessorType(name=name, **facts) for name, facts in document.load_unchecked(_FILE).items()
+        )
     except TypeError as error:
         raise CatalogError(
             f"processor_types.toml is not complete: {error}", file=str(_FILE), cure="copy a neighbor in it"
         ) from None
 
 
-def modeled() -> tuple[str, ...]:
+def modeled_types() -> tuple[str, ...]:
     """The types that models and what-ifs support."""
     return tuple(processor_type.name for processor_type in types() if processor_type.modeled)
 
 
-def full_speed() -> frozenset[str]:
+def full_speed_types() -> frozenset[str]:
     """The types that always run at full speed."""
     return frozenset(processor_type.name for processor_type in types() if processor_type.full_speed)
 
 
-def in_cpu_pools() -> tuple[str, ...]:
+def cpu_pool_types() -> tuple[str, ...]:
     """The types that z/VM CPU pools can limit."""
     return tuple(processor_type.name for processor_type in types() if processor_type.cpu_pool)

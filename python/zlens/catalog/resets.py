@@ -38,7 +38,7 @@ class ResetRule(Struct, frozen=True):
 
 @cache
 def _facts() -> dict[str, Any]:
-    return document.facts(PATH)
+    return document.load_unchecked(PATH)
 
 
 @cache
@@ -59,7 +59,7 @@ def evidence() -> tuple[ResetRule, ...]:
     )
 
 
-def concerning(subject_kind: str | None) -> list[ResetRule]:
+def reset_rules_for(subject_kind: str | None) -> list[ResetRule]:
     """The evidence of a reset of subjects of that kind, including evidence that affects everything."""
     return [item for item in evidence() if item.subject_kind in (ALL, subject_kind)]
 

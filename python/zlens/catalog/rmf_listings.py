@@ -122,7 +122,7 @@ class PrintedFacts(Struct, frozen=True):
 @cache
 def printed() -> PrintedFacts:
     """The facts of rmf_printed.toml. Raises CatalogError."""
-    facts = document.facts(PATH)
+    facts = document.load_unchecked(PATH)
     try:
         pages = [_page(entry) for entry in facts.pop("page")]
         del facts["source"]

@@ -30,7 +30,7 @@ SQL_TYPES = {
 }
 AGGREGATES = ("sum", "mean", "last")
 #: The suffix of a raw table's name that stands for its rows of all times, not only the selected ones.
-WHOLE = "#whole"
+ALL_TIMES_SUFFIX = "#whole"
 #: The role that says which values of a row are withheld.
 IMPOSSIBLE = "impossible"
 OVER = ("sum", "max", "min", "any_value", "count")
@@ -137,11 +137,11 @@ def _stems(folder: Path) -> tuple[str, ...]:
 
 @cache
 def _facts(name: str) -> dict[str, Any]:
-    return document.facts(FACTS / name)
+    return document.load_unchecked(FACTS / name)
 
 
 @cache
-def bounded() -> tuple[str, ...]:
+def bounded_entities() -> tuple[str, ...]:
     """Entities with bounds: their role `impossible` names the values that are withheld."""
     return tuple(name for name in entities() if IMPOSSIBLE in entity(name).roles)
 
@@ -151,18 +151,18 @@ def entity(name: str) -> Entity:
     # Imported when needed: it reads entities itself.
     from zlens.catalog import user_roles
 
-    return user_roles.of_entity(cataloged(name))
+    return user_roles.bind_entity(catalog_entity(name))
 
 
 @cache
-def cataloged(name: str) -> Entity:
+def catalog_entity(name: str) -> Entity:
     """One entity as in the catalog; CatalogError if its file is wrong."""
     path = root() / f"{name}.toml"
     if not path.is_file():
         raise CatalogError(
             f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see facts/roles"
         )
-    data = document.facts(path)
+    data = document.load_unchecked(path)
     roles: dict[str, Role] = {}
     for role, facts in _numbered(data["roles"]):
         if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:
@@ -230,7 +230,7 @@ def _is_listed(origin: RoleOrigin) -> bool:
     return origin.table.startswith(LISTED)
 
 
-def lasting_tables() -> frozenset[str]:
+def state_tables() -> frozenset[str]:
     """The raw tables of states: what applies in an interval may have been recorded long before it."""
     texts = {name: (root() / f"{name}.toml").read_text(encoding="utf-8") for name in entities()}
     # Most files need not be parsed to see that they have none.
@@ -240,11 +240,11 @@ def lasting_tables() -> frozenset[str]:
         for lasting_entity in lasting
         if lasting_entity.lasting
         for origin in lasting_entity.origins
-        for table in read(origin)
+        for table in tables_read(origin)
     )
 
 
-def read(origin: RoleOrigin) -> list[str]:
+def tables_read(origin: RoleOrigin) -> list[str]:
     """The raw tables that an origin reads, its own first."""
     return [origin.table, *(join.table for join in origin.joins)]
 
@@ -281,7 +281,7 @@ def _range(part: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def fields(how: Mapping[str, Any]) -> list[str]:
+def candidate_fields(how: Mapping[str, Any]) -> list[str]:
     """The fields that may give a role, first choice first."""
     field = how.get("field", [])
     return [field] if isinstance(field, str) else list(field)
@@ -290,13 +290,13 @@ def fields(how: Mapping[str, Any]) -> list[str]:
 def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
     """A role's value in one decoded record (field name to value); None if the record has no such field."""
     for origin in entity(entity_name).origins:
-        for field in fields(origin.roles.get(role, {})):
+        for field in candidate_fields(origin.roles.get(role, {})):
             if values.get(field) is not None:
                 return values[field]
     return None
 
 
-def coded(sql: str, table: str) -> str:
+def code_words_sql(sql: str, table: str) -> str:
     """SQL that replaces codes by the words of a table in codes.toml; others stay, as text."""
     words = codes.words(table)
     branches = " ".join(
@@ -329,7 +329,7 @@ def check() -> list[str]:
             for origin in checked.origins:
                 for how in origin.roles.values():
                     if "codes" in how:
-                        coded("x", how["codes"])
+                        code_words_sql("x", how["codes"])
                     if "scale" in how:
                         scale_factor(how["scale"])
                     if "expression" in how:

@@ -217,7 +217,7 @@ def read(path: Path, *, own: bool = False) -> Rule:
     """One file; CatalogError with file and line if something is wrong in it."""
     text = document.text_of(path)
     problem = DocumentErrors(str(path), root="the rule", text=text)
-    values = _RULE.check(document.parsed(text, str(path)), "", problem)
+    values = _RULE.check(document.parse_toml(text, str(path)), "", problem)
     rule = Rule(**values, file=path, own=own)
     for key, message, expected in _faults(rule):
         raise problem.wrong(message, _SEE, expected, key)

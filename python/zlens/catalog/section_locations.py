@@ -8,7 +8,7 @@ from zlens.catalog.layouts import JoinedCounterSet, MonitorField, MonitorSection
 from zlens.errors import CatalogError
 
 
-def entries(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
+def entry_location(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
     """The place of a section's entries, from the fields of the record or of the entry around them."""
     outer = layout.section(section.within) if section.within else None
     if section.within and outer is None:
@@ -28,10 +28,10 @@ def entries(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
         field = _field(layout.fields, section.match[0], layout, section)
         place["match"] = {"at": field.offset, "hex": section.match[1]}
     if section.bound:
-        place["bound"] = _spot(_field(layout.fields, section.bound, layout, section))
+        place["bound"] = _field_location(_field(layout.fields, section.bound, layout, section))
     if section.inner:
         offset, length = (_field(section.fields, name, layout, section) for name in section.inner)
-        place["inner"] = {"offset": _spot(offset), "length": _spot(length)}
+        place["inner"] = {"offset": _field_location(offset), "length": _field_location(length)}
     if section.equal:
         first, second = (_field(section.fields, name, layout, section) for name in section.equal)
         place["equal"] = {"at": first.offset, "other": second.offset, "len": first.length}
@@ -39,18 +39,18 @@ def entries(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
         tail = max((field.end for field in section.tail), default=0)
         place["strings"] = {"at": section.texts_at, "count": len(section.texts), "tail": tail}
     if outer:
-        place["within"] = entries(layout, outer)
+        place["within"] = entry_location(layout, outer)
     return place
 
 
-def joined(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
+def join_location(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
     """How the records of a section with a `join` are joined and cut into sets of counters."""
     join = section.join
     if join is None:
         raise CatalogError(f"{layout.record} section {section.name} joins no records")
 
     def spot(name: str) -> dict[str, int]:
-        return _spot(_field(layout.fields, name, layout, section))
+        return _field_location(_field(layout.fields, name, layout, section))
 
     def area(offset: str | int, length: str | None) -> dict[str, Any] | None:
         if length is None or not isinstance(offset, str):
@@ -95,5 +95,5 @@ def _field(
     raise CatalogError(f"{layout.record} section {section.name}: there is no field {name}")
 
 
-def _spot(field: MonitorField) -> dict[str, int]:
+def _field_location(field: MonitorField) -> dict[str, int]:
     return {"at": field.offset, "len": field.length}

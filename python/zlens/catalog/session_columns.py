@@ -101,5 +101,5 @@ def always() -> dict[str, tuple[RawColumn, ...]]:
 def _columns(table: str) -> tuple[RawColumn, ...]:
     return tuple(
         RawColumn(column.name, column.type, column.unit, column.text)
-        for column in measures.table(table).columns
+        for column in measures.load_measure(table).columns
     )

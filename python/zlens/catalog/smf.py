@@ -145,26 +145,28 @@ def path(record: int) -> Path:
 @cache
 def type_names() -> dict[int, str]:
     """Short names of record types."""
-    return {int(number): name for number, name in document.facts(root() / "types.toml")["names"].items()}
+    return {
+        int(number): name for number, name in document.load_unchecked(root() / "types.toml")["names"].items()
+    }
 
 
 def title(record: int, subtype: int | None = None) -> str:
     """A short description of records of a type and subtype; empty if unknown."""
     name = type_names().get(record, "")
-    if subtype is not None and record in decoded() and subtype in layout(record).subtypes:
+    if subtype is not None and record in counter_record_types() and subtype in layout(record).subtypes:
         return f"{name}: {layout(record).subtypes[subtype].text}"
     return name
 
 
 @cache
-def listed(form: str) -> tuple[int, ...]:
+def record_types_by_form(form: str) -> tuple[int, ...]:
     """The record types of one form of record: `counters`, or `sections` (see smf_sections)."""
-    return tuple(document.facts(root() / "types.toml")["forms"][form])
+    return tuple(document.load_unchecked(root() / "types.toml")["forms"][form])
 
 
-def decoded() -> tuple[int, ...]:
+def counter_record_types() -> tuple[int, ...]:
     """The record types that have a layout as records of counters."""
-    return listed("counters")
+    return record_types_by_form("counters")
 
 
 def _triplet(facts: Mapping[str, int] | None) -> Triplet | None:
@@ -176,7 +178,7 @@ def layout(record: int) -> SmfCounterLayout:
     """The layout of a record type; CatalogError if its file is wrong."""
     file = path(record)
     try:
-        data = document.facts(file)
+        data = document.load_unchecked(file)
         sources = data["sources"]
 
         def named(text: str) -> str:

@@ -50,8 +50,8 @@ class Component(Struct, frozen=True):
 @cache
 def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
     """The components of a record type, by subtype if those differ (else None)."""
-    places = document.facts(smf.path(record)).get("identity", {})
-    if record in smf.decoded():
+    places = document.load_unchecked(smf.path(record)).get("identity", {})
+    if record in smf.counter_record_types():
         layout = smf.layout(record)
         return {
             subtype: tuple(_of_counters(layout, subtype, name, place) for name, place in places.items())
@@ -87,7 +87,7 @@ def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]
     """For the index pass: type, subtype, and places of the components."""
     return [
         (record, subtype, [(*one.triplet, one.at, one.length) for one in listed])
-        for record in (*smf.decoded(), *smf_sections.records())
+        for record in (*smf.counter_record_types(), *smf_sections.records())
         for subtype, listed in components(record).items()
         if listed
     ]

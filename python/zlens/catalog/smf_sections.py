@@ -113,12 +113,12 @@ class SmfLayout(Struct, frozen=True):
 
 def records() -> tuple[int, ...]:
     """The record types that are read as tables of sections."""
-    return smf.listed("sections")
+    return smf.record_types_by_form("sections")
 
 
 def is_decoded(record: int, subtype: int | None) -> bool:
     """Whether records of a type and subtype are decoded, in any form."""
-    if record in smf.decoded():
+    if record in smf.counter_record_types():
         return subtype in smf.layout(record).subtypes
     return record in records() and subtype in layout(record).subtypes
 
@@ -160,7 +160,7 @@ def layout(record: int) -> SmfLayout:
     """The layout of a record type; CatalogError if its file is wrong."""
     file = smf.path(record)
     try:
-        data = document.facts(file)
+        data = document.load_unchecked(file)
         sources = data["sources"]
         return SmfLayout(
             record,

@@ -36,7 +36,7 @@ def interval(end_us: int, seconds: float, zone_s: int = 0) -> dict[str, Any]:
     }
 
 
-def encode(
+def encode_record(
     layout: SmfLayout,
     subtype: int,
     *,
@@ -50,7 +50,7 @@ def encode(
     return _record(layout, subtype, system, local_us, _bytes(layout, sections, lengths), header or {}, b"")
 
 
-def broken(
+def encode_split_record(
     layout: SmfLayout,
     subtype: int,
     *,

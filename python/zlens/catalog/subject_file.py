@@ -200,7 +200,7 @@ _SUBJECT = Spec(
 def parse(text: str, path: str) -> Subject:
     """One kind from the text of its file; CatalogError with the line if something is wrong."""
     problem = DocumentErrors(path, root="the subject", text=text)
-    return _SubjectFileReader(problem).subject(_SUBJECT.check(document.parsed(text, path), "", problem))
+    return _SubjectFileReader(problem).subject(_SUBJECT.check(document.parse_toml(text, path), "", problem))
 
 
 class _SubjectFileReader(Struct, frozen=True):
@@ -242,14 +242,14 @@ class _SubjectFileReader(Struct, frozen=True):
             explain = f"{table.name}.{columns_of(facts['pieces'])[-1]}"
             return SubjectFigure(**facts, type="text", unit="", explain=explain)
         column = self._column(table, facts["column"], where)
-        statistic = facts["statistic"] or aggregation.usual(column)
+        statistic = facts["statistic"] or aggregation.default_statistic(column)
         self._has(table, column.name, statistic, where)
         is_whole = column.type == "int" and statistic not in ("mean", "share", "p50", "p95")
         fractional = column.type in ("int", "float") and not (is_whole and facts["scale"] is None)
         text = f"{column.text}; {_WORDS[statistic]}" if facts["text"] is None else facts["text"]
         unit = ("%" if statistic == "share" else column.unit) if facts["unit"] is None else facts["unit"]
         return SubjectFigure(
-            key=aggregation.named(column, statistic),
+            key=aggregation.statistic_name(column, statistic),
             heading=facts["heading"],
             type="float" if fractional else column.type,
             unit=unit,
@@ -300,7 +300,7 @@ class _SubjectFileReader(Struct, frozen=True):
         for number, group in enumerate(facts["group"], 1):
             self._pieces(table, group.pieces, f"owners.group[{number}]")
         for number, time in enumerate(facts["time"], 1):
-            for owned_table in (table, *([measures.table(part.table)] if part else ())):
+            for owned_table in (table, *([measures.load_measure(part.table)] if part else ())):
                 self._has(owned_table, time.column, "total", f"owners.time[{number}]")
         for number, level in enumerate(facts["level"], 1):
             self._pieces(table, level, f"owners.level[{number}]")
@@ -309,15 +309,15 @@ class _SubjectFileReader(Struct, frozen=True):
         for condition in [where] if where or not records else [owned_table.where for owned_table in records]:
             self._together(table, list(by), condition, "owners")
             if part:
-                self._where(measures.table(part.table), condition, "owners.where")
+                self._where(measures.load_measure(part.table), condition, "owners.where")
         return TimeOwners(**facts | {"by": by, "where": where})
 
     # -- common parts ----------------------------------------------------------------------------------
 
     def _table(self, name: str, where: str) -> Measure:
-        if name not in measures.tables():
-            raise self._wrong(f"there is no measure {name!r}", ", ".join(measures.tables()), where)
-        return measures.table(name)
+        if name not in measures.measure_names():
+            raise self._wrong(f"there is no measure {name!r}", ", ".join(measures.measure_names()), where)
+        return measures.load_measure(name)
 
     def _pieces(self, table: Measure, pieces: Pieces, where: str) -> None:
         if not columns_of(pieces):
@@ -333,7 +333,7 @@ class _SubjectFileReader(Struct, frozen=True):
 
     def _together(self, table: Measure, by: list[str], where: dict[str, list[str]], place: str) -> None:
         try:
-            aggregation.merged(table, by, aggregation.pinned(table, where))
+            aggregation.merges_subjects(table, by, aggregation.pinned_columns(table, where))
         except QueryError as error:
             raise self._wrong(error.message, error.expected or "", place) from None
 
@@ -348,7 +348,7 @@ class _SubjectFileReader(Struct, frozen=True):
     ) -> MeasureColumn:
         """A column that has a statistic."""
         column = self._column(table, name, where)
-        statistics = aggregation.gives(column)
+        statistics = aggregation.available_statistics(column)
         if statistic not in statistics or (number and column.type not in ("int", "float")):
             raise self._wrong(f"{table.name}.{name} has no {statistic}", ", ".join(statistics), where)
         if statistic == "mean" and column.unweighted:

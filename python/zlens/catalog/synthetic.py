@@ -13,11 +13,11 @@ SERIAL = "00000ZLSIMULATED"
 
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
-    data = document.facts(FACTS / "made_systems.toml")
+    data = document.load_unchecked(FACTS / "made_systems.toml")
     return frozenset((entry["system"], entry["serial"]) for entry in data["made"])
 
 
-def is_made(system: str, serial: str | None) -> bool:
+def is_synthetic(system: str, serial: str | None) -> bool:
     """Whether a system with this name on a machine with this serial number is one of ours."""
     if serial is None:
         return False

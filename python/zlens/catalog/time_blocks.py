@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog.aggregation import MeasureQuery, named
+from zlens.catalog.aggregation import MeasureQuery, statistic_name
 from zlens.catalog.expressions import quote
 
 #: How to combine the aggregates of parts.
@@ -104,7 +104,7 @@ def _before(seconds: float) -> str:
     return f"interval_end < {_moment(seconds)}"
 
 
-def split(question: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:
+def split_statistics(question: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:
     """The statistics that blocks can give, and those that need every row."""
 
     def of(names: Sequence[str]) -> MeasureQuery | None:
@@ -151,13 +151,13 @@ class BlockQuery(Struct, frozen=True):
         return parts, self.question.statistics(parts)
 
 
-def joined(question: MeasureQuery, first: str, second: str) -> str:
+def join_results_sql(question: MeasureQuery, first: str, second: str) -> str:
     """SELECT of a question's statistics from two answers, each with some of them."""
     keys = list(map(quote, question.keys()))
     same = " AND ".join(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)
-    blockwise, _ = split(question)
+    blockwise, _ = split_statistics(question)
     from_blocks = {
-        named(column, statistic)
+        statistic_name(column, statistic)
         for column, statistics in (blockwise.wanted if blockwise else ())
         for statistic in statistics
     }

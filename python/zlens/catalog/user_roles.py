@@ -95,7 +95,7 @@ def check() -> list[str]:
     return [sentence for binding in user_bindings for sentence in _without_effect(binding)]
 
 
-def of_entity(role_entity: roles.Entity) -> roles.Entity:
+def bind_entity(role_entity: roles.Entity) -> roles.Entity:
     """An entity with the user's bindings."""
     own_bindings = [binding for binding in bindings() if binding.entity == role_entity.name]
     if not own_bindings:
@@ -110,7 +110,7 @@ def of_entity(role_entity: roles.Entity) -> roles.Entity:
     return replace(role_entity, origins=tuple(origins))
 
 
-def of_layout(layout: RecordLayout) -> RecordLayout:
+def bind_layout(layout: RecordLayout) -> RecordLayout:
     """A layout whose fields with a bound difference have a kind that allows it.
 
     A field of a kind that the page does not state has no differences; binding it to a counted or timed
@@ -131,7 +131,7 @@ def of_layout(layout: RecordLayout) -> RecordLayout:
 
 def _bound_fields(binding: RoleBinding, record: str) -> list[str]:
     applies = binding.table.partition("_")[0].upper() == record and binding.how.get("take") == "difference"
-    return roles.fields(binding.how) if applies else []
+    return roles.candidate_fields(binding.how) if applies else []
 
 
 def _with_binding(field: MonitorField, bound: Mapping[str, RoleBinding]) -> MonitorField:
@@ -156,7 +156,7 @@ def _combined(binding: RoleBinding, catalog_way: Mapping[str, Any] | None) -> di
     If systems of different releases are read together, each has one of them.
     """
     how = None if catalog_way is None else dict(catalog_way)
-    for name in reversed(roles.fields(binding.how)):
+    for name in reversed(roles.candidate_fields(binding.how)):
         before = {**binding.how, "field": name, "user": binding.where}
         how = before if how is None else {**before, "else": how}
     assert how is not None
@@ -197,7 +197,7 @@ def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[RoleBin
                 file=_where(file, line),
                 expected=f"[{entity}] and lines in it",
             )
-        cataloged = roles.cataloged(entity)
+        cataloged = roles.catalog_entity(entity)
         for role, how in table.items():
             line = line_of(text, f"{entity}.{role}")
             if role not in cataloged.roles:
@@ -217,7 +217,7 @@ def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, lin
     unknown = sorted(set(how) - set(_KEYS))
     if unknown:
         raise fail(f"unknown key {unknown[0]!r}", f"one of {', '.join(_KEYS)}")
-    fields = roles.fields(how) if isinstance(how["field"], str | list) else []
+    fields = roles.candidate_fields(how) if isinstance(how["field"], str | list) else []
     if not fields or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in fields):
         raise fail(f"field is {how['field']!r}", "the name of a field as on its page, or a list of them")
     take = how.get("take", "difference" if role.aggregate == "sum" else "value")
@@ -265,7 +265,7 @@ def _table(cataloged: roles.Entity, wanted: Any, fields: list[str], fail: Any) -
 
 def _prefix(table: str) -> str | None:
     record = _record(table)
-    head = layouts.head(record) if record else None
+    head = layouts.record_info(record) if record else None
     return head.dsect.removeprefix("MR") if head else None
 
 
@@ -286,14 +286,14 @@ def _without_effect(binding: RoleBinding) -> Iterator[str]:
         for fields in (layout.fields, *(section.fields for section in layout.sections))
     )
     names = {field.name.upper() for fields in parts for field in fields}
-    for name in roles.fields(binding.how):
+    for name in roles.candidate_fields(binding.how):
         if name not in names:
-            near = _near(name, names, 1)
+            near = _similar_names(name, names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield f"{binding.where}: no layout of {record} has the field {name}{hint}"
 
 
-def _near(name: str, names: Iterable[str], limit: int) -> list[str]:
+def _similar_names(name: str, names: Iterable[str], limit: int) -> list[str]:
     # Imported only in case of an error.
     import difflib
 
@@ -301,7 +301,7 @@ def _near(name: str, names: Iterable[str], limit: int) -> list[str]:
 
 
 def _error(message: str, names: Iterable[str], name: str, file: str, line: int | None) -> CatalogError:
-    near = _near(name, names, 3) or sorted(names)[:8]
+    near = _similar_names(name, names, 3) or sorted(names)[:8]
     return CatalogError(message, file=_where(file, line), expected=f"such as {', '.join(near)}")
 
 

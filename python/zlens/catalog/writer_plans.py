@@ -21,12 +21,12 @@ RELEASES = (RELEASE,)
 #: Records that another one replaced in the releases after these.
 _REPLACED = {"D5R3": "D5R17"}
 #: A field that is known, but not in this layout.
-_NOWHERE = {"at": 0, "length": 0, "count": 0, "form": "number", "absent": True}
+_ABSENT_FIELD = {"at": 0, "length": 0, "count": 0, "form": "number", "absent": True}
 #: How a value becomes bytes, by the type of its column.
 _FORMS = {"text": "ebcdic", "ascii": "ascii", "hex": "bytes"}
 
 
-def layout(record: str) -> RecordLayout:
+def writing_layout(record: str) -> RecordLayout:
     """The layout with which a simulated file writes a record; CatalogError if there is none."""
     for candidate in layouts.sim_layouts(record):
         return candidate
@@ -36,12 +36,12 @@ def layout(record: str) -> RecordLayout:
     raise CatalogError(f"{record} has no layout to write it with", expected=f"one of zlens or of {RELEASE}")
 
 
-def mark(release: str | None) -> str:
+def release_mark(release: str | None) -> str:
     """The release that the records of such a system name."""
     return layouts.SIM_MARK if release is None else f"{release}.0"
 
 
-def plan(records: Iterable[str], release: str | None = None) -> list[dict[str, Any]]:
+def writer_plan(records: Iterable[str], release: str | None = None) -> list[dict[str, Any]]:
     """The layouts of records as the simulator reads them: fields by name, without their record's prefix.
 
     With a release, those of that release; records, sections and fields that it lacks are marked as absent.
@@ -50,11 +50,11 @@ def plan(records: Iterable[str], release: str | None = None) -> list[dict[str, A
 
 
 def _own(record: str) -> dict[str, Any]:
-    return {**_record(layout(record)), **({"absent": True} if record in _REPLACED else {})}
+    return {**_record(writing_layout(record)), **({"absent": True} if record in _REPLACED else {})}
 
 
 def _of_release(record: str, release: str) -> dict[str, Any]:
-    own = _record(layout(record))
+    own = _record(writing_layout(record))
     for candidate in layouts.layouts(record):
         if candidate.pack == layouts.BUILTIN and candidate.release == release:
             return _with_absent(_record(candidate), own)
@@ -65,10 +65,10 @@ def _with_absent(found: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """A layout in which what only another one has is marked as absent."""
     for part in ("fields", "sections"):
         for name in own[part].keys() - found[part].keys():
-            found[part][name] = _NOWHERE if part == "fields" else {**own[part][name], "absent": True}
+            found[part][name] = _ABSENT_FIELD if part == "fields" else {**own[part][name], "absent": True}
     for name, section in found["sections"].items():
         fields = own["sections"].get(name, section)["fields"]
-        section["fields"] |= dict.fromkeys(fields.keys() - section["fields"].keys(), _NOWHERE)
+        section["fields"] |= dict.fromkeys(fields.keys() - section["fields"].keys(), _ABSENT_FIELD)
     return found
 
 

@@ -62,7 +62,7 @@ class MessageFacts(Struct, frozen=True):
 def facts() -> MessageFacts:
     """The facts of the catalog."""
     path = FACTS / "zos" / "texts.toml"
-    data = document.facts(path)
+    data = document.load_unchecked(path)
     his = data["his"]
     run = {label.label: label for label in _labels(data["run"], path)}
     if unknown := {*his["operands"].values()} - {label.column.name for label in run.values()} - {ASKED}:

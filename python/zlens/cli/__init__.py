@@ -65,12 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             if any("output" in vars(part) for part in getattr(arguments, "parts", [arguments])):
                 from zlens.cli import output
 
-                output.protect(arguments)
+                output.refuse_overwrite(arguments)
             if argv is None and arguments.run.__module__ == "zlens.cli.sql":
                 from zlens.cli import watchdog
 
                 # Only as a program of its own: what calls this function may have threads.
-                ended = watchdog.watched()
+                ended = watchdog.run_watched()
                 if ended is not None:
                     return ended if ended != watchdog.BROKEN else complain(_BROKEN)
             status: int = arguments.run(arguments)

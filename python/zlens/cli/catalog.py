@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
 
-    with output.opened(None) as out:
+    with output.open_output(None) as out:
         status: int = arguments.act(arguments, out)
     return status
 
@@ -98,7 +98,7 @@ def _record(name: str) -> str | None:
     if wanted in records:
         return wanted
     for record in records:
-        head = layouts.head(record)
+        head = layouts.record_info(record)
         if head is not None and wanted in (head.dsect, head.dsect.removeprefix("MR")):
             return record
     return None
@@ -111,14 +111,14 @@ def _overview(out: TextIO) -> None:
     from zlens.record_pages import packs
 
     out.write("Measures\n")
-    for name in measures.tables():
-        table = measures.table(name)
+    for name in measures.measure_names():
+        table = measures.load_measure(name)
         out.write(f"  {name:<12} {table.text}{' (no reader fills it yet)' if table.empty else ''}\n")
     out.write("\nRoles: the names that measures use for fields of records\n")
     for name in roles.entities():
         out.write(f"  {name:<14} {roles.entity(name).text}\n")
     out.write("\nYour layout packs\n")
-    listed = packs.listed()
+    listed = packs.installed_packs()
     for pack in listed:
         out.write(f"  {pack.release:<5} {len(pack.records)} records  {pack.path}\n")
     if not listed:
@@ -126,7 +126,7 @@ def _overview(out: TextIO) -> None:
     out.write(f"\nYour roles ({user_roles.path()})\n")
     bindings = user_roles.bindings()
     for binding in bindings:
-        fields = " or ".join(roles.fields(binding.how))
+        fields = " or ".join(roles.candidate_fields(binding.how))
         out.write(f"  {binding.entity}.{binding.role}: {fields} of {binding.table}\n")
     if not bindings:
         out.write("  none; each line of this file binds a role to a field\n")
@@ -151,16 +151,16 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens.models import constants
     from zlens.session import session
 
-    errors = [*check.everything(), *map(str, check_metrics.check())]
+    errors = [*check.check_catalog(), *map(str, check_metrics.check())]
     rule_errors = check_rules.check()
     if not rule_errors:
-        with session.nothing() as empty:
+        with session.empty_session() as empty:
             rule_errors = findings.check(empty, rules.load())
     errors += rule_errors
     for sentence in errors:
         out.write(f"{sentence}\n")
     for name in reports.names():
-        reports.load(name)
+        reports.load_report(name)
     counted = f"{check.summary()}, {len(reports.names())} reports, {len(rules.names())} rules"
     out.write(f"{counted}: {len(errors) or 'no'} error{'' if len(errors) == 1 else 's'}\n")
     questions = constants.open_questions()
@@ -185,7 +185,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens.readers.zvm.monwrite import MonwriteSource
 
     with (
-        inputs.files_of(arguments.inputs) as files,
+        inputs.input_files(arguments.inputs) as files,
         Progress() as progress,
         zlens.open(files, progress=progress) as session,
     ):
@@ -207,7 +207,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
             if info.release == SIM:
                 out.write(f"{info.system} was written with zlens' own pack: no page describes it\n")
                 continue
-            needs = layout_selection.needs(
+            needs = layout_selection.missing_pages(
                 source.types(group), release=info.release, callevel=group.call_level
             )
             release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
@@ -227,9 +227,8 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in named}
         listed = [row for source in session.sources for row in source.inventory(with_layouts=False)]
         records = frozenset(row.name for row in listed)
-        out.write(
-            f"\n{missing_data.text(missing_data.lacks(session, missing_data.AvailableData(tables, records)))}"
-        )
+        available = missing_data.AvailableData(tables, records)
+        out.write(f"\n{missing_data.format_missing(missing_data.missing_by_report(session, available))}")
     return 0
 
 

@@ -95,9 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
             sides.append(side)
             problems += side_problems
     report = compare.render(compare.compare(sides, _choice(common)), common["format"] or "text")
-    with output.opened(common["output"]) as out:
+    with output.open_output(common["output"]) as out:
         out.write(report)
-    return inputs.status_of(problems, strict=common["strict"])
+    return inputs.exit_status(problems, strict=common["strict"])
 
 
 def _complete(parts: list[argparse.Namespace]) -> dict[str, Any]:
@@ -186,12 +186,12 @@ def _runs(words: list[str]) -> list[list[str]]:
 
 def _run(words: list[str], part: argparse.Namespace, progress: Progress) -> tuple[SideRun, list[Problem]]:
     import zlens
-    from zlens.compare import measure
+    from zlens.compare import measure_run
 
     with (
-        inputs.files_of(words) as files,
-        zlens.open(files, options=inputs.options_of(part), progress=progress) as session,
+        inputs.input_files(words) as files,
+        zlens.open(files, options=inputs.parse_options(part), progress=progress) as session,
     ):
-        run = measure(session, " + ".join(words))
-        inputs.say_throughput(session)
+        run = measure_run(session, " + ".join(words))
+        inputs.print_throughput_notes(session)
         return run, session.problems

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
 
     paths = demo.write(Path(arguments.folder), arguments.seed)
-    with output.opened(None) as out:
+    with output.open_output(None) as out:
         out.write("Synthetic demo data:\n")
         for path in paths:
             out.write(f"  {path}\n")
@@ -48,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
         ["report", "smtmet", sim, "--every", "15m"],
     )
     for command in commands:
-        with output.opened(None) as out:
+        with output.open_output(None) as out:
             out.write(f"\n$ zlens {' '.join(command)}\n\n")
             out.flush()
         status = main(command)
         if status:
             return status
-    with output.opened(None) as out:
+    with output.open_output(None) as out:
         out.write(f"\nTo look at them in the browser:\n\n$ zlens serve {arguments.folder} {' '.join(zone)}\n")
     return 0

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
     from zlens.explain.names import explain
 
-    with output.opened(None) as out:
+    with output.open_output(None) as out:
         for number, name in enumerate(arguments.names):
             out.write("\n" * bool(number) + explain(name))
     return 0

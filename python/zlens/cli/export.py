@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens import stores
     from zlens.progress import Progress
 
-    with output.opened(None) as out, Progress() as progress:
+    with output.open_output(None) as out, Progress() as progress:
 
         def report(exported: stores.ExportResult) -> None:
             progress.close()

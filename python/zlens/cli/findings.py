@@ -54,9 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.findings.evaluate import find
     from zlens.progress import Progress
 
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     with (
-        inputs.files_of(arguments.inputs) as files,
+        inputs.input_files(arguments.inputs) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
         ExitStack() as stack,
@@ -74,10 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
         text = findings.render(result, arguments.format, missing=arguments.missing)
         progress.close()
-        with output.opened(arguments.output) as out:
+        with output.open_output(arguments.output) as out:
             out.write(text)
-        inputs.say_throughput(session)
-        return inputs.status_of(session.problems, strict=arguments.strict)
+        inputs.print_throughput_notes(session)
+        return inputs.exit_status(session.problems, strict=arguments.strict)
 
 
 def _baseline_options(options: Options) -> Options:

@@ -47,13 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
     from zlens.progress import Progress
 
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     import_problems: list[Problem] = []
-    with output.opened(None) as out, inputs.files_of(arguments.inputs) as files, Progress() as progress:
+    with (
+        output.open_output(None) as out,
+        inputs.input_files(arguments.inputs) as files,
+        Progress() as progress,
+    ):
 
         def report(added: ImportResult) -> None:
             progress.close()
-            out.write(f"{_safe(line(added, 'the lake' if arguments.stage is None else arguments.stage))}\n")
+            out.write(
+                f"{_safe(result_line(added, 'the lake' if arguments.stage is None else arguments.stage))}\n"
+            )
             out.flush()
             import_problems.extend(added.problems)
 
@@ -61,10 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
         _, problems = add(files, target, options=options, progress=progress, report=report)
     for problem in problems:
         print(f"zlens: {_safe(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
-    return inputs.status_of([*problems, *import_problems], strict=arguments.strict)
+    return inputs.exit_status([*problems, *import_problems], strict=arguments.strict)
 
 
-def line(added: ImportResult, target: str = "the lake") -> str:
+def result_line(added: ImportResult, target: str = "the lake") -> str:
     """The result of importing a file into a target, on one line."""
     from zlens.progress import bytes_text
 

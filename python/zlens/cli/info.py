@@ -57,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.progress import Progress
     from zlens.rendering import rows
 
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     with (
-        inputs.files_of(arguments.inputs) as files,
+        inputs.input_files(arguments.inputs) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
@@ -68,15 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
         problems = session.all_problems() if arguments.check else session.problems
         objects = list(_objects(session.sources, inventory, problems, options.leap))
         progress.close()
-        with output.opened(None) as out:
+        with output.open_output(None) as out:
             if arguments.format == "json":
                 names = list(dict.fromkeys(name for entry in objects for name in entry))
                 rows.write_json(out, names, [[entry.get(name) for name in names] for entry in objects])
-                inputs.say_throughput(session)
+                inputs.print_throughput_notes(session)
             else:
                 _write(out, objects, problems, arguments)
                 _write_throughput(out, session.throughput_notes(suggested=True))
-        return inputs.status_of(problems, strict=arguments.strict, quiet=True)
+        return inputs.exit_status(problems, strict=arguments.strict, quiet=True)
 
 
 def _objects(
@@ -106,7 +106,7 @@ def _objects(
                 listed = records.get((path, name), [])
                 yield {
                     "file": path,
-                    **_own(file),
+                    **_file_facts(file),
                     **_system(info, source.name, leap),
                     **_span(listed, info),
                     "records": [_record(row) for row in listed],
@@ -118,14 +118,14 @@ def _problems_of(path: str, by_file: Mapping[str, list[Problem]]) -> list[Proble
     """The problems of an input: a file, the files of a folder, or the archive that contains it."""
     if os.path.isfile(path):
         return by_file.get(path, [])
-    return [problem for file, problems in by_file.items() if _within(file, path) for problem in problems]
+    return [problem for file, problems in by_file.items() if _is_inside(file, path) for problem in problems]
 
 
-def _within(file: str, path: str) -> bool:
+def _is_inside(file: str, path: str) -> bool:
     return file == path or file.startswith(os.path.join(path, "")) or path.startswith(os.path.join(file, ""))
 
 
-def _own(file: dict[str, Any]) -> dict[str, Any]:
+def _file_facts(file: dict[str, Any]) -> dict[str, Any]:
     """Format, size and the reader's other facts about the file."""
     own = {name: value for name, value in file.items() if name not in _ELSEWHERE}
     return {"format": own.pop("format"), "bytes": own.pop("bytes"), "facts": own}
@@ -224,7 +224,7 @@ def _write(
         for problem in problems
         if problem.file
         and problem.file not in shown
-        and not any(_within(problem.file, path) for path in folders)
+        and not any(_is_inside(problem.file, path) for path in folders)
     ]
     if others:
         out.write("\nNot read\n")
@@ -289,7 +289,7 @@ def _zone(entry: dict[str, Any], *, utc: bool) -> dt.tzinfo:
     return dt.UTC if offset is None else dt.timezone(dt.timedelta(seconds=offset))
 
 
-def _from_to(record: dict[str, Any], zone: dt.tzinfo) -> str:
+def _time_range(record: dict[str, Any], zone: dt.tzinfo) -> str:
     first, last = record["first"].astimezone(zone), record["last"].astimezone(zone)
     end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
     return f"{first:%Y-%m-%d %H:%M:%S} to {end}"
@@ -304,7 +304,7 @@ def _write_times(put: Any, entry: dict[str, Any], zone: dt.tzinfo, *, utc: bool)
             name = f"local time, {_offset(offset)}"
         else:
             name = "UTC"
-        put("Time", f"{_from_to(entry, zone)} ({name})")
+        put("Time", f"{_time_range(entry, zone)} ({name})")
     if entry.get("interval_s"):
         put("Interval", f"{entry['interval_s']:g} s")
     if entry["source"] in _TOD_SOURCES:
@@ -330,13 +330,13 @@ def _write_records(
         title = "" if record["title"] in record["name"] else _safe(record["title"])
         row = f"    {_safe(record['name']):<{widest}} {record['count']:>10,} {size:>14}  {title}{note}"
         out.write(f"{row.rstrip()}\n")
-        for line in _particulars(record, zone):
+        for line in _record_details(record, zone):
             out.write(f"    {'':<{widest}} {line}\n")
     if len(order) < len(records):
         out.write(f"    and {len(records) - len(order)} more types; --all lists them\n")
 
 
-def _particulars(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
+def _record_details(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
     """Times, lengths and order of records, from readers that check every record."""
     if record["duplicates"] is None:
         return
@@ -345,7 +345,7 @@ def _particulars(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
     if least != most:
         parts = [f"{least:,} to {most:,} bytes, mean {record['mean_length']:,.0f}"]
     if record["first"] and record["last"]:
-        parts.insert(0, _from_to(record, zone))
+        parts.insert(0, _time_range(record, zone))
     if record["interval_s"] is not None:
         gaps = _number(record["gaps"], "gap") if record["gaps"] else "no gap"
         parts.append(f"every {record['interval_s']:g} s, {gaps}")

@@ -19,9 +19,9 @@ from zlens.inputs.options import (
     parse_duration,
     parse_leap,
     parse_minutes,
-    parse_moment,
     parse_offset,
     parse_shift,
+    parse_time_spec,
     parse_zone,
 )
 from zlens.inputs.problems import Problem
@@ -117,7 +117,7 @@ def _add_throughput(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def options_of(arguments: argparse.Namespace) -> Options:
+def parse_options(arguments: argparse.Namespace) -> Options:
     """The Options of the command line; QueryError if one cannot be parsed."""
     values = vars(arguments)
     start, end, shift = values.get("start"), values.get("end"), values.get("shift")
@@ -126,8 +126,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
     return Options(
         systems=tuple(values.get("system", ())),
         source=values.get("source"),
-        start=parse_moment(start) if start else None,
-        end=parse_moment(end) if end else None,
+        start=parse_time_spec(start) if start else None,
+        end=parse_time_spec(end) if end else None,
         shift=parse_shift(shift) if shift else None,
         peak_minutes=parse_minutes(peak) if peak else None,
         every_s=parse_duration(every) if every else None,
@@ -159,7 +159,7 @@ def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def say_throughput(session: CoreSession) -> None:
+def print_throughput_notes(session: CoreSession) -> None:
     """Print on standard error how the throughput file was read."""
     if session.throughput is not None:
         for line in session.throughput_notes():
@@ -167,7 +167,7 @@ def say_throughput(session: CoreSession) -> None:
 
 
 @contextmanager
-def files_of(inputs: Iterable[str]) -> Iterator[list[str]]:
+def input_files(inputs: Iterable[str]) -> Iterator[list[str]]:
     """The inputs, with standard input (`-`) copied to a temporary file that is removed at the end."""
     names = list(inputs)
     if "-" not in names:
@@ -209,7 +209,7 @@ def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, share: float = 
             file.write(block)
 
 
-def status_of(problems: Iterable[Problem], *, strict: bool, quiet: bool = False) -> int:
+def exit_status(problems: Iterable[Problem], *, strict: bool, quiet: bool = False) -> int:
     """Print the number of problems on standard error and return the exit status."""
     kinds = Counter(problem.kind for problem in problems)
     if not kinds:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.errors import QueryError
-from zlens.rendering.text_tables import aligned
+from zlens.rendering.text_tables import align_columns
 
 if TYPE_CHECKING:
     from zlens.lake import Held
@@ -121,7 +121,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
 
-    with output.opened(None) as out:
+    with output.open_output(None) as out:
         status: int = arguments.act(arguments, out)
     return status
 
@@ -214,7 +214,7 @@ def _table(out: TextIO, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> N
         *([f"{cell:,}" if isinstance(cell, int) else _safe(cell) for cell in row] for row in rows),
     ]
     texts = [not rows or not all(isinstance(row[index], int) for row in rows) for index in range(len(head))]
-    out.writelines(f"{line}\n" for line in aligned(cells, texts))
+    out.writelines(f"{line}\n" for line in align_columns(cells, texts))
 
 
 # Check ------------------------------------------------------------------------------------------
@@ -241,14 +241,14 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
-    from zlens.inputs.options import Options, parse_duration, parse_moment
+    from zlens.inputs.options import Options, parse_duration, parse_time_spec
     from zlens.lake.file_names import is_url
     from zlens.progress import Progress, bytes_text
 
     options = Options(
         systems=tuple(arguments.system),
-        start=parse_moment(arguments.start) if arguments.start else None,
-        end=parse_moment(arguments.end) if arguments.end else None,
+        start=parse_time_spec(arguments.start) if arguments.start else None,
+        end=parse_time_spec(arguments.end) if arguments.end else None,
         utc=arguments.utc,
     )
     if arguments.raw or arguments.older_than:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from zlens.errors import QueryError
 
-PORT = 8017
+DEFAULT_PORT = 8017
 #: Number of ports tried after the default one if none is given.
 _NEXT = 20
 #: Prefix of --listen for the file of a Unix socket.
@@ -29,7 +29,7 @@ def address(listener: socket.socket) -> tuple[str, str, int]:
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[socket.socket]:
+def open_socket(arguments: argparse.Namespace) -> Iterator[socket.socket]:
     """The bound socket, opened before any input is read, so that a taken port fails at once."""
     listener = _socket(arguments)
     # The server closes it, and a closed socket has no name.
@@ -53,20 +53,20 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
             raise QueryError(
                 f"{arguments.listen!r} is not an address", expected="HOST:PORT, such as 0.0.0.0:8017"
             )
-        return _bound(host, int(text))
+        return _bind(host, int(text))
     if arguments.port is not None:
         if not 0 <= arguments.port <= 65535:
             raise QueryError(f"{arguments.port} is not a port", expected="0 to 65535; 0: any free port")
-        return _bound("127.0.0.1", arguments.port)
-    for port in range(PORT, PORT + _NEXT):
+        return _bind("127.0.0.1", arguments.port)
+    for port in range(DEFAULT_PORT, DEFAULT_PORT + _NEXT):
         try:
-            bound = _bound("127.0.0.1", port)
+            bound = _bind("127.0.0.1", port)
         except QueryError:
             continue
-        if port != PORT:
-            print(f"zlens: port {PORT} is in use; using {port}", file=sys.stderr)
+        if port != DEFAULT_PORT:
+            print(f"zlens: port {DEFAULT_PORT} is in use; using {port}", file=sys.stderr)
         return bound
-    return _bound("127.0.0.1", 0)
+    return _bind("127.0.0.1", 0)
 
 
 def _unix(file: str) -> socket.socket:
@@ -105,7 +105,7 @@ def _remove_stale(file: str) -> None:
             os.unlink(file)
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         # With its protocol, which asyncio asks for: else an answer on a kept connection waits 40 ms.

@@ -169,14 +169,14 @@ def run(arguments: argparse.Namespace) -> int:
         part=_length(arguments.part, "--part"),
         grace=_length(arguments.grace, "--grace"),
     )
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     with (
         _address(arguments) as where,
         # Forked before anything starts a thread.
         _processes(where) as processes,
         _hooks(arguments) as hooks,
         _forwarders(arguments) as received,
-        _stopping() as stop,
+        _stop_event() as stop,
     ):
         feeds = _feeds(arguments, received)
         live = Watcher(feeds, options, lake=arguments.lake, limits=limits)
@@ -198,7 +198,7 @@ def _address(arguments: argparse.Namespace) -> Iterator[ServeOptions | None]:
     if arguments.no_serve:
         yield None
         return
-    with serve_options.opened(arguments) as where:
+    with serve_options.open_server(arguments) as where:
         yield where
 
 
@@ -237,7 +237,7 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
 def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     """What forwarders send to the addresses that are named as sources."""
     names = [name for name in arguments.sources if name.startswith(_FORWARDER)]
-    keep = _keep(arguments)
+    keep = _retention_policy(arguments)
     if not names:
         if keep != type(keep)():
             raise QueryError(
@@ -264,7 +264,7 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
         yield [ForwarderFeeds(receiver, keep)]
 
 
-def _keep(arguments: argparse.Namespace) -> RetentionPolicy:
+def _retention_policy(arguments: argparse.Namespace) -> RetentionPolicy:
     """What stays of received files."""
     from zlens.live.received_files import RetentionPolicy
 
@@ -284,7 +284,7 @@ def _access(arguments: argparse.Namespace) -> AccessPolicy:
     token = None
     if arguments.forwarder_token is not None:
         cure = "write one line of 16 or more characters"
-        data = user_files.content(arguments.forwarder_token, 4096, "token", cure)
+        data = user_files.read_content(arguments.forwarder_token, 4096, "token", cure)
         token = data.decode("utf-8", "replace").strip()
         if len(token) < 16:
             raise InputError("contains no token", file=arguments.forwarder_token, cure=cure)
@@ -300,7 +300,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
     if name is None:
         return None
     if os.path.exists(name):
-        data = user_files.content(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
+        data = user_files.read_content(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
         return Login.of(user_files.decoded(data, name, "write one line, USER:PASSWORD"), name)
     if ":" in name or os.sep in name:
         # Without the text, which may contain a password.
@@ -364,7 +364,7 @@ def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Fee
         elif sources.is_pipe(name):
             feeds.append(sources.ReaderThreadFeed(name, _open(name)))
         elif os.path.exists(name):
-            feeds.append(sources.growing(name))
+            feeds.append(sources.growing_file(name))
         else:
             raise InputError(
                 "no such file or folder", file=name, cure="check the name; a folder may be empty"
@@ -373,7 +373,7 @@ def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Fee
     if len({*names}) < len(names):
         raise QueryError("a source is named twice", expected="sources that differ before a question mark")
     clock = sources.ReplayClock(arguments.speed or 1.0)
-    return [*feeds, *(sources.recording(path, clock) for path in arguments.replay)]
+    return [*feeds, *(sources.open_recording(path, clock) for path in arguments.replay)]
 
 
 def _open(name: str) -> int:
@@ -386,7 +386,7 @@ def _open(name: str) -> int:
 
 
 @contextmanager
-def _stopping() -> Iterator[threading.Event]:
+def _stop_event() -> Iterator[threading.Event]:
     """An event that Ctrl-C and SIGTERM set."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -474,8 +474,8 @@ class _Watching:
             if closed.busy_pct is not None:
                 words.append(f"busy {closed.busy_pct:.1f} %")
             if place == last:
-                words += [f"+ {_named(alert)}" for alert in step.opened]
-                words += [f"- {_named(alert)} after {_span(alert)}" for alert in step.cleared]
+                words += [f"+ {_alert_label(alert)}" for alert in step.opened]
+                words += [f"- {_alert_label(alert)} after {_span(alert)}" for alert in step.cleared]
             print("  ".join(words), flush=True)
 
     @staticmethod
@@ -484,7 +484,7 @@ class _Watching:
             print(f"zlens: {text}", file=sys.stderr, flush=True)
 
 
-def _named(alert: FindingAlert) -> str:
+def _alert_label(alert: FindingAlert) -> str:
     finding = alert.finding
     return " ".join(filter(None, (finding.rule.id, finding.subject)))
 
@@ -499,7 +499,7 @@ def _serve(
     watching: _Watching, where: ServeOptions, names: list[str], processes: SqlWorkers | None, *, open: bool
 ) -> None:
     from zlens.live.published import Published
-    from zlens.server.app import create
+    from zlens.server.app import create_app
     from zlens.server.live_updates import LiveWorkspace, event
     from zlens.server.running_requests import RunningRequests
     from zlens.server.workspace import Workspace
@@ -527,7 +527,7 @@ def _serve(
     thread = threading.Thread(target=work, name="zlens-live", daemon=True)
     where.show(open=open)
     thread.start()
-    app = create(following, where.guard(), running, exported=where.exported, log=where.log)
+    app = create_app(following, where.guard(), running, exported=where.exported, log=where.log)
     try:
         serve.serve_app(app, running, where.listener, following.end)
     finally:

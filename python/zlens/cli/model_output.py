@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: 
     )
 
 
-def described(command: str, name: str, find: Callable[[str], Any], solve: Callable[..., Answer]) -> str:
+def describe(command: str, name: str, find: Callable[[str], Any], solve: Callable[..., Answer]) -> str:
     """Help on one model or study: its purpose, keys and example of its file, and the fields of the answer."""
     import tomllib
 
@@ -37,7 +37,7 @@ def described(command: str, name: str, find: Callable[[str], Any], solve: Callab
     answer = solve(name, tomllib.loads(model.EXAMPLE))
     usage = f"usage: zlens {command} {name} FILE.toml [options]; zlens {command} --help lists the options"
     lines = [usage, "", f"{name}: {model.SUMMARY}", "", "Keys:"]
-    lines += [f"  {line}" for line in "".join(scenario.described(model.SPEC)).splitlines()]
+    lines += [f"  {line}" for line in "".join(scenario.describe_keys(model.SPEC)).splitlines()]
     lines += ["", "Example:"]
     lines += [f"  {line}".rstrip() for line in model.EXAMPLE.splitlines()]
     lines += ["", "Answer (by these names in JSON and CSV):"]
@@ -85,11 +85,11 @@ def run(
     elif arguments.example:
         text = find(name).EXAMPLE
     elif arguments.keys:
-        text = "".join(scenario.described(find(name).SPEC))
+        text = "".join(scenario.describe_keys(find(name).SPEC))
     else:
         find(name)
-        text = rendered(answer(), arguments.format)
-    with output.opened(arguments.output) as out:
+        text = render(answer(), arguments.format)
+    with output.open_output(arguments.output) as out:
         out.write(text)
     return 0
 
@@ -107,11 +107,11 @@ def values(arguments: argparse.Namespace, name: str, file: str | None, missing: 
         error.cure = f"follow the example that {example}"
         raise
     for setting in arguments.set:
-        scenario_values = scenario.changed(scenario_values, setting)
+        scenario_values = scenario.apply_setting(scenario_values, setting)
     return scenario_values
 
 
-def rendered(answer: Answer, form: str) -> str:
+def render(answer: Answer, form: str) -> str:
     """The answer as text, csv, json or html."""
     answer = answer.worded(Wording.as_command)
     from zlens.models import data_format, html_format, text_format

@@ -13,17 +13,17 @@ from typing import TextIO
 
 from zlens.errors import InputError
 from zlens.lake.file_names import is_lake
-from zlens.rendering.atomic_file import no_file, whole_file
+from zlens.rendering.atomic_file import atomic_write, is_special_file
 
 #: Longer texts are not paths.
 _LONGEST_PATH = 4096
 
 
-def protect(arguments: argparse.Namespace) -> None:
+def refuse_overwrite(arguments: argparse.Namespace) -> None:
     """Refuse an output that would replace an input or a file of a lake. Raises InputError."""
     values = [vars(part) for part in getattr(arguments, "parts", [arguments])]
     for output in (part.get("output") for part in values):
-        if output in (None, "-") or no_file(output):
+        if output in (None, "-") or is_special_file(output):
             continue
         target = os.path.realpath(output)
         folder = _lake_of(target)
@@ -71,7 +71,7 @@ def _contains(path: str, target: str) -> bool:
 
 
 @contextmanager
-def opened(path: str | None) -> Iterator[TextIO]:
+def open_output(path: str | None) -> Iterator[TextIO]:
     """Standard output or the named file, in UTF-8."""
     if path is None or path == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -79,5 +79,5 @@ def opened(path: str | None) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
-    with whole_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         yield file

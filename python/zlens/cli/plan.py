@@ -54,10 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
-    from zlens.cli.model_output import rendered
+    from zlens.cli.model_output import render
 
-    text = rendered(_answer(arguments), arguments.format)
-    with output.opened(arguments.output) as out:
+    text = render(_answer(arguments), arguments.format)
+    with output.open_output(arguments.output) as out:
         out.write(text)
     return 0
 
@@ -73,15 +73,15 @@ def _answer(arguments: argparse.Namespace) -> Answer:
     if not arguments.inputs:
         if not arguments.list:
             raise QueryError("no input", cure="zlens plan --list shows what can be changed")
-        return planning.listed()
+        return planning.list_settings()
     # Reject settings that no input supports before reading this one.
     planning.parse_question(arguments.set)
     with (
-        inputs.files_of(arguments.inputs) as files,
+        inputs.input_files(arguments.inputs) as files,
         Progress() as progress,
         zlens.open(files, progress=progress) as session,
     ):
         progress.close()
         if not arguments.set:
-            return planning.listed(session, system=arguments.system, at=arguments.at)
+            return planning.list_settings(session, system=arguments.system, at=arguments.at)
         return planning.plan(session, arguments.set, system=arguments.system, at=arguments.at)

@@ -56,15 +56,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise QueryError("which report?", cure="zlens report --list lists them")
     if not arguments.inputs:
         # Report an unknown name before a missing input.
-        definition.find(arguments.name)
+        definition.resolve_name(arguments.name)
         raise QueryError("no input", cure=f"zlens report {arguments.name} INPUT")
     import zlens
     from zlens import reports
     from zlens.progress import Progress
 
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     with (
-        inputs.files_of(arguments.inputs) as files,
+        inputs.input_files(arguments.inputs) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
@@ -74,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
         # Errors of the query are raised before anything is written.
         first = next(chunks, "")
         progress.close()
-        with output.opened(arguments.output) as out:
+        with output.open_output(arguments.output) as out:
             out.write(first)
             out.writelines(chunks)
-        inputs.say_throughput(session)
-        return inputs.status_of(session.problems, strict=arguments.strict)
+        inputs.print_throughput_notes(session)
+        return inputs.exit_status(session.problems, strict=arguments.strict)
 
 
 def _width(arguments: argparse.Namespace) -> int | None:
@@ -94,18 +94,18 @@ def _list(arguments: argparse.Namespace, names: list[str], menu: Menu | None = N
     from zlens.cli import output
 
     if not names:
-        entries = reports.listing(menu=menu)
+        entries = reports.list_reports(menu=menu)
     else:
         import zlens
         from zlens.progress import Progress
 
-        options = inputs.options_of(arguments)
+        options = inputs.parse_options(arguments)
         with (
-            inputs.files_of(names) as files,
+            inputs.input_files(names) as files,
             Progress() as progress,
             zlens.open(files, options=options, progress=progress) as session,
         ):
-            entries = reports.listing(session, menu=menu)
-    with output.opened(None) as out:
-        out.write(reports.listing_text(entries))
+            entries = reports.list_reports(session, menu=menu)
+    with output.open_output(None) as out:
+        out.write(reports.format_report_list(entries))
     return 0

@@ -61,16 +61,16 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.rig import definition, description, jobs, tables
 
     if arguments.action == "list":
-        rigs = _rigs(arguments.scenario or list(definition.shipped()))
-        runs = [sum(len(those) for _, _, those in jobs.of(rig)) for rig in rigs]
-        with output.opened(None) as out:
-            out.write(model_output.rendered(tables.listed(rigs, runs), arguments.format))
+        rigs = _load_definitions(arguments.scenario or list(definition.shipped()))
+        runs = [sum(len(those) for _, _, those in jobs.rig_jobs(rig)) for rig in rigs]
+        with output.open_output(None) as out:
+            out.write(model_output.render(tables.scenario_table(rigs, runs), arguments.format))
         return 0
     if arguments.action == "show":
         if not arguments.scenario:
             raise QueryError("which scenario?", cure="zlens rig list lists them")
-        with output.opened(None) as out:
-            out.write("\n".join(description.text(rig) for rig in _rigs(arguments.scenario)))
+        with output.open_output(None) as out:
+            out.write("\n".join(description.text(rig) for rig in _load_definitions(arguments.scenario)))
         return 0
     return _run(arguments)
 
@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
     names = list(definition.shipped()) if arguments.all else arguments.scenario
     if not names:
         raise QueryError("no scenario to run", cure="name one, or --all; zlens rig list lists them")
-    rigs = _rigs(names)
+    rigs = _load_definitions(names)
     runner = runners.find(arguments.runner)
     stopped = False
     with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
@@ -99,12 +99,12 @@ def _run(arguments: argparse.Namespace) -> int:
         except results.RigInterrupted as interrupt:
             found, stopped = interrupt.results, True
     left.write(found, arguments.folder)
-    with output.opened(None) as out:
+    with output.open_output(None) as out:
         if arguments.format in ("html", "json"):
             name = left.REPORT if arguments.format == "html" else left.RESULTS
             out.write((Path(arguments.folder) / name).read_text(encoding="utf-8") + "\n")
         else:
-            out.write(model_output.rendered(tables.answer(found, every=arguments.numbers), arguments.format))
+            out.write(model_output.render(tables.answer(found, every=arguments.numbers), arguments.format))
             if arguments.format == "text":
                 out.write(f"\nCharts and numbers: {Path(arguments.folder) / left.REPORT}\n")
     if stopped:
@@ -116,7 +116,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0 if all(one.passed for one in found) else _FAILED
 
 
-def _rigs(names: list[str]) -> list[RigDefinition]:
+def _load_definitions(names: list[str]) -> list[RigDefinition]:
     """The scenarios of files, folders and names; QueryError if two have the same name."""
     from zlens.rig import definition
 

@@ -72,19 +72,19 @@ def _run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens.progress import Progress
 
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     runs, named = _runs(arguments)
     with (
-        serve_options.opened(arguments) as where,
-        inputs.files_of(named) as files,
+        serve_options.open_server(arguments) as where,
+        inputs.input_files(named) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
         progress.close()
         # Forked before anything starts a thread.
         with closing(_place(session, files, runs, where)) as place:
-            inputs.say_throughput(session)
-            status = inputs.status_of(session.problems, strict=arguments.strict)
+            inputs.print_throughput_notes(session)
+            status = inputs.exit_status(session.problems, strict=arguments.strict)
             where.show(open=arguments.open, view="" if runs is None else "#/rig")
             _serve(place, where)
             return status
@@ -122,13 +122,13 @@ def _place(session: CoreSession, files: list[str], runs: RigRuns | None, where: 
 
 
 def _serve(place: Workspace, where: ServeOptions) -> None:
-    from zlens.server.app import create
+    from zlens.server.app import create_app
     from zlens.server.running_requests import RunningRequests
     from zlens.server.warmup import Warmup
 
     running = RunningRequests(where.limits)
     warming = Warmup(place)
-    app = create(place, where.guard(), running, exported=where.exported, log=where.log)
+    app = create_app(place, where.guard(), running, exported=where.exported, log=where.log)
     try:
         serve_app(app, running, where.listener)
     finally:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from zlens.server.request_log import RequestLog
 
 #: A token shorter than this can be guessed.
-_SHORTEST = 16
+_MIN_TOKEN_LENGTH = 16
 _TOKEN_CURE = "leave --token-file out to generate a token"
 _GB = 1024**3
 LIMITS = RequestLimits()
@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--port",
         type=int,
         metavar="N",
-        help=f"port on this machine ({listen_socket.PORT}, or the next free one)",
+        help=f"port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)",
     )
     where.add_argument(
         "--listen",
@@ -73,7 +73,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--metrics-rows",
         type=int,
-        default=exposition.ROWS,
+        default=exposition.DEFAULT_ROWS,
         metavar="N",
         help="rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
     )
@@ -145,12 +145,12 @@ class ServeOptions(Struct, frozen=True):
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
+def open_server(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
     """The address that the options name, with its socket bound and its log open."""
     public, proxy = _proxy(arguments)
     limits, exported = _limits(arguments), _rows(arguments.metrics_rows)
     token, printed = _token(arguments, proxy)
-    with listen_socket.opened(arguments) as listener, _log(arguments) as log:
+    with listen_socket.open_socket(arguments) as listener, _log(arguments) as log:
         yield ServeOptions(listener, token, printed, public, proxy, limits, exported, log)
 
 
@@ -220,14 +220,16 @@ def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | No
     from zlens.schema import user_files
 
     try:
-        text = user_files.content(arguments.token_file, 4096, "token", _TOKEN_CURE).decode("ascii").strip()
+        text = (
+            user_files.read_content(arguments.token_file, 4096, "token", _TOKEN_CURE).decode("ascii").strip()
+        )
     except UnicodeDecodeError:
         text = ""
-    if len(text) < _SHORTEST or not all(char.isalnum() or char in "-_.~" for char in text):
+    if len(text) < _MIN_TOKEN_LENGTH or not all(char.isalnum() or char in "-_.~" for char in text):
         raise InputError(
             "contains no token",
             file=arguments.token_file,
-            expected=f"one line of {_SHORTEST} or more letters, digits and -_.~",
+            expected=f"one line of {_MIN_TOKEN_LENGTH} or more letters, digits and -_.~",
             cure=_TOKEN_CURE,
         )
     return text, False

@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.models.system.spec import EXAMPLE, SPEC
 
     if arguments.example or arguments.keys:
-        with output.opened(None) as out:
-            out.write(EXAMPLE if arguments.example else "".join(scenario.described(SPEC)))
+        with output.open_output(None) as out:
+            out.write(EXAMPLE if arguments.example else "".join(scenario.describe_keys(SPEC)))
         return 0
     from zlens.progress import Progress, duration_text
     from zlens.simulation import run as simulation
@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
             runs = simulation.simulate(ready, arguments.output, progress=progress)
         answer, complete = tables.summary(ready[0], runs), len(runs) == len(ready)
         complete = complete and all(one.complete for one in runs)
-    with output.opened(None) as out:
-        out.write(model_output.rendered(answer, arguments.format))
+    with output.open_output(None) as out:
+        out.write(model_output.render(answer, arguments.format))
     return 0 if complete else INTERRUPTED
 
 
@@ -96,7 +96,7 @@ def _ready(arguments: argparse.Namespace) -> list[PreparedScenario]:
     """The scenario with each seed."""
     from zlens.simulation import run as simulation
 
-    return simulation.seeded(
+    return simulation.prepare_seeds(
         _values(arguments),
         arguments.runs,
         file=arguments.scenario,
@@ -116,7 +116,7 @@ def _values(arguments: argparse.Namespace) -> ScenarioValues:
         error.cure = "follow the example that zlens simulate --example prints"
         raise
     for setting in arguments.set:
-        values = scenario.changed(values, setting)
+        values = scenario.apply_setting(values, setting)
     return values
 
 

@@ -60,7 +60,7 @@ def _about(arguments: argparse.Namespace) -> str | None:
     from zlens import models
 
     return (
-        model_output.described("solve", arguments.model, models.find, models.solve)
+        model_output.describe("solve", arguments.model, models.find, models.solve)
         if arguments.model
         else None
     )
@@ -90,7 +90,7 @@ def _expected(arguments: argparse.Namespace) -> Answer:
     import zlens
     from zlens import models
     from zlens.cli import inputs
-    from zlens.inputs.options import parse_moment
+    from zlens.inputs.options import parse_time_spec
     from zlens.models import interval_choice
     from zlens.progress import Progress
 
@@ -98,13 +98,13 @@ def _expected(arguments: argparse.Namespace) -> Answer:
     if arguments.scenario is not None or arguments.sweep:
         raise QueryError("--from replaces the scenario and allows no sweep", cure="leave one of them out")
     with (
-        inputs.files_of(arguments.measured) as files,
+        inputs.input_files(arguments.measured) as files,
         Progress() as progress,
         zlens.open(files, progress=progress) as session,
     ):
         progress.close()
-        system = interval_choice.system(session, measured.TABLE, arguments.system)
-        at = parse_moment(arguments.at) if arguments.at else None
-        end = interval_choice.moment(session, system, at, measured.busy(arguments.set))
+        system = interval_choice.choose_system(session, measured.TABLE, arguments.system)
+        at = parse_time_spec(arguments.at) if arguments.at else None
+        end = interval_choice.choose_interval(session, system, at, measured.busy(arguments.set))
         answer: Answer = measured.compare(session, system, end, arguments.set)
         return answer

@@ -50,53 +50,53 @@ def run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens.cli import output
     from zlens.progress import Progress
-    from zlens.rendering.atomic_file import no_file, whole_file
+    from zlens.rendering.atomic_file import atomic_write, is_special_file
 
     if arguments.format == "parquet" and not arguments.output:
         raise QueryError("Parquet cannot be written to a terminal", cure="name a file with -o FILE")
-    if arguments.format == "parquet" and no_file(arguments.output):
+    if arguments.format == "parquet" and is_special_file(arguments.output):
         raise QueryError("Parquet needs a file", cure=f"{arguments.output} is none; name one with -o FILE")
     query = _query(arguments.query)
-    options = inputs.options_of(arguments)
+    options = inputs.parse_options(arguments)
     with (
-        inputs.files_of(arguments.inputs) as files,
+        inputs.input_files(arguments.inputs) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
         if arguments.format == "parquet":
-            with whole_file(arguments.output) as temporary:
+            with atomic_write(arguments.output) as temporary:
                 session.engine.write_parquet(query, temporary)
-            inputs.say_throughput(session)
-            return inputs.status_of(session.problems, strict=arguments.strict)
+            inputs.print_throughput_notes(session)
+            return inputs.exit_status(session.problems, strict=arguments.strict)
         result = session.sql(query)
         if arguments.format == "table":
             progress.close()
-            with output.opened(arguments.output) as out:
+            with output.open_output(arguments.output) as out:
                 _table(out, session, result, arguments)
         else:
             chunks = result.text(arguments.format)
             # Errors of the query are raised before anything is written.
             first = next(chunks, "")
             progress.close()
-            with output.opened(arguments.output) as out:
+            with output.open_output(arguments.output) as out:
                 out.write(first)
                 out.writelines(chunks)
-        inputs.say_throughput(session)
-        return inputs.status_of(session.problems, strict=arguments.strict)
+        inputs.print_throughput_notes(session)
+        return inputs.exit_status(session.problems, strict=arguments.strict)
 
 
 def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: argparse.Namespace) -> None:
     """Write rows as a table; on a terminal, limit their number and width."""
     from zlens import _native
     from zlens.rendering import rows
-    from zlens.rendering.time_format import clock_of
+    from zlens.rendering.time_format import time_formatter
 
     if result.columns == ["explain_key", "explain_value"]:
         # A query plan has its own layout of lines.
         out.writelines(f"{plan.rstrip()}\n" for _, plan in result.rows)
         return
     terminal = arguments.output is None and sys.stdout.isatty()
-    most = rows.TERMINAL_ROWS if terminal else 0
+    most = rows.MAX_TERMINAL_ROWS if terminal else 0
     if arguments.rows is not None:
         most = max(0, arguments.rows)
     if most:
@@ -104,7 +104,7 @@ def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: ar
         shown, more = result.first(most, longest=sys.maxsize, most=sys.maxsize)
     else:
         shown, more = result.rows, False
-    clock = clock_of(session, result.columns)
+    clock = time_formatter(session, result.columns)
     widest = rows.WIDEST if terminal else None
     rows.write_table(out, result.columns, result.types, shown, clock, widest)
     if more:
@@ -119,7 +119,7 @@ def _query(text: str) -> str:
     from zlens.schema import user_files
 
     try:
-        with user_files.opened(text[1:]) as file:
+        with user_files.open_user_file(text[1:]) as file:
             # One that is longer is refused with its length; an endless one is not read to its end.
             return file.read(_LONGEST_FILE).decode("utf-8")
     except UnicodeDecodeError as error:

@@ -47,7 +47,7 @@ def _about(arguments: argparse.Namespace) -> str | None:
     from zlens import studies
 
     return (
-        model_output.described("study", arguments.study, studies.find, studies.solve)
+        model_output.describe("study", arguments.study, studies.find, studies.solve)
         if arguments.study
         else None
     )

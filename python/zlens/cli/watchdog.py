@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG = 1
 BROKEN = -1
 
 
-def watched() -> int | None:
+def run_watched() -> int | None:
     """None in the process that goes on to work; its exit status in the one that watched it."""
     if sys.platform != "linux":
         return None
@@ -35,11 +35,11 @@ def watched() -> int | None:
     number = os.fork()
     if number == 0:
         tempfile.tempdir = folder
-        _end_with_the_other()
+        _exit_like_child()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
-        from zlens.engine.memory_limits import bound_memory
+        from zlens.engine.memory_limits import limit_memory
 
-        bound_memory(MEMORY)
+        limit_memory(MEMORY)
         return None
     try:
         return _watch(number, signals)
@@ -77,7 +77,7 @@ def _watch(number: int, signals: set[signal.Signals]) -> int:
     return 128 + got[0][0] if got else BROKEN
 
 
-def _end_with_the_other() -> None:
+def _exit_like_child() -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zlens.compare.comparison import AGAINST, FORMS, CompareOptions, Comparison, compare
-from zlens.compare.sides import Side, SideRun, measure
+from zlens.compare.sides import Side, SideRun, measure_run
 
 __all__ = [
     "AGAINST",
@@ -13,7 +13,7 @@ __all__ = [
     "Side",
     "SideRun",
     "compare",
-    "measure",
+    "measure_run",
     "render",
 ]
 

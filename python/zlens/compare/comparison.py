@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import generations
-from zlens.catalog.comparison_metrics import ComparedMetric, declared, facts
+from zlens.catalog.comparison_metrics import ComparedMetric, comparability_facts, compared_metrics
 from zlens.compare import noise, waterfall
 from zlens.compare.noise import NoiseVerdict, RatioEstimate
 from zlens.compare.series import Key
@@ -17,13 +17,13 @@ from zlens.compare.sides import Side, SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.errors import QueryError
 from zlens.findings.baseline import NOISE
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Forms of a difference of metrics that are not shares.
 FORMS = ("new/base", "base/new", "percent", "points")
 AGAINST = ("first", "previous")
 #: IBM's regression criterion: runs of the same work within this are considered equal.
-CRITERION = NOISE
+REGRESSION_CRITERION = NOISE
 
 
 class CompareOptions(Struct, frozen=True):
@@ -70,7 +70,9 @@ class SideChange(Struct, frozen=True):
     def outside(self) -> bool | None:
         """Whether the ratio is outside IBM's 5 % criterion; None without a ratio."""
         # 0.95 is within the criterion, despite rounding.
-        return None if self.ratio is None else abs(self.ratio - 1) > CRITERION * (1 + noise.ROUNDING)
+        return (
+            None if self.ratio is None else abs(self.ratio - 1) > REGRESSION_CRITERION * (1 + noise.ROUNDING)
+        )
 
 
 class ComparisonRow(Struct, frozen=True):
@@ -145,7 +147,7 @@ def compare(sides: Sequence[Side], choice: CompareOptions | None = None) -> Comp
     """Compare sides; QueryError if they have no system in common."""
     choice = choice or CompareOptions()
     if len(sides) < 2:
-        raise QueryError("nothing to compare with", cure=say("compare_usage"))
+        raise QueryError("nothing to compare with", cure=phrase("compare_usage"))
     systems, notes = _pairs(sides)
     return Comparison(list(sides), choice, [_compared(sides, names, choice) for names in systems], notes)
 
@@ -157,7 +159,7 @@ def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
     common = [name for name in sides[0].systems if all(name in side.systems for side in sides)]
     if not common:
         listed = "; ".join(f"{side.name}: {', '.join(side.systems)}" for side in sides)
-        raise QueryError(f"the sides have no system in common ({listed})", cure=say("compare_systems"))
+        raise QueryError(f"the sides have no system in common ({listed})", cure=phrase("compare_systems"))
     unmatched = sorted({name for side in sides for name in side.systems} - set(common))
     notes = [f"not on every side, so not compared: {', '.join(unmatched)}"] if unmatched else []
     return [(name,) * len(sides) for name in common], notes
@@ -167,7 +169,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
     runs = tuple(side.of(name) for side, name in zip(sides, names, strict=True))
     warnings = _differing_facts(sides, runs)
     notes: list[str] = []
-    metrics: Iterable[ComparedMetric] = declared()
+    metrics: Iterable[ComparedMetric] = compared_metrics()
     types = _generations(runs)
     if len(types) > 1:
         type_list = " and ".join(sorted(types))
@@ -190,7 +192,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
             for key, subject in run.series
             if key == metric.key and len(subject) == len(metric.by)
         )
-        metric_rows = _alone([_row(metric, subject, runs, choice) for subject in sorted(subjects)])
+        metric_rows = _mark_one_sided([_row(metric, subject, runs, choice) for subject in sorted(subjects)])
         if metric.most:
             metric_rows = sorted(metric_rows, key=_points, reverse=True)[: metric.most]
         rows += metric_rows
@@ -203,7 +205,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
     ]
     steps = []
     if len(types) <= 1 or choice.across:
-        steps = [_step(rows, base, other) for base, other in _places(len(sides), choice)]
+        steps = [_waterfalls(rows, base, other) for base, other in _side_pairs(len(sides), choice)]
     compared = SystemComparison(
         names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes
     )
@@ -211,7 +213,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
     return compared
 
 
-def _alone(rows: list[ComparisonRow]) -> list[ComparisonRow]:
+def _mark_one_sided(rows: list[ComparisonRow]) -> list[ComparisonRow]:
     """The rows of a metric, marked where only one side has the metric, as beside a listing."""
     sides = zip(*(row.values for row in rows), strict=True)
     if all(any(value is not None for value in values) for values in sides):
@@ -219,7 +221,7 @@ def _alone(rows: list[ComparisonRow]) -> list[ComparisonRow]:
     return [replace(row, alone=all(change.points is None for change in row.changes)) for row in rows]
 
 
-def _places(sides: int, choice: CompareOptions) -> list[tuple[int, int]]:
+def _side_pairs(sides: int, choice: CompareOptions) -> list[tuple[int, int]]:
     return [(0 if choice.against == "first" else index - 1, index) for index in range(1, sides)]
 
 
@@ -255,9 +257,9 @@ def _row(
             values[base],
             values[other],
             choice,
-            noise.judge(estimates[base], estimates[other]),
+            noise.test_difference(estimates[base], estimates[other]),
         )
-        for base, other in _places(len(runs), choice)
+        for base, other in _side_pairs(len(runs), choice)
     )
     doubts = [run.doubts.get(metric.column, "") for side in runs for run in side]
     return ComparisonRow(metric, subject, values, changes, max(doubts, default=""))
@@ -312,7 +314,7 @@ def _points(row: ComparisonRow) -> float:
     return max(abs((values[change.other] or 0.0) - (values[change.base] or 0.0)) for change in row.changes)
 
 
-def _step(rows: Sequence[ComparisonRow], base: int, other: int) -> WaterfallSet:
+def _waterfalls(rows: Sequence[ComparisonRow], base: int, other: int) -> WaterfallSet:
     values: list[dict[str, float | None]] = []
     for side in (base, other):
         side_values = {}
@@ -321,13 +323,13 @@ def _step(rows: Sequence[ComparisonRow], base: int, other: int) -> WaterfallSet:
             if not row.subject:
                 side_values[row.metric.key] = None if value is None else value / row.metric.scale
         values.append(side_values)
-    return WaterfallSet(base, other, tuple(waterfall.of(*values)))
+    return WaterfallSet(base, other, tuple(waterfall.build_waterfalls(*values)))
 
 
 def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
     """Configuration differences: one sentence for each fact that differs."""
     warnings = []
-    for fact in facts():
+    for fact in comparability_facts():
         texts_by_side = [
             list(dict.fromkeys(run.facts[fact.name] for run in side if fact.name in run.facts))
             for side in runs

@@ -16,7 +16,7 @@ from zlens.catalog.comparison_metrics import ComparedMetric
 from zlens.compare.noise import FEWEST_INTERVALS
 from zlens.compare.series import Point
 from zlens.compare.sides import SystemRun
-from zlens.engine.cancellation import check
+from zlens.engine.cancellation import check_canceled
 
 
 class CorrelatedMetric(Struct, frozen=True):
@@ -29,7 +29,7 @@ class CorrelatedMetric(Struct, frozen=True):
     usual: float | None
 
 
-def moved(
+def correlated_metrics(
     run: SystemRun,
     lead: str,
     metrics: Iterable[ComparedMetric],
@@ -42,13 +42,13 @@ def moved(
     leading = {end: above / below for end, above, below in _within(run.series.get((lead, ()), []), window)}
     results = []
     for (key, subject), points in run.series.items():
-        check()
+        check_canceled()
         metric = by_key.get((key, len(subject)))
         if metric is None or key == lead:
             continue
         own = _within(points, window)
         pairs = [(leading[end], above / below) for end, above, below in own if end in leading]
-        correlation = ranked(pairs)
+        correlation = rank_correlation(pairs)
         if correlation is None:
             continue
         inside = _within(own, peak)
@@ -58,7 +58,7 @@ def moved(
     return sorted(results, key=lambda result: -abs(result.correlation))
 
 
-def ranked(pairs: Sequence[tuple[float, float]]) -> float | None:
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Spearman's rank correlation; None for too few intervals, or if one of the two never changes."""
     if len(pairs) < FEWEST_INTERVALS:
         return None

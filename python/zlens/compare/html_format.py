@@ -105,11 +105,13 @@ def _table(rows: Sequence[ComparisonRow], names: Sequence[str]) -> Iterator[str]
         for change in row.changes:
             sure = " class=sure" if change.beyond else ""
             why = escape(change.verdict.why)
-            cells.append(f"<td{sure}>{text_format.shown(change)}</td><td class=t>{change.form}</td>")
-            cells.append(f"<td>{text_format.noise_of(row, change)}</td>")
+            cells.append(
+                f"<td{sure}>{text_format.format_difference(change)}</td><td class=t>{change.form}</td>"
+            )
+            cells.append(f"<td>{text_format.format_noise(row, change)}</td>")
             cells.append(f'<td class=t title="{why}">{_words(text_format.marks(change))}</td>')
         unit = f"<td class=t>{escape(row.metric.unit)}</td>"
-        cells.append(f"<td>{text_format.samples(row)}</td>")
+        cells.append(f"<td>{text_format.format_samples(row)}</td>")
         yield f"<tr><td class=t>{escape(row.name)}</td>{unit}{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
 
@@ -154,7 +156,7 @@ def _waterfall(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -
     rows = [(base, text_format.number(waterfall.start), "")]
     for part in waterfall.parts:
         share = f"{100 * part.change / waterfall.start:+.1f}" if waterfall.start else ""
-        rows.append((part.name, text_format.signed(part.change), share))
+        rows.append((part.name, text_format.format_signed(part.change), share))
     rows.append((other, text_format.number(waterfall.end), ""))
     yield "<table><thead><tr><th class=t></th>"
     yield f"<th>{escape(waterfall.unit)}</th><th>% of base</th></tr></thead><tbody>"

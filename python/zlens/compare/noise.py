@@ -92,10 +92,10 @@ def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> RatioEstimate |
     if spread <= (ROUNDING * value) ** 2 * number:
         return RatioEstimate(value, 0.0, number, float(number))
     first = _correlation(deviations, spread, 1)
-    per_sample = forgetting(deviations)
+    per_sample = autocorrelation_time(deviations)
     error = math.sqrt(spread / max(1, number - 1) * per_sample / number)
     if number >= FEWEST_INTERVALS:
-        error = max(error, _drawn(kept, _block(number, first), random.Random(seed)))
+        error = max(error, _bootstrap_error(kept, _block(number, first), random.Random(seed)))
     return RatioEstimate(value, error, number, number / per_sample, most=_most(deviations))
 
 
@@ -110,7 +110,7 @@ def _most(deviations: Sequence[float]) -> float:
     return max(math.sqrt(square / (2 * (1 - STRONGEST))), max(deviations) - min(deviations))
 
 
-def forgetting(deviations: Sequence[float]) -> float:
+def autocorrelation_time(deviations: Sequence[float]) -> float:
     """The number of intervals that equal one independent sample: 1 for uncorrelated noise."""
     number = len(deviations)
     spread = math.fsum(deviation * deviation for deviation in deviations)
@@ -144,7 +144,7 @@ def _block(number: int, first: float) -> int:
     return max(1, math.ceil(number / MOST_BLOCKS), fitting)
 
 
-def _drawn(pairs: Sequence[tuple[float, float]], length: int, draw: random.Random) -> float:
+def _bootstrap_error(pairs: Sequence[tuple[float, float]], length: int, draw: random.Random) -> float:
     """The standard error of the ratio over resampled blocks."""
     number = len(pairs)
     above = [0.0, *accumulate(a for a, _ in pairs)]
@@ -167,7 +167,7 @@ def _drawn(pairs: Sequence[tuple[float, float]], length: int, draw: random.Rando
     return math.sqrt(variance * number / (number - length))
 
 
-def judge(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
+def test_difference(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
     """Whether two sides, each of one run or several, differ by more than noise."""
     if not base or not other:
         return NoiseVerdict("none", "only one side has a value")
@@ -286,20 +286,20 @@ def _beta(x: float, a: float, b: float) -> float:
         math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     )
     tiny = 1e-300
-    c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1), tiny)
+    c, d = 1.0, 1 / _avoid_zero(1 - (a + b) * x / (a + 1), tiny)
     fraction = d
     for m in range(1, 500):
         for up in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
-            d = 1 / _away(1 + up * d, tiny)
-            c = _away(1 + up / c, tiny)
+            d = 1 / _avoid_zero(1 + up * d, tiny)
+            c = _avoid_zero(1 + up / c, tiny)
             fraction *= c * d
         if abs(c * d - 1) < 1e-14:
             break
     return front * fraction / a
 
 
-def _away(value: float, tiny: float) -> float:
+def _avoid_zero(value: float, tiny: float) -> float:
     return tiny if abs(value) < tiny else value

@@ -13,24 +13,30 @@ from zlens.catalog.expressions import literal
 from zlens.catalog.reports import definition
 from zlens.compare.series import Key, MetricSeries
 from zlens.explain.lineage import column_lineage
-from zlens.session.rounding_bounds import MARK, RoundingChange, changes, has_printed, rounded
+from zlens.session.rounding_bounds import (
+    CHANGE_SEPARATOR,
+    RoundingChange,
+    has_rounded_values,
+    perturb,
+    rounding_changes,
+)
 from zlens.session.session import CoreSession
 
 
-def roundings(session: CoreSession, compared: Sequence[MetricSeries]) -> dict[tuple[str, Key], float]:
+def rounding_bounds(session: CoreSession, compared: Sequence[MetricSeries]) -> dict[tuple[str, Key], float]:
     """The most that printing can have changed the mean of a metric by, by system and key of the metric.
 
     The effects of all printed numbers add up, and those of a number over its rows: each may be rounded up or
     down.
     """
-    if not has_printed(session):
+    if not has_rounded_values(session):
         return {}
     numbers = (number for series in compared for metric in series.metrics for number in _numbers(metric))
-    changed = changes(session, numbers)
+    changed = rounding_changes(session, numbers)
     if not changed:
         return {}
     found: dict[tuple[str, Key], float] = {}
-    with rounded(session, changed) as beside:
+    with perturb(session, changed) as beside:
         whole = [each for series in compared for each in (series, series.apart()) if each is not None]
         queries = [_effects(series, len(changed)) for series in whole]
         beside.expect(queries)
@@ -74,7 +80,7 @@ def _effects(series: MetricSeries, count: int) -> str:
     own = [f"k{at}" for at in range(len(series.by))]
     keys = [f"k{at}" for at in range(len(series.by) + len(series.beneath))]
     at_each = range(len(series.metrics))
-    mark = f"split_part({{}}, {literal(MARK)}, {{}})"
+    mark = f"split_part({{}}, {literal(CHANGE_SEPARATOR)}, {{}})"
     parts = ", ".join(
         f"CASE WHEN {there} THEN a{at} ELSE 0 END AS a{at}, CASE WHEN {there} THEN b{at} ELSE 0 END AS b{at}"
         for at in at_each
@@ -118,7 +124,7 @@ def _effects(series: MetricSeries, count: int) -> str:
 @cache
 def _numbers(metric: ComparedMetric) -> tuple[tuple[str, str], ...]:
     """The printed numbers behind a metric and its weight, as raw table and column."""
-    measured = measures.table(metric.table)
+    measured = measures.load_measure(metric.table)
     declared = measured.column(metric.column)
     weights = expressions.names(declared.weight or "1") if declared is not None else ()
     found = []
@@ -129,6 +135,6 @@ def _numbers(metric: ComparedMetric) -> tuple[tuple[str, str], ...]:
         ]
         for name in raw.keys() & listings.tables().keys():
             report, key = listings.tables()[name]
-            known = {each.name for each in listings.columns(definition.load(report).table(key))}
-            found += [(name, each) for each in raw[name] if f"{each}{listings.HALF}" in known]
+            known = {each.name for each in listings.columns(definition.load_report(report).table(key))}
+            found += [(name, each) for each in raw[name] if f"{each}{listings.PRECISION_SUFFIX}" in known]
     return tuple(found)

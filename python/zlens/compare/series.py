@@ -9,7 +9,7 @@ from zlens.catalog import aggregation
 from zlens.catalog import measures as catalog
 from zlens.catalog.comparison_metrics import ComparedMetric
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.cancellation import check
+from zlens.engine.cancellation import check_canceled
 from zlens.session.session import CoreSession
 
 #: Rows after which work that is no longer wanted ends.
@@ -40,34 +40,34 @@ class MetricSeries:
         self.table, self.by, self.where = table, by, where
         self.metrics = metrics
         self.beneath = beneath
-        measured = catalog.table(table)
+        measured = catalog.load_measure(table)
         columns = [column for metric in metrics if (column := measured.column(metric.column))]
         condition = " AND ".join(
-            [aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)]
+            [aggregation.unflagged_sql(), *(f"{quote(name)} = {literal(value)}" for name, value in where)]
         )
         pinned = [name for name, _ in where]
         keys = [*by, *beneath]
-        rows = aggregation.intervals(measured, columns, quote(table), keys, condition, pinned)
+        rows = aggregation.interval_rows_sql(measured, columns, quote(table), keys, condition, pinned)
         texts = [f"CAST({quote(name)} AS VARCHAR)" for name in by]
         texts += [f"coalesce(CAST({quote(name)} AS VARCHAR), '')" for name in beneath]
         subject = "".join(f", {text} AS k{at}" for at, text in enumerate(texts))
         parts = ", ".join(
             f"{value} * {weight} AS a{at}, CASE WHEN {value} IS NOT NULL THEN {weight} END AS b{at}"
             for at, column in enumerate(columns)
-            for value, weight in ((quote(column.name), quote(aggregation.parted(column))),)
+            for value, weight in ((quote(column.name), quote(aggregation.weight_column(column))),)
         )
         self.rows = f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows})"
         self.query = f"{self.rows} ORDER BY interval_end"
 
     def apart(self) -> MetricSeries | None:
         """The metrics that are means over subjects, with these kept apart; None if there are none."""
-        measured = catalog.table(self.table)
+        measured = catalog.load_measure(self.table)
         pinned = {name for name, _ in self.where}
         beneath = [name for name in measured.key if name not in self.by and name not in pinned]
         means = [
             metric
             for metric in self.metrics
-            if (column := measured.column(metric.column)) and aggregation.across(column) == "mean"
+            if (column := measured.column(metric.column)) and aggregation.subject_rule(column) == "mean"
         ]
         return MetricSeries(self.table, self.by, self.where, means, beneath) if beneath and means else None
 
@@ -77,7 +77,7 @@ class MetricSeries:
         by = len(self.by) + len(self.beneath)
         for number, row in enumerate(session.sql(self.query).rows):
             if number % _ROWS == 0:
-                check()
+                check_canceled()
             system, source, end, *rest = row
             if None in rest[:by]:
                 continue

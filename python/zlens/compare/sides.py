@@ -8,11 +8,11 @@ from itertools import groupby
 
 from msgspec import Struct, field
 
-from zlens.catalog.comparison_metrics import ComparedMetric, declared, facts
-from zlens.compare.rounding import roundings
+from zlens.catalog.comparison_metrics import ComparedMetric, comparability_facts, compared_metrics
+from zlens.compare.rounding import rounding_bounds
 from zlens.compare.series import Key, MetricSeries, Point
 from zlens.errors import QueryError
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 from zlens.session.session import CoreSession
 
 #: Columns that depend on the formula of finite CPI.
@@ -56,12 +56,12 @@ class Side(Struct):
         return [run.systems[system] for run in self.runs if system in run.systems]
 
 
-def measure(session: CoreSession, label: str, metrics: Iterable[ComparedMetric] | None = None) -> SideRun:
+def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetric] | None = None) -> SideRun:
     """All metrics of a session that are compared."""
-    wanted = tuple(declared() if metrics is None else metrics)
+    wanted = tuple(compared_metrics() if metrics is None else metrics)
     infos = session.systems
     if not infos:
-        raise QueryError(f"{label} has none of the requested systems", cure=say("systems"))
+        raise QueryError(f"{label} has none of the requested systems", cure=phrase("systems"))
     systems: dict[str, SystemRun] = {}
     for info in infos:
         run = systems.setdefault(info.system, SystemRun(info.system))
@@ -69,11 +69,13 @@ def measure(session: CoreSession, label: str, metrics: Iterable[ComparedMetric] 
         run.made = run.made or info.made
     _spans(session, systems)
     _doubts(session, systems)
-    filled_facts = [fact for fact in facts() if fact.table == "system" or session.fills(fact.table)]
+    filled_facts = [
+        fact for fact in comparability_facts() if fact.table == "system" or session.fills(fact.table)
+    ]
     series = [
         MetricSeries(table, by, where, list(group))
         for (table, by, where), group in groupby(
-            sorted(wanted, key=_together),
+            sorted(wanted, key=_series_key),
             key=lambda table_series: (table_series.table, table_series.by, table_series.where),
         )
         # Without throughput there are no transactions; skip the query.
@@ -88,13 +90,13 @@ def measure(session: CoreSession, label: str, metrics: Iterable[ComparedMetric] 
         for (system, key), points in table_series.points(session).items():
             if system in systems:
                 systems[system].series[key] = points
-    for (system, key), rounding in roundings(session, series).items():
+    for (system, key), rounding in rounding_bounds(session, series).items():
         if system in systems:
             systems[system].roundings[key] = rounding
     return SideRun(label, systems)
 
 
-def _together(metric: ComparedMetric) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
+def _series_key(metric: ComparedMetric) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
     return metric.table, metric.by, metric.where
 
 

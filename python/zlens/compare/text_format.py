@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from zlens.compare import noise
 from zlens.compare.comparison import (
-    CRITERION,
+    REGRESSION_CRITERION,
     Comparison,
     ComparisonRow,
     SideChange,
@@ -42,7 +42,7 @@ def _system(comparison: Comparison, compared: SystemComparison) -> Iterator[str]
         yield ""
     criterion = list(criterion_lines(compared, names))
     if criterion:
-        yield f"IBM's regression criterion (within {100 * CRITERION:g} %):"
+        yield f"IBM's regression criterion (within {100 * REGRESSION_CRITERION:g} %):"
         yield from (f"  {line}" for line in criterion)
         yield ""
     if comparison.choice.burg:
@@ -73,7 +73,8 @@ def _system(comparison: Comparison, compared: SystemComparison) -> Iterator[str]
         yield ""
     if compared.rows:
         yield (
-            f"* beyond the noise at {100 * noise.LEVEL:g} %   ! outside {100 * CRITERION:g} %   + better   "
+            f"* beyond the noise at {100 * noise.LEVEL:g} %   "
+            f"! outside {100 * REGRESSION_CRITERION:g} %   + better   "
             "- worse   ? no test possible   Noise: the smallest difference beyond the noise"
         )
         yield "Samples: runs, or intervals corrected for autocorrelation, of base and other side"
@@ -155,8 +156,8 @@ def _table(rows: Sequence[ComparisonRow], names: Sequence[str], *, grouped: bool
         name = row.name if len(row.name) <= _WIDEST_NAME else row.name[: _WIDEST_NAME - 3] + "..."
         cells = ["  " * grouped + name, row.metric.unit, *map(number, row.values)]
         for change in row.changes:
-            cells += [shown(change), change.form, noise_of(row, change), marks(change)]
-        cells.append(samples(row))
+            cells += [format_difference(change), change.form, format_noise(row, change), marks(change)]
+        cells.append(format_samples(row))
         lines.append(cells)
     cells_of = [line for line in lines if not isinstance(line, str)]
     width = [max(len(head[index]), *(len(line[index]) for line in cells_of)) for index in range(len(head))]
@@ -179,7 +180,7 @@ def number(value: float | None) -> str:
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
-def shown(change: SideChange) -> str:
+def format_difference(change: SideChange) -> str:
     """The difference in its form as text."""
     value = change.value
     if value is None:
@@ -191,7 +192,7 @@ def shown(change: SideChange) -> str:
     return f"{value:,.3f}"
 
 
-def noise_of(row: ComparisonRow, change: SideChange) -> str:
+def format_noise(row: ComparisonRow, change: SideChange) -> str:
     """The noise as text: in points if the difference is in points, else in percent of the base."""
     if change.verdict.noise is None:
         return "...."
@@ -214,7 +215,7 @@ def marks(change: SideChange) -> str:
     return f"{test}{'!' if change.outside and change.form != 'points' else ''}{better}"
 
 
-def samples(row: ComparisonRow) -> str:
+def format_samples(row: ComparisonRow) -> str:
     """Samples of every side as text: runs, or effective intervals."""
     by_side = {}
     for change in row.changes:
@@ -236,15 +237,15 @@ def _waterfall(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -
     for name, value in rows:
         share = f"{100 * value / waterfall.start:+.1f} %" if waterfall.start else ""
         bar = ("+" if value > 0 else "-") * round(_BAR * abs(value) / largest)
-        yield f"    {name:<{width}}  {signed(value):>10}  {share:>9}  {bar}".rstrip()
+        yield f"    {name:<{width}}  {format_signed(value):>10}  {share:>9}  {bar}".rstrip()
     yield f"    {names[step.other]:<{width}}  {number(waterfall.end):>10}"
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{number(value)}"
 
 
-def published(compared: SystemComparison) -> Iterator[tuple[str, list[ComparisonRow]]]:
+def burg_tables(compared: SystemComparison) -> Iterator[tuple[str, list[ComparisonRow]]]:
     """Rows of the table that --burg prints, by processor type."""
     rows = [
         row
@@ -257,7 +258,7 @@ def published(compared: SystemComparison) -> Iterator[tuple[str, list[Comparison
 
 def _published(compared: SystemComparison, names: Sequence[str]) -> Iterator[str]:
     """The form of IBM's CPU MF tables: metrics as columns, sides as rows, base/new as improvement."""
-    for subject, rows in published(compared):
+    for subject, rows in burg_tables(compared):
         yield f"CPU MF of {subject} (improvement: base/new)"
         heads = [row.metric.published for row in rows]
         body = [[name, *(number(row.values[index]) for row in rows)] for index, name in enumerate(names)]

@@ -40,13 +40,13 @@ def logarithmic_mean(a: float, b: float) -> float:
     return (b - a) / math.log(b / a)
 
 
-def of(base: Values, other: Values) -> list[Waterfall]:
+def build_waterfalls(base: Values, other: Values) -> list[Waterfall]:
     """The waterfalls that the values of two sides allow; values by `table.column`."""
-    waterfalls = (by_place(base, other), by_cause(base, other), busy(base, other))
+    waterfalls = (cpu_time_by_location(base, other), cpu_time_by_cause(base, other), busy(base, other))
     return [waterfall for waterfall in waterfalls if waterfall]
 
 
-def by_place(base: Values, other: Values) -> Waterfall | None:
+def cpu_time_by_location(base: Values, other: Values) -> Waterfall | None:
     """CPU time per transaction by guests and CP, from timers."""
     names = (
         ("guests", "guest_s"),
@@ -61,7 +61,7 @@ def by_place(base: Values, other: Values) -> Waterfall | None:
     return _of_cost("CPU time of a transaction, by where it was spent", start, end, parts)
 
 
-def by_cause(base: Values, other: Values) -> Waterfall | None:
+def cpu_time_by_cause(base: Values, other: Values) -> Waterfall | None:
     """CPU time per transaction by instructions, the two parts of CPI, and speed, from counters."""
     values = _both(base, other, *(_COST + name for name in ("cpu_s", "instructions", "cpi")))
     if values is None:

@@ -52,7 +52,7 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
 
 def _simulate(scenario: Path, path: Path, seed: int) -> None:
     """Write what the system of a shipped scenario records."""
-    ready = run.prepared(document.facts(scenario), file=str(scenario), seed=seed)
+    ready = run.prepare(document.load_unchecked(scenario), file=str(scenario), seed=seed)
     with _replacing(path) as temporary:
         run.simulate([ready], temporary)
 

@@ -21,7 +21,7 @@ MINUTE = 60 * SECOND
 
 #: The scenario that its z/VM system is simulated from.
 SCENARIO = FACTS / "scenarios" / "zldemo.toml"
-_GIVEN: dict[str, Any] = document.facts(SCENARIO)
+_GIVEN: dict[str, Any] = document.load_unchecked(SCENARIO)
 
 START_US = round(dt.datetime.fromisoformat(_GIVEN["simulation"]["start"]).timestamp()) * SECOND
 ZONE_S = 3600 * _GIVEN["simulation"]["zone"]

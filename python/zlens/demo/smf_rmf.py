@@ -68,7 +68,9 @@ class QuarterHourWriter:
         end_us = current.end_us
         own_use, previous = current.use(machine.ZOS_PARTITION), before.use(machine.ZOS_PARTITION)
         dispatched = sum(own_use.effective_us) - sum(previous.effective_us)
-        work = zos.quarter(self.random, dispatched, len(own_use.total_us), QUARTER_US, self.instructions)
+        work = zos.simulate_quarter(
+            self.random, dispatched, len(own_use.total_us), QUARTER_US, self.instructions
+        )
         product = {
             **smf_writer.interval(end_us, QUARTER_S, machine.ZONE_S),
             "MFV": 111,
@@ -341,7 +343,7 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
 def _encode(
     record: int, subtype: int, local_us: int, sections: Sections, header: dict[str, Any] | None = None
 ) -> bytes:
-    return smf_writer.encode(
+    return smf_writer.encode_record(
         smf_sections.layout(record),
         subtype,
         system=machine.ZOS_SYSTEM,

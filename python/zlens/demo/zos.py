@@ -158,7 +158,7 @@ class ClassWork(Struct, frozen=True):
         return sum(work.srb for work in self.works)
 
 
-def quarter(
+def simulate_quarter(
     rng: random.Random, dispatched_us: int, processors: int, length_us: int, instructions: int
 ) -> list[ClassWork]:
     """Share the partition's dispatch time, and its work, over its classes."""
@@ -172,8 +172,8 @@ def quarter(
         * (1.25 - 0.5 * load if service.name == "BATCHLO" else 1.0)
         for service in CLASSES
     }
-    times = shared(charged, weights)
-    counts = shared(counted, times)
+    times = split_by_weight(charged, weights)
+    counts = split_by_weight(counted, times)
     return [
         _class(rng, service, times[service.name], counts[service.name], load, length_us)
         for service in CLASSES
@@ -184,13 +184,13 @@ def _class(
     rng: random.Random, service: ServiceClass, time: int, count: int, load: float, length_us: int
 ) -> ClassWork:
     weights = {space.job: space.weight * rng.uniform(0.95, 1.05) for space in service.spaces}
-    times = shared(time, weights)
-    counts = shared(count, times)
+    times = split_by_weight(time, weights)
+    counts = split_by_weight(count, times)
     works = []
     for space in service.spaces:
         srb = round(times[space.job] * _SRB * rng.uniform(0.9, 1.1))
         task = times[space.job] - srb
-        parts = shared(counts[space.job], {"task": task, "srb": srb})
+        parts = split_by_weight(counts[space.job], {"task": task, "srb": srb})
         works.append(SpaceWork(space, task, srb, parts["task"], parts["srb"]))
     if service.cost_s:
         ended = round(time / 100 / service.cost_s)
@@ -217,11 +217,11 @@ def _buckets(ended: int, mean_ms: float, goal_ms: int) -> list[int]:
     """The number of transactions that ended in each part of the goal: response times are exponential."""
     within = [1 - math.exp(-bound / 100 * goal_ms / mean_ms) for bound in BOUNDS] + [1.0]
     shares = [after - before for before, after in zip([0.0, *within[:-1]], within, strict=True)]
-    counts = shared(ended, {str(number): share for number, share in enumerate(shares)})
+    counts = split_by_weight(ended, {str(number): share for number, share in enumerate(shares)})
     return list(counts.values())
 
 
-def shared(total: int, weights: Mapping[str, float]) -> dict[str, int]:
+def split_by_weight(total: int, weights: Mapping[str, float]) -> dict[str, int]:
     """An integer split by weight into integers that add up to it."""
     remaining, remaining_weight = total, math.fsum(weights.values())
     parts: dict[str, int] = {}

@@ -58,7 +58,7 @@ class StatementNames(Struct):
         return cls({*tables}, {*columns}, rows, listing, None if kinds is None else {*kinds})
 
 
-def admit(tree: Tree, is_table: Callable[[str], bool]) -> StatementNames:
+def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNames:
     """The names in a statement; QueryError unless it only reads zlens' tables and lists of them.
 
     `is_table` says whether a name in lower case (`cpu`, `role.processor`) is one of a table of zlens.

@@ -18,7 +18,7 @@ from zlens.errors import CanceledError
 
 _T = TypeVar("_T")
 #: How often an interrupt is repeated: the engine misses some.
-_AGAIN_S = 0.05
+_RETRY_S = 0.05
 
 
 class Interruptible(Protocol):
@@ -83,7 +83,7 @@ class CancelToken:
                     return
                 for connection in self._working:
                     connection.interrupt()
-            threading.Event().wait(_AGAIN_S)
+            threading.Event().wait(_RETRY_S)
 
     def check(self) -> None:
         """Raise Cancelled if the work is no longer wanted."""
@@ -117,14 +117,14 @@ class CancelToken:
 _CURRENT: ContextVar[CancelToken | None] = ContextVar("zlens_cancel", default=None)
 
 
-def check() -> None:
+def check_canceled() -> None:
     """Raise Cancelled if the current work is no longer wanted."""
     current = _CURRENT.get()
     if current is not None:
         current.check()
 
 
-def tell(done: float, of: float, text: str = "") -> None:
+def report_progress(done: float, of: float, text: str = "") -> None:
     """Report the progress of the work, and end it if it is no longer wanted."""
     current = _CURRENT.get()
     if current is not None:
@@ -133,10 +133,10 @@ def tell(done: float, of: float, text: str = "") -> None:
 
 
 @contextmanager
-def held(lock: Lock) -> Iterator[None]:
+def hold_lock(lock: Lock) -> Iterator[None]:
     """Hold a lock; a cancelled query does not wait for it."""
-    while not lock.acquire(timeout=_AGAIN_S if _CURRENT.get() is not None else 1.0):
-        check()
+    while not lock.acquire(timeout=_RETRY_S if _CURRENT.get() is not None else 1.0):
+        check_canceled()
     try:
         yield
     finally:
@@ -163,7 +163,7 @@ def interruptible(connection: Interruptible, work: Callable[[], _T]) -> _T:
         finally:
             ended.set()
 
-    _hand_over(run)
+    _run_in_worker(run)
     try:
         # Not `Thread.join`: when interrupted, it takes a running thread for one that has ended.
         while not ended.wait(0.1):
@@ -183,7 +183,7 @@ _worker: threading.Thread | None = None
 _worker_of: int | None = None
 
 
-def _hand_over(run: Callable[[], None]) -> None:
+def _run_in_worker(run: Callable[[], None]) -> None:
     """Run something in the thread that works for the main thread, which does one thing at a time."""
     global _handed, _worker, _worker_of
     if _worker is None or _worker_of != os.getpid():
@@ -200,7 +200,7 @@ def _work(handed: SimpleQueue[Callable[[], None]]) -> None:
 
 
 @contextmanager
-def once(names_made: set[Any], name: Any) -> Iterator[None]:
+def record_once(names_made: set[Any], name: Any) -> Iterator[None]:
     """Record that something is made, unless that is cancelled or fails: the next caller then retries."""
     names_made.add(name)
     try:

@@ -57,7 +57,7 @@ _FOR_MANY_ROWS = (
 )
 
 
-def limit_tables(size: int) -> None:
+def limit_table_memory(size: int) -> None:
     """Limit the memory of databases opened from now on."""
     global _memory
     _memory = min(size, _MEMORY)
@@ -129,7 +129,7 @@ def stream(sql: str, files: Sequence[str]) -> object:
     return connect(None, files).sql(sql).__arrow_c_stream__()
 
 
-def workbench(spill: str) -> Connection:
+def connect_with_files(spill: str) -> Connection:
     """A connection that reads and writes files: only for zlens' own statements, through `run`."""
     connection = duckdb.connect(config={"memory_limit": f"{_memory}B", "temp_directory": spill})
     for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
@@ -168,7 +168,7 @@ def write_parquet(answer: ArrowSource, path: str) -> None:
             os.unlink(staging)
 
 
-def kinds(connection: Connection, query: str) -> list[str]:
+def statement_kinds(connection: Connection, query: str) -> list[str]:
     """The kind of each statement in a text: SELECT, EXPLAIN, COPY and so on."""
     return [statement.type.name for statement in connection.extract_statements(query)]
 

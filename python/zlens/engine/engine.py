@@ -24,10 +24,10 @@ from zlens.catalog.compile import sql_tree
 from zlens.catalog.compile.compile_cache import CompileCache, digest
 from zlens.catalog.compile.plan import CompilerInput, Kinds
 from zlens.catalog.compile.sql_tree import rename
-from zlens.catalog.formula_policy import SURE, FormulaPolicy
+from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy
 from zlens.catalog.groups import Groups
 from zlens.engine.admission import StatementNames, shows_tables
-from zlens.engine.cancellation import Connections, check, interruptible
+from zlens.engine.cancellation import Connections, check_canceled, interruptible
 from zlens.engine.conditions import condition_on
 from zlens.engine.connection import RELEASE, Connection, Error, open_database, write_parquet
 from zlens.engine.error_translation import query_error
@@ -38,10 +38,10 @@ from zlens.engine.results import (
     Form,
     QueryResult,
     ResultStream,
-    cut,
+    export_value_sql,
     first_rows,
-    leaving,
-    plain,
+    python_value_sql,
+    truncated_value_sql,
     type_name,
     with_times,
 )
@@ -52,7 +52,7 @@ from zlens.inputs.source import RawTable
 
 _T = TypeVar("_T")
 #: Of a lazy measure the others of several queries must read one in so many columns, for it to be kept.
-_SHARED = 4
+_SHARED_READS = 4
 #: The number of parsed and planned statements to remember.
 _STATEMENTS = 500
 #: Nothing that a query does persists, whatever it contains.
@@ -88,7 +88,7 @@ class Engine:
         summed: bool = False,
         releases: Mapping[str | None, list[str]] | None = None,
         folders: Sequence[str] = (),
-        trust: FormulaPolicy = SURE,
+        trust: FormulaPolicy = VERIFIED_ONLY,
         groups: Groups | None = None,
         published: bool = False,
         size: int | None = None,
@@ -238,13 +238,15 @@ class Engine:
 
         def rows() -> list[tuple[Any, ...]]:
             check_open()
-            values = working(lambda: asked.rows(plain))
+            values = working(lambda: asked.rows(python_value_sql))
             return [with_times(row, times) for row in values] if times else values
 
         def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
             check_open()
             try:
-                return first_rows(asked.working, asked.relation(cut(longest)), count, most, times)
+                return first_rows(
+                    asked.working, asked.relation(truncated_value_sql(longest)), count, most, times
+                )
             except Error as error:
                 raise query_error(error) from None
 
@@ -334,9 +336,9 @@ class Engine:
     def _listing(self) -> QueryResult:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, with descriptions."""
         rows: list[tuple[Any, ...]] = [
-            (name, "measure", measures.table(name).text) for name in measures.tables()
+            (name, "measure", measures.load_measure(name).text) for name in measures.measure_names()
         ]
-        rows += [(name, "raw", "") for name in self.raw_tables() if name not in measures.tables()]
+        rows += [(name, "raw", "") for name in self.raw_tables() if name not in measures.measure_names()]
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
         columns = ["table", "kind", "text"]
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
@@ -376,7 +378,9 @@ class Engine:
             def shared(name: str) -> bool:
                 """Whether several queries read so much of a measure that it is worth keeping."""
                 most = max(readers[name])
-                return name in measures.tables() and _SHARED * (sum(readers[name]) - most) > len(wanted[name])
+                return name in measures.measure_names() and _SHARED_READS * (sum(readers[name]) - most) > len(
+                    wanted[name]
+                )
 
             kept = {name for name in wanted if not self._store.streams(name) or shared(name)}
             stages = self._store.make_in_stages(wanted, kept, self._size_of, _all_kinds(kinds))
@@ -472,7 +476,11 @@ class Engine:
         if not named and statement.survey.listing:
             # Everything that could be queried, whether or not it is made already.
             cursor = self._planner.catalog(
-                [*measures.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())]
+                [
+                    *measures.measure_names(),
+                    *self.raw_tables(),
+                    *(f"role.{name}" for name in roles.entities()),
+                ]
             )
         depends = self._shape_depends(statement, named)
         shape = self._kept.read(*depends) if depends is not None else None
@@ -506,7 +514,7 @@ class Engine:
         try:
             cursor = self._cursor()
             asked = self._prepare_query(cursor, self._parse(cursor, query))
-            write_parquet(ResultStream(asked.relation(leaving)), path)
+            write_parquet(ResultStream(asked.relation(export_value_sql)), path)
         except Error as error:
             raise query_error(error) from None
 
@@ -532,7 +540,7 @@ class Engine:
         all_columns = self._columns_named(statement) is None
         rows = {}
         for name, wanted in sorted(self._reads(statement, named).items()):
-            check()
+            check_canceled()
             typed = self._store.columns(name) if all_columns else None
             if self._isolated is None:
                 select = self._rows_of(cursor, name, wanted, typed, statement.survey.kinds)

@@ -10,7 +10,7 @@ import re
 from zlens.catalog import measures
 from zlens.engine.memory_limits import memory_text
 from zlens.errors import QueryError
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 _LAKE_FILE = re.compile(r'Cannot (?:access|open) file "[^"]*/system=[^"]*/day=[^"]*\.parquet')
 
@@ -42,7 +42,7 @@ _DEEP = re.compile(r"Max expression depth limit of (\d+) exceeded")
 
 def missing_table(name: str, text: str = "") -> QueryError:
     """The error of a table that does not exist, with the names that are like it."""
-    near = difflib.get_close_matches(name.lower(), measures.tables(), 3)
+    near = difflib.get_close_matches(name.lower(), measures.measure_names(), 3)
     suggestion = f"did you mean {' or '.join(near)}? " if near else ""
     return QueryError(
         text or f"Table with name {name} does not exist",
@@ -70,11 +70,11 @@ def query_error(error: Exception) -> QueryError:
         suggestion = f"did you mean {' or '.join(near)}? " if near else ""
         cure = f"{suggestion}`DESCRIBE <table>` lists the columns of a table"
     elif os.strerror(errno.EMFILE) in text:
-        cure = say("fewer_files")
+        cure = phrase("fewer_files")
     elif _LAKE_FILE.match(text):
         # The engine takes a missing file for a pattern that it may not expand: its message would not help.
         text = "a file of the lake cannot be read any more"
-        cure = say("lake_gone")
+        cure = phrase("lake_gone")
     elif depth := _DEEP.match(text):
         # The engine advises a setting, which no query may change.
         return QueryError(
@@ -83,9 +83,9 @@ def query_error(error: Exception) -> QueryError:
             cure="split long chains of AND, OR or +, or use IN and lists",
         )
     elif named := _PARQUET.search(text):
-        cure = say("lake_check", lake="LAKE")
+        cure = phrase("lake_check", lake="LAKE")
         return QueryError("this file of the lake is damaged", file=named[1], cure=cure)
     elif _PAGES.match(text):
         text = "a file of the lake is damaged"
-        cure = say("lake_check", lake="LAKE")
+        cure = phrase("lake_check", lake="LAKE")
     return QueryError(text or "the query failed", cure=cure)

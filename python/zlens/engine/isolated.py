@@ -15,7 +15,7 @@ from itertools import count
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.roles import SQL_TYPES
-from zlens.engine.cancellation import Connections, held, interruptible
+from zlens.engine.cancellation import Connections, hold_lock, interruptible
 from zlens.engine.connection import Connection, Relation, open_database
 from zlens.engine.table_store import TableStore
 
@@ -47,7 +47,7 @@ class IsolatedTables:
 
     def cursor(self) -> Connection:
         """A connection to the tables copied so far: one for every statement."""
-        with held(self._lock):
+        with hold_lock(self._lock):
             return self._connection.cursor()
 
     def has(self, name: str, columns: Collection[str]) -> bool:
@@ -59,9 +59,9 @@ class IsolatedTables:
         """Copy columns of a table that the store has made, and those copied before."""
         if self.has(name, columns):
             return
-        with held(self._lock):
+        with hold_lock(self._lock):
             lock = self._copying.setdefault(name, threading.Lock())
-        with held(lock):
+        with hold_lock(lock):
             if self.has(name, columns):
                 return
             wanted = {*columns, *self._copied.get(name, ())}
@@ -71,9 +71,9 @@ class IsolatedTables:
 
     def copy_whole(self, name: str) -> None:
         """Copy a table that the store derived."""
-        with held(self._lock):
+        with hold_lock(self._lock):
             lock = self._copying.setdefault(name, threading.Lock())
-        with held(lock):
+        with hold_lock(lock):
             if name not in self._copied:
                 self._create(name, "*")
                 self._copied[name] = frozenset()

@@ -14,7 +14,7 @@ _GB = 1024**3
 _memory: int | None = None
 
 
-def bound_memory(size: int) -> None:
+def limit_memory(size: int) -> None:
     """Let this process take at most so many bytes; half of them are for tables. Only Linux enforces it."""
     global _memory
     if sys.platform != "linux":
@@ -26,7 +26,7 @@ def bound_memory(size: int) -> None:
         size = min(size, hard)
     # Not the address space: that counts files and reserved addresses too.
     resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
-    connection.limit_tables(size // 2)
+    connection.limit_table_memory(size // 2)
     _memory = size
 
 

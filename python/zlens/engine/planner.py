@@ -65,12 +65,12 @@ class Planner:
             connection = self._open()
             for name in names:
                 self._declare(connection, name)
-                if name in measures.tables() and name not in self._described:
+                if name in measures.measure_names() and name not in self._described:
                     self._describe(connection, name)
             return connection.cursor()
 
     def _describe(self, connection: Connection, name: str) -> None:
-        table = measures.table(name)
+        table = measures.load_measure(name)
         connection.execute(f"COMMENT ON TABLE {quote(name)} IS {literal(table.text)}")
         for column in table.columns:
             text = f"{column.text} [{column.unit}]" if column.unit else column.text

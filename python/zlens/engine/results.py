@@ -95,18 +95,18 @@ class QueryResult:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The stream for pandas, Polars and others: int64, float64, bool, string and UTC timestamps."""
-        return self._stream(leaving).__arrow_c_stream__(requested_schema)
+        return self._stream(export_value_sql).__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
         """The schema of the stream; computes no rows."""
-        return self._stream(leaving).__arrow_c_schema__()
+        return self._stream(export_value_sql).__arrow_c_schema__()
 
     def read(self, work: Callable[[Any], _T]) -> _T:
         """Pass an Arrow stream to work that reads it to its end; a Cancel or an interrupt ends that.
 
         Its integers are exact: those of types wider than 64 bits come as text.
         """
-        return self._guarded(lambda: work(self._stream(exact)))
+        return self._guarded(lambda: work(self._stream(exact_value_sql)))
 
     def text(self, form: Literal["csv", "json"]) -> Iterator[str]:
         """All rows as CSV or as JSON, in chunks, never all held at once."""
@@ -114,7 +114,7 @@ class QueryResult:
             lambda stream: (
                 AnswerText.csv(stream, self.columns, self.types)
                 if form == "csv"
-                else AnswerText.json(stream, distinct(self.columns), self.types)
+                else AnswerText.json(stream, unique_names(self.columns), self.types)
             )
         )
         while (chunk := self._guarded(writer.next)) is not None:
@@ -125,7 +125,7 @@ class QueryResult:
         return result
 
 
-def distinct(columns: Sequence[str]) -> list[str]:
+def unique_names(columns: Sequence[str]) -> list[str]:
     """The names, with _1, _2, ... added to repeated ones: an object can have each key only once."""
     given_names = set(columns)
     names: list[str] = []
@@ -155,7 +155,7 @@ class ResultStream:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def plain(place: str, type: str) -> str:
+def python_value_sql(place: str, type: str) -> str:
     """SQL that converts a result column for Python: times as microseconds, decimals as floats."""
     kind = type_name(type)
     if kind == "time":
@@ -167,11 +167,11 @@ def plain(place: str, type: str) -> str:
     return place
 
 
-def cut(longest: int) -> Callable[[str, str], str]:
+def truncated_value_sql(longest: int) -> Callable[[str, str], str]:
     """Like `plain`, with texts cut to a length."""
 
     def form(place: str, type: str) -> str:
-        text = plain(place, type)
+        text = python_value_sql(place, type)
         if type_name(type) != "text":
             return text
         return f"CASE WHEN length({text}) > {longest} THEN left({text}, {longest}) || '...' ELSE {text} END"
@@ -205,7 +205,7 @@ _LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOL
 _ARROW = {type: name for name, type in _LEAVING.items()} | {"TIMESTAMP WITH TIME ZONE": "time"}
 
 
-def leaving(place: str, type: str) -> str:
+def export_value_sql(place: str, type: str) -> str:
     """SQL that converts a result column to one of the types that other programs know."""
     target = _LEAVING[type_name(type)]
     unchanged = type == target or (type, target) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
@@ -216,23 +216,23 @@ def leaving(place: str, type: str) -> str:
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
-def exact(place: str, type: str) -> str:
+def exact_value_sql(place: str, type: str) -> str:
     """Like `leaving`, with integers of wider types as text."""
     if type_name(type) == "int" and type not in _NARROW:
         return f"CAST({place} AS VARCHAR)"
-    return leaving(place, type)
+    return export_value_sql(place, type)
 
 
 def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
     values = list(row)
     for index in times:
         if values[index] is not None:
-            values[index] = time_of(values[index])
+            values[index] = python_time(values[index])
     return tuple(values)
 
 
 @lru_cache(4096)
-def time_of(microseconds: int) -> dt.datetime:
+def python_time(microseconds: int) -> dt.datetime:
     """A time as Python has it; QueryError if it has none. Rows of many systems have the same few."""
     try:
         return _EPOCH + dt.timedelta(microseconds=microseconds)

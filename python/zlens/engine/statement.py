@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.engine.admission import StatementNames, Tree, admit
+from zlens.engine.admission import StatementNames, Tree, check_statement
 from zlens.engine.cancellation import interruptible
-from zlens.engine.connection import Connection, kinds, words
+from zlens.engine.connection import Connection, statement_kinds, words
 from zlens.errors import QueryError
 
 #: A longer statement was not written by hand, and takes long to parse.
@@ -54,13 +54,13 @@ def parse(
     if tree is not None:
         if len(tree["statements"]) != 1:
             raise _not_single()
-        return Statement(query, query, tree, admit(tree, is_table))
-    if kinds(connection, query) != ["EXPLAIN"]:
+        return Statement(query, query, tree, check_statement(tree, is_table))
+    if statement_kinds(connection, query) != ["EXPLAIN"]:
         raise _not_single()
     for question in _explain_targets(query):
         tree = _serialize(connection, question, kept)
         if tree is not None:
-            return Statement(query, question, tree, admit(tree, is_table))
+            return Statement(query, question, tree, check_statement(tree, is_table))
     raise _not_single()
 
 

@@ -10,12 +10,12 @@ from itertools import count
 from zlens.catalog import expressions, measures
 from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.catalog.compile.plan import KEPT, Compiler, CompilerInput, Kinds, QueryPlan
+from zlens.catalog.compile.plan import MATERIALIZED_HELPERS, Compiler, CompilerInput, Kinds, QueryPlan
 from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.raw_columns import RawColumn
-from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
-from zlens.engine.cancellation import check, held, interruptible
+from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES, entities, entity
+from zlens.engine.cancellation import check_canceled, hold_lock, interruptible
 from zlens.engine.connection import RELEASE, Connection
 from zlens.inputs.source import ParquetTable, PrecomputedTable, RawTable
 
@@ -28,7 +28,7 @@ ROWS = "rows#"
 Repeated = Callable[[str], tuple[str, set[str]] | None]
 
 #: What a table costs beside the bytes it reads.
-_TABLE = 1_000_000
+_TABLE_COST_BYTES = 1_000_000
 _TREES: dict[str, str] = {}
 _MOST_TREES = 500
 
@@ -127,8 +127,8 @@ class TableStore:
     def _typed_columns(self, name: str) -> list[tuple[str, str]] | None:
         if name in self._session:
             return [(column.name, SQL_TYPES[column.type]) for column in self._session[name].columns]
-        if name in measures.tables():
-            typed = [(column.name, SQL_TYPES[column.type]) for column in measures.table(name).columns]
+        if name in measures.measure_names():
+            typed = [(column.name, SQL_TYPES[column.type]) for column in measures.load_measure(name).columns]
             return typed + [(column, SQL_TYPES[type]) for column, type in self.compiler.percentiles(name)]
         if name.startswith("role."):
             if name[5:] not in entities():
@@ -147,9 +147,11 @@ class TableStore:
 
     def streams(self, name: str) -> bool:
         """Whether a table is computed for every query, as far as that needs it, and not kept."""
-        if name in self._session or name in KEPT:
+        if name in self._session or name in MATERIALIZED_HELPERS:
             return False
-        return name not in measures.tables() or (measures.table(name).lazy and not self.compiler.input.summed)
+        return name not in measures.measure_names() or (
+            measures.load_measure(name).lazy and not self.compiler.input.summed
+        )
 
     def has(self, name: str, columns: Collection[str]) -> bool:
         """Whether a table is made with some columns."""
@@ -163,9 +165,9 @@ class TableStore:
         # A caller whose columns exist does not wait while the table is made with more of them.
         if self.has(name, columns):
             return
-        with held(self._lock):
+        with hold_lock(self._lock):
             lock = self._making.setdefault(name, threading.RLock())
-        with held(lock):
+        with hold_lock(lock):
             if self.has(name, columns):
                 return
             whole = name in self._session and not isinstance(self._session[name], PrecomputedTable)
@@ -204,7 +206,7 @@ class TableStore:
             columns_of[name] = columns
             plans = [*self._plans_for(name, columns, None if name in kept else kinds)]
             below[name] = {table for plan in plans for table in plan.makes}
-            costs[name] = _TABLE + sum(size_of(table) for plan in plans for table in plan.reads)
+            costs[name] = _TABLE_COST_BYTES + sum(size_of(table) for plan in plans for table in plan.reads)
             for plan in plans:
                 for table, table_columns in plan.makes.items():
                     pending.setdefault(table, set()).update(table_columns)
@@ -227,7 +229,7 @@ class TableStore:
             del left[name]
             for table in reversed(order):
                 if table not in done and table in needs.get(name, ()):
-                    check()
+                    check_canceled()
                     if table not in wanted or table in kept:
                         self.make(table, columns_of[table])
                     done.add(table)
@@ -265,10 +267,10 @@ class TableStore:
 
         `rows` gives the SQL of the query on a cursor.
         """
-        with held(self._lock):
+        with hold_lock(self._lock):
             name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
             lock = self._making.setdefault(name, threading.RLock())
-        with held(lock):
+        with hold_lock(lock):
             if name not in self._made:
                 cursor = self.cursor()
                 self._create_as(cursor, name, rows(cursor))
@@ -344,7 +346,7 @@ class TableStore:
 
     def cursor(self) -> Connection:
         """A connection to the tables made so far: one for every statement."""
-        with held(self._lock):
+        with hold_lock(self._lock):
             return self._connection.cursor()
 
     def raw_rows(
@@ -362,8 +364,8 @@ class TableStore:
         the options select. With `fill` all other columns are present too, as NULL. Without `selected` the
         options leave out nothing.
         """
-        all_times = name.endswith(WHOLE)
-        table = name.removesuffix(WHOLE)
+        all_times = name.endswith(ALL_TIMES_SUFFIX)
+        table = name.removesuffix(ALL_TIMES_SUFFIX)
         types = self.raw_columns(table)
         condition = None
         if selected and not table.startswith("_"):

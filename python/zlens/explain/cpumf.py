@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.measures import MeasureColumn
-from zlens.explain.records import Facts, page
+from zlens.explain.records import Facts, format_page
 
 
 def formula_lines(column: MeasureColumn) -> list[str]:
@@ -26,7 +26,7 @@ def formula_lines(column: MeasureColumn) -> list[str]:
 def name_lines(column: MeasureColumn) -> list[str]:
     """The names other than counters in the formulas of a column."""
     formulas = " ".join(formula_lines(column))
-    lines = [f"{name}: {text}" for name, (_, text) in cpumf.names().items() if name in formulas]
+    lines = [f"{name}: {text}" for name, (_, text) in cpumf.formula_names().items() if name in formulas]
     return [*lines, "letter and number: a counter; explain E145 describes it"] if formulas else []
 
 
@@ -58,7 +58,7 @@ def counter_pages(name: str) -> Iterator[str]:
             ("Used in", ", ".join(_used_in(number)) or "no metric"),
             ("Example", f"SELECT system, interval_end, cpu_id, c{number} FROM role.counter"),
         ]
-        yield page(f"{label}: counter {number} of CPU MF", facts)
+        yield format_page(f"{label}: counter {number} of CPU MF", facts)
 
 
 def counter_names() -> list[str]:
@@ -84,7 +84,9 @@ def _used_in(number: int) -> list[str]:
     metrics: dict[str, None] = {}
     for generation in _generations():
         for metric in generation.metrics.values():
-            formula = cpumf_formulas.told(generation.name, metric.name, FormulaPolicy(unverified=True))
+            formula = cpumf_formulas.counter_formula(
+                generation.name, metric.name, FormulaPolicy(unverified=True)
+            )
             if formula and number in cpumf.numbers_in([formula.formula]):
                 metrics[metric.name] = None
     return list(metrics)

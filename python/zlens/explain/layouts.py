@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zlens.catalog import layouts as catalog
 from zlens.catalog import resets
-from zlens.catalog.layout_selection import choose, needs, page_url
+from zlens.catalog.layout_selection import missing_pages, page_url, select_layout
 from zlens.catalog.layouts import (
     BUILTIN,
     HEADER_LENGTH,
@@ -25,8 +25,8 @@ from zlens.catalog.layouts import (
 from zlens.catalog.plans import section_table
 from zlens.errors import CatalogError
 from zlens.record_pages import packs
-from zlens.rendering.text_tables import aligned
-from zlens.schema.wording import say
+from zlens.rendering.text_tables import align_columns
+from zlens.schema.wording import phrase
 
 _WIDTH = 100
 _COLUMNS = ("Dec", "Hex", "Len", "Type", "Kind", "Unit", "Name", "Description")
@@ -37,12 +37,12 @@ _RIGHT = 3
 def describe(record: str, release: str | None = None, root: Path | None = None) -> str:
     """The description of a record: its layouts, or the one used for a release."""
     name = record.upper()
-    heads = catalog.heads(name, root)
+    heads = catalog.record_infos(name, root)
     if not heads:
         raise CatalogError(
             f"the catalog does not know {name}",
             expected="a monitor record such as D0R2",
-            cure=say("catalog"),
+            cure=phrase("catalog"),
         )
     head = heads[0]
     layouts = catalog.layouts(name, root)
@@ -56,7 +56,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
         shown = layouts
     else:
         length = _length_of(heads, layouts, release)
-        chosen = choose(name, length, release=release, root=root)
+        chosen = select_layout(name, length, release=release, root=root)
         shown = [chosen.layout] if chosen.layout is not None else []
         lines += ["", f"For release {release} (records of {length} bytes):"] if length else []
         lines += [f"  {problem.detail}" for problem in chosen.problems]
@@ -78,12 +78,12 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
 def summary(root: Path | None = None) -> str:
     """A table of all records of the catalog: id, class, page and title."""
     rows = [(head.record, head.kind, head.dsect, head.title) for head in _first_heads(root)]
-    return "\n".join(aligned([("Record", "Class", "Page", "Title"), *rows], [True] * 4)) + "\n"
+    return "\n".join(align_columns([("Record", "Class", "Page", "Title"), *rows], [True] * 4)) + "\n"
 
 
 def _first_heads(root: Path | None) -> Iterable[RecordInfo]:
     for record in catalog.records(root):
-        head = catalog.head(record, root)
+        head = catalog.record_info(record, root)
         if head is not None:
             yield head
 
@@ -100,7 +100,7 @@ def _head(head: RecordInfo, heads: list[RecordInfo], layouts: list[RecordLayout]
         columns = ", ".join(subject.subject) or "the whole system"
         lines.append(f"subject   {columns}" + (f" ({subject.subject_kind})" if subject.subject else ""))
     if head.kind == "sample" and subject is not None:
-        resetting = [f"{item.kind} ({item.record})" for item in resets.concerning(subject.subject_kind)]
+        resetting = [f"{item.kind} ({item.record})" for item in resets.reset_rules_for(subject.subject_kind)]
         resetting += [f"a new {name}" for name in subject.reset_on]
         lines.append(f"resets    {', '.join(resetting)}")
     if head.note:
@@ -215,7 +215,7 @@ def _fields(fields: tuple[MonitorField, ...]) -> list[str]:
     counts = Counter(f.kind_status for f in fields if not f.reserved)
     kinds = ", ".join(f"{counts[status]} {status}" for status in KIND_STATUS if counts[status])
     return [
-        *aligned([_COLUMNS, *rows], [index >= _RIGHT for index in range(len(_COLUMNS))]),
+        *align_columns([_COLUMNS, *rows], [index >= _RIGHT for index in range(len(_COLUMNS))]),
         *([f"  kinds: {kinds}"] if kinds else []),
     ]
 
@@ -239,7 +239,7 @@ def _missing(head: RecordInfo, lengths: dict[str, int], release: str | None, roo
     if not lengths:
         return []
     newest = max(lengths, key=release_key)
-    for need in needs({head.record: [lengths[newest]]}, release=newest, root=root):
+    for need in missing_pages({head.record: [lengths[newest]]}, release=newest, root=root):
         if need.decoded_with is not None:
             message = f"{need.bytes} of {lengths[newest]} bytes of the records of {newest} are not described."
             return [message, _page(head, release or newest)]

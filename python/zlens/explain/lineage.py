@@ -60,7 +60,7 @@ def column_lineage() -> CachedLineage:
 
 def raw_lines(table: measures.Measure, column: measures.MeasureColumn) -> tuple[list[str], list[str]]:
     """The raw columns that provide a column's values and those that select its rows, by table."""
-    if not nodes.fed(table.name):
+    if not nodes.is_joined(table.name):
         return [] if table.empty else [_UNFED], []
 
     raw, read = column_lineage().raw(table.name, column.name)

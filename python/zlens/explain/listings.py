@@ -9,7 +9,7 @@ from typing import Any
 from zlens.catalog import expressions, listings, roles
 from zlens.catalog.raw_columns import LISTED
 from zlens.catalog.reports import definition
-from zlens.explain.records import Facts, page
+from zlens.explain.records import Facts, format_page
 
 
 def listing_pages(name: str) -> Iterator[str]:
@@ -17,24 +17,27 @@ def listing_pages(name: str) -> Iterator[str]:
     table_name, dot, column_name = name.rpartition(".")
     known = listings.tables()
     if name in known:
-        report = definition.load(known[name][0])
+        report = definition.load_report(known[name][0])
         columns = listings.columns(report.table(known[name][1]))
-        shown = [column for column in columns if not column.name.endswith(listings.HALF)]
+        shown = [column for column in columns if not column.name.endswith(listings.PRECISION_SUFFIX)]
         facts: Facts = [
             ("Report", f"{report.name}: {report.title}"),
             ("Columns", [f"{column.name}: {column.text}" for column in shown]),
-            ("Printed", f"of each number COLUMN, COLUMN{listings.HALF} is half a unit of its last digit"),
+            (
+                "Printed",
+                f"of each number COLUMN, COLUMN{listings.PRECISION_SUFFIX} is half a unit of its last digit",
+            ),
             ("Feeds", _feeds(name)),
             ("Source", report.source),
             ("Example", f"SELECT * FROM {name}"),
         ]
-        yield page(f"{name}: a table of the report {report.name}, read from listings", facts)
+        yield format_page(f"{name}: a table of the report {report.name}, read from listings", facts)
     if dot and table_name in known:
-        report = definition.load(known[table_name][0])
+        report = definition.load_report(known[table_name][0])
         for column in listings.columns(report.table(known[table_name][1])):
             if column.name != column_name:
                 continue
-            half = f"{column_name}{listings.HALF}"
+            half = f"{column_name}{listings.PRECISION_SUFFIX}"
             printed = {each.name for each in listings.columns(report.table(known[table_name][1]))}
             facts = [
                 ("Report", f"{report.name}: {report.title}"),
@@ -43,13 +46,13 @@ def listing_pages(name: str) -> Iterator[str]:
                 ("Feeds", _feeds(name)),
                 ("Source", report.source),
             ]
-            yield page(f"{name}: {column.text}", facts)
+            yield format_page(f"{name}: {column.text}", facts)
 
 
 def _feeds(name: str) -> list[str] | str:
     """What a table or one of its columns feeds, or why it feeds nothing."""
     fed = sorted(_fed().get(name, ()))
-    why = listings.apart()
+    why = listings.unmapped_reasons()
     if fed:
         left = (key.removeprefix(f"{name}.") for key in why if key.startswith(f"{name}."))
         return [*fed, *(f"not {column}: {why[f'{name}.{column}']}" for column in left)]
@@ -63,7 +66,10 @@ def _fed() -> Mapping[str, set[str]]:
     fed: dict[str, set[str]] = {}
 
     def note(entity: roles.Entity, origin: roles.RoleOrigin, role: str, how: Mapping[str, Any]) -> None:
-        named = [*roles.fields(how), *(expressions.names(how["expression"]) if "expression" in how else ())]
+        named = [
+            *roles.candidate_fields(how),
+            *(expressions.names(how["expression"]) if "expression" in how else ()),
+        ]
         for each in named:
             table, dot, column = each.rpartition(".")
             table = table if dot else origin.table

@@ -16,9 +16,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import layouts, roles
-from zlens.catalog.reports.definition import FOLDER, ReportColumn, load, names
+from zlens.catalog.reports.definition import FOLDER, ReportColumn, load_report, names
 from zlens.explain.lineage import column_lineage
-from zlens.reports.report_list import ReportEntry, entry, expect, values
+from zlens.reports.report_list import ReportEntry, announce_counts, entry, report_values
 from zlens.reports.rows import ReportSession
 
 #: Names of fields in zlens' own pack without a known public name.
@@ -61,7 +61,7 @@ class MissingReportData(Struct):
         return sorted(name for name, missing in self.missing.items() if missing.why)
 
 
-def lacks(
+def missing_by_report(
     session: ReportSession, available: AvailableData, folder: Path | None = None
 ) -> list[MissingReportData]:
     """All reports (of a folder) by group and name, with what they are missing for an input."""
@@ -70,10 +70,10 @@ def lacks(
     known: dict[tuple[str, str], MissingRole | None] = {}
     report_folder = folder or FOLDER
     counted: dict[str, list[int]] = {}
-    definitions = [load(name, report_folder) for name in names(report_folder)]
-    expect(definitions, session)
+    definitions = [load_report(name, report_folder) for name in names(report_folder)]
+    announce_counts(definitions, session)
     for definition in definitions:
-        found = values(definition, session, counted)
+        found = report_values(definition, session, counted)
         report = MissingReportData(entry(definition, found.count))
         for table in definition.tables:
             for column in table.columns:
@@ -130,7 +130,7 @@ def _role(entity: str, role: str, available: AvailableData) -> MissingRole | Non
         missing_fields = _fields(rule, available.tables[origin.table])
         if not missing_fields:
             return None
-        reasons.append(_why(origin.table, missing_fields))
+        reasons.append(_missing_reason(origin.table, missing_fields))
     missing_records = [
         record for origin in bound if (record := _record(origin.table)) and record not in available.records
     ]
@@ -141,7 +141,7 @@ def _role(entity: str, role: str, available: AvailableData) -> MissingRole | Non
     )
 
 
-def _why(table: str, fields: list[str]) -> str:
+def _missing_reason(table: str, fields: list[str]) -> str:
     label, page = _label(table), _page(table)
     public = [name for name in fields if not _OURS.search(name)]
     if public:
@@ -152,14 +152,14 @@ def _why(table: str, fields: list[str]) -> str:
 
 def _page(table: str) -> str:
     record = _record(table)
-    head = layouts.head(record) if record else None
+    head = layouts.record_info(record) if record else None
     return f" (page {head.dsect})" if head else ""
 
 
 def _fields(rule: Mapping[str, Any], columns: frozenset[str]) -> list[str]:
     """The fields that a role needs if the table has none of them; [] if it has one."""
     suffix = "_d" if rule.get("take") == "difference" else ""
-    names = roles.fields(rule)
+    names = roles.candidate_fields(rule)
     if not names or any(name.lower() + suffix in columns or name == "seconds" for name in names):
         return []
     alternative = rule.get("else")
@@ -182,7 +182,7 @@ def _order(record: str) -> tuple[int, int]:
     return layouts.record_key(record)
 
 
-def text(reports: list[MissingReportData]) -> str:
+def format_missing(reports: list[MissingReportData]) -> str:
     """The reports as text, with what each is missing, and the reasons once for all."""
     lines = ["Reports of this input"]
     width = max((len(report.entry.name) for report in reports), default=0)
@@ -204,7 +204,7 @@ def text(reports: list[MissingReportData]) -> str:
     if records:
         lines += ["", "Records that are not in the input"]
     for record in records:
-        head = layouts.head(record)
+        head = layouts.record_info(record)
         lines.append(f"  {record:<7} {head.title if head else 'not known to the catalog'}")
     missing = {name: report.missing[name] for report in reports for name in report.roles}
     if missing:

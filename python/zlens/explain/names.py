@@ -19,16 +19,16 @@ from zlens.explain.records import (
     WIDTH,
     Facts,
     field_names,
-    hang,
+    format_page,
     input_lines,
-    page,
     printed_pages,
     printed_reports,
     record_pages,
     role_pages,
+    wrap_hanging,
 )
 from zlens.explain.smf import smf_names, smf_pages
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Columns that --every adds to a gauge.
 _SPREAD = {"_p50": "median", "_p95": "95th percentile", "_max": "maximum"}
@@ -71,9 +71,9 @@ def _sections(wanted: str) -> Iterator[str]:
         yield from role_pages(lower.removeprefix("role."))
         return
     yield from _report(wanted)
-    if lower in measures.tables():
-        yield _measure(measures.table(lower))
-    columns = measures.find(wanted) or _spread(lower)
+    if lower in measures.measure_names():
+        yield _measure(measures.load_measure(lower))
+    columns = measures.find_columns(wanted) or _spread(lower)
     if lower in _LEADING:
         yield _leading(lower)
         columns = [(table, column) for table, column in columns if table.plain]
@@ -86,17 +86,17 @@ def _sections(wanted: str) -> Iterator[str]:
     yield from listing_pages(lower)
     yield from counter_pages(wanted)
     for title, facts in smf_pages(lower):
-        yield page(title, facts)
+        yield format_page(title, facts)
     yield from _rules(wanted)
     yield from _command(wanted)
     if lower == "caveats":
-        faults = caveats.lines(caveats.caveats())
-        yield page("caveats: known faults of the data, by level", [("Faults", faults)])
+        faults = caveats.explain_lines(caveats.caveats())
+        yield format_page("caveats: known faults of the data, by level", [("Faults", faults)])
 
 
 def _command(wanted: str) -> Iterator[str]:
     """A command of CP whose response may be saved as text."""
-    command = cp_commands.find(wanted)
+    command = cp_commands.find_command(wanted)
     if command is None:
         return
     if command.labels:
@@ -106,13 +106,13 @@ def _command(wanted: str) -> Iterator[str]:
     else:
         read = f"{command.unread}; it is kept as text in the table cp_response"
     facts: Facts = [("Response", [read]), ("Instead", [command.instead]), ("Source", [command.source])]
-    yield page(command.name, facts)
+    yield format_page(command.name, facts)
 
 
 def _unknown(wanted: str) -> QueryError:
     names = {name.lower(): name for name in (*known_names(), *field_names())}
     near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=0.6)
-    cure = f"did you mean {' or '.join(names[name] for name in near)}?" if near else say("names")
+    cure = f"did you mean {' or '.join(names[name] for name in near)}?" if near else phrase("names")
     return QueryError(
         f"{wanted!r} is not a known name",
         expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record, its table or a field of one",
@@ -146,7 +146,7 @@ def known_names() -> tuple[str, ...]:
 
 def _leading(name: str) -> str:
     column = next(column for column in measures.LEADING if column.name == name)
-    return page(
+    return format_page(
         f"{name}: {column.text}",
         [
             ("Where", "the first columns of every measure"),
@@ -163,11 +163,11 @@ def _measure(table: measures.Measure) -> str:
         ("NULL", "no reader fills this table yet; it is empty" if table.empty else ""),
         ("Fault", _faults(table.name)),
     ]
-    lines = [page(f"{table.name}: {table.text}", facts), "Columns (details: explain TABLE.COLUMN)\n"]
+    lines = [format_page(f"{table.name}: {table.text}", facts), "Columns (details: explain TABLE.COLUMN)\n"]
     width = max(len(column.name) for column in table.columns)
     for column in table.columns:
         unit = f" [{column.unit}]" if column.unit else ""
-        lines.append(hang(f"  {column.name:<{width}}  ", column.text + unit))
+        lines.append(wrap_hanging(f"  {column.name:<{width}}  ", column.text + unit))
     order = f" ORDER BY {', '.join(_key(table))}" if _key(table) else ""
     lines += ["", f"Example  SELECT * FROM {table.name}{order}"]
     return "\n".join(lines)
@@ -175,7 +175,7 @@ def _measure(table: measures.Measure) -> str:
 
 def _faults(measure: str) -> list[str]:
     """Known faults of the data behind a measure or a column of one, by level."""
-    return caveats.lines(caveats.about(measure=measure))
+    return caveats.explain_lines(caveats.find_caveats(measure=measure))
 
 
 def _key(table: measures.Measure) -> list[str]:
@@ -191,7 +191,7 @@ def _spread(name: str) -> list[tuple[measures.Measure, measures.MeasureColumn]]:
     """The gauges behind a name that exists only with --every."""
     for ending in _SPREAD:
         if name.endswith(ending):
-            columns = measures.find(name.removesuffix(ending))
+            columns = measures.find_columns(name.removesuffix(ending))
             return [(table, column) for table, column in columns if column.aggregate == "gauge"]
     return []
 
@@ -204,12 +204,12 @@ def _also(column: measures.MeasureColumn, wanted: str) -> str:
     for ending, statistic in _SPREAD.items():
         if plain == column.name + ending:
             return f"{plain} is its {statistic} over the intervals that --every combines"
-    return f"{wanted} is its name in {measures.alias_of(wanted)}"
+    return f"{wanted} is its name in {measures.alias_source(wanted)}"
 
 
 def _column(table: measures.Measure, column: measures.MeasureColumn, wanted: str) -> str:
     raw, rows = raw_lines(table, column)
-    return page(
+    return format_page(
         f"{table.name}.{column.name}: {column.text}",
         [
             ("Also", _also(column, wanted)),
@@ -241,7 +241,7 @@ def _mean(column: measures.MeasureColumn) -> str:
     """How rows are averaged over time and over the subjects of an interval."""
     if column.aggregate not in ("ratio", "gauge"):
         return ""
-    over = aggregation.across(column)
+    over = aggregation.subject_rule(column)
     subjects = "alike" if over == "mean" else measures.ACROSS.get(over, f"mean {over}")
     if column.unweighted:
         return f"NULL over time: {column.unweighted}; of several subjects: {subjects}"
@@ -315,12 +315,12 @@ def _report_column(name: str, explained: set[str]) -> Iterator[str]:
     from zlens.catalog.reports import definition
     from zlens.reports import column_facts
 
-    report = definition.load(report_name)
+    report = definition.load_report(report_name)
     for table in report.tables:
         for column in table.columns:
             if bare not in (column.key, column.name.lower()):
                 continue
-            yield page(
+            yield format_page(
                 f"{report.name}.{column.key}: {column_facts.text(column)}",
                 [
                     ("Report", f"{report.name.upper()} {report.number}: {report.title}"),
@@ -335,4 +335,6 @@ def _report_column(name: str, explained: set[str]) -> Iterator[str]:
             for measure in column.measures:
                 if measure not in explained:
                     explained.add(measure)
-                    yield from (_column(table, shown, measure) for table, shown in measures.find(measure))
+                    yield from (
+                        _column(table, shown, measure) for table, shown in measures.find_columns(measure)
+                    )

@@ -48,19 +48,19 @@ Facts = list[tuple[str, "str | list[str]"]]
 # Formatting
 
 
-def page(title: str, facts: Iterable[tuple[str, str | list[str]]]) -> str:
+def format_page(title: str, facts: Iterable[tuple[str, str | list[str]]]) -> str:
     """A title and facts, each with its label in the margin; empty facts are left out."""
     lines = [*textwrap.wrap(title, WIDTH), ""]
     for label, fact in facts:
         texts = fact if isinstance(fact, list) else [fact] if fact else []
         for line in texts:
             indent = len(line) - len(line.lstrip())
-            lines.append(hang(f"{label:<{_MARGIN}}{' ' * indent}", line.strip()))
+            lines.append(wrap_hanging(f"{label:<{_MARGIN}}{' ' * indent}", line.strip()))
             label = ""
     return "\n".join(lines) + "\n"
 
 
-def hang(head: str, text: str) -> str:
+def wrap_hanging(head: str, text: str) -> str:
     """Text wrapped with a hanging indent after `head`."""
     wrapped = textwrap.wrap(
         " ".join(text.split()),
@@ -84,7 +84,7 @@ def role_pages(name: str) -> Iterator[str]:
             continue
         definition = roles.entity(entity)
         if name == entity:
-            yield page(
+            yield format_page(
                 f"role.{entity}: {definition.text}",
                 [
                     ("Key", ", ".join(definition.key)),
@@ -97,7 +97,7 @@ def role_pages(name: str) -> Iterator[str]:
             first, *rest = role_lines(entity, role)
             used = ", ".join(column_lineage().uses(entity, role))
             facts: Facts = [("From", [line[2:] for line in rest]), ("Used by", used or "no measure")]
-            yield page(f"role.{first}", facts)
+            yield format_page(f"role.{first}", facts)
 
 
 def input_lines(table: measures.Measure, sources: Mapping[str, Iterable[FormulaSource]]) -> list[str]:
@@ -163,7 +163,7 @@ def _origin(table: str, rule: Mapping[str, Any]) -> list[str]:
         return [f"{where}: {rule['expression']}{limit}"]
     if rule.get("over") == "count":
         return [f"{where}: number of rows{limit}"]
-    steps = [" or ".join(roles.fields(rule))]
+    steps = [" or ".join(roles.candidate_fields(rule))]
     if rule.get("take") == "difference":
         steps.append("difference of two samples")
     if "scale" in rule:
@@ -177,8 +177,8 @@ def _origin(table: str, rule: Mapping[str, Any]) -> list[str]:
     if "user" in rule:
         steps.append(f"as {rule['user']} says")
     lines = [f"{where}: {', '.join(steps)}{limit}"]
-    for name in roles.fields(rule):
-        lines += [f"  {line}" for line in _places(table, name)]
+    for name in roles.candidate_fields(rule):
+        lines += [f"  {line}" for line in _positions_by_release(table, name)]
     if "user" in rule and "else" in rule:
         lines += [
             f"else {line}" if index == 0 else line for index, line in enumerate(_origin(table, rule["else"]))
@@ -204,7 +204,7 @@ def _place(table: str) -> str:
 
 def _page_name(table: str) -> str:
     record = _record_of(table)
-    head = layouts.head(record) if record else None
+    head = layouts.record_info(record) if record else None
     return head.dsect if head else ""
 
 
@@ -228,7 +228,7 @@ def _kind(field: MonitorField) -> str:
     return field.kind if field.kind_status == "unknown" else f"{field.kind} ({field.kind_status})"
 
 
-def _places(table: str, name: str) -> list[str]:
+def _positions_by_release(table: str, name: str) -> list[str]:
     """The place of a field by release; a sentence if no layout contains it."""
     record = _record_of(table)
     if record is None:
@@ -237,7 +237,7 @@ def _places(table: str, name: str) -> list[str]:
     for layout in layouts.layouts(record):
         for section, field in _fields(layout):
             if field.name == name:
-                place = f"{_spot(layout, section, field)}, {_kind(field)}"
+                place = f"{_field_position(layout, section, field)}, {_kind(field)}"
                 by_place.setdefault(place, []).append(_release(layout))
     if not by_place and name != "seconds":
         own = any(
@@ -249,7 +249,7 @@ def _places(table: str, name: str) -> list[str]:
     return [f"z/VM {', '.join(dict.fromkeys(releases))}: {place}" for place, releases in by_place.items()]
 
 
-def _spot(layout: RecordLayout, section: str, field: MonitorField) -> str:
+def _field_position(layout: RecordLayout, section: str, field: MonitorField) -> str:
     """The position of a field in its record."""
     rows = next((candidate.rows for candidate in layout.sections if candidate.name == section), ())
     part = next((part for other, part in rows if other == field), "record")
@@ -276,7 +276,9 @@ def record_pages(name: str) -> Iterator[str]:
         return
     if bare in RAW_LEADING:
         if table or bare not in {column.name for column in measures.LEADING}:
-            yield page(f"{name}: {RAW_LEADING[bare]}", [("Where", "the first columns of every raw table")])
+            yield format_page(
+                f"{name}: {RAW_LEADING[bare]}", [("Where", "the first columns of every raw table")]
+            )
         return
     wanted = bare.upper()
     if table or len(wanted) >= 3:
@@ -334,7 +336,7 @@ def field_names() -> list[str]:
 
 
 def _record(record: str) -> str:
-    head = layouts.head(record)
+    head = layouts.record_info(record)
     if head is None:
         raise CatalogError(f"the record {record} is not described")
     known_layouts = layouts.layouts(record)
@@ -348,9 +350,9 @@ def _record(record: str) -> str:
         ("Bytes", lengths),
         ("Layouts", [_layout(layout) for layout in known_layouts] or "none; import the page of your release"),
         ("Note", head.note or ""),
-        ("Fault", caveats.lines(caveats.about(record=record))),
+        ("Fault", caveats.explain_lines(caveats.find_caveats(record=record))),
     ]
-    lines = [page(f"{record} {head.dsect}: {head.title}", facts)]
+    lines = [format_page(f"{record} {head.dsect}: {head.title}", facts)]
     fields: dict[str, str] = {}
     for layout in known_layouts:
         for _, field in _fields(layout):
@@ -358,7 +360,7 @@ def _record(record: str) -> str:
     if fields:
         lines.append("Fields (details: explain FIELD)\n")
         width = max(map(len, fields))
-        lines += [hang(f"  {name:<{width}}  ", text) for name, text in fields.items()]
+        lines += [wrap_hanging(f"  {name:<{width}}  ", text) for name, text in fields.items()]
         lines.append("")
     lines.append(f"Example  SELECT * FROM {record.lower()}")
     return "\n".join(lines)
@@ -395,18 +397,18 @@ def _field(record: str, wanted: str) -> Iterator[str]:
             for entity in roles.entities()
             for origin in roles.entity(entity).origins
             for role, rule in origin.roles.items()
-            if _record_of(origin.table) == record and name in roles.fields(rule)
+            if _record_of(origin.table) == record and name in roles.candidate_fields(rule)
         ]
         direction = {"down": ", counts down", "learn": ", direction learned from the data"}
-        head = layouts.head(record)
-        yield page(
+        head = layouts.record_info(record)
+        yield format_page(
             f"{record} {name}: {field.text or 'meaning not known'}",
             [
                 ("Record", f"{record} {head.dsect}, {head.title}" if head else record),
                 ("Column", f"{column} of table {table}{after}"),
                 ("Kind", f"{_kind(field)}{direction.get(field.direction or '', '')}"),
                 ("Unit", _unit(field.unit)),
-                ("Places", _places(table, name)),
+                ("Places", _positions_by_release(table, name)),
                 ("Roles", ", ".join(dict.fromkeys(feeds)) or "none"),
                 ("Note", field.note or ""),
             ],
@@ -415,7 +417,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
 
 def _unit(name: str | None) -> str:
     path = FACTS / "units.toml"
-    units = document.facts(path)
+    units = document.load_unchecked(path)
     return units[name]["text"] if name in units else name or ""
 
 
@@ -424,7 +426,7 @@ def _unit(name: str | None) -> str:
 
 def _rounded(column: rmf_reports.RmfColumn) -> str:
     """How precise the number is where the report is read as text."""
-    return f"in printed reports: the value is {column.name} +- {listings.half_name(column.name)}"
+    return f"in printed reports: the value is {column.name} +- {listings.precision_column(column.name)}"
 
 
 @cache
@@ -446,7 +448,7 @@ def printed_pages(name: str) -> Iterator[str]:
                     ("Source", report.source),
                     ("Example", f"SELECT * FROM {table.name}"),
                 ]
-                yield page(f"{table.name}: {table.text}", facts)
+                yield format_page(f"{table.name}: {table.text}", facts)
             for column in table.columns if dot and table_name == table.name else ():
                 if column_name == column.name:
                     facts = [
@@ -457,4 +459,4 @@ def printed_pages(name: str) -> Iterator[str]:
                         ("Source", report.source),
                         ("Status", f"{column.status}: {_PRINTED[column.status]}"),
                     ]
-                    yield page(f"{name}: {column.text}", facts)
+                    yield format_page(f"{name}: {column.text}", facts)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zlens.catalog import caveats
 from zlens.catalog.reports import titles
-from zlens.catalog.reports.definition import FOLDER, ReportColumn, RowKind, load
+from zlens.catalog.reports.definition import FOLDER, ReportColumn, RowKind, load_report
 from zlens.reports import column_facts
 
 _WIDTH = 100
@@ -15,7 +15,7 @@ _WIDTH = 100
 
 def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     """The description of a report and, for each column, contents, origin, and why it may be dotted."""
-    definition = load(wanted, folder)
+    definition = load_report(wanted, folder)
     label = f"{definition.name.upper()} {definition.number}".strip()
     lines = [f"{label}: {definition.title}", ""]
     lines += _wrapped(definition.text, "")
@@ -26,7 +26,7 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     described: set[tuple[str, ...]] = set()
     for table in definition.tables:
         if table.title:
-            lines += ["", titles.named(table.title)]
+            lines += ["", titles.with_value_names(table.title)]
         for rows in table.rows:
             plain = rows.kind == "mean" and any(column.mean == "plain" for column in table.columns)
             kind = "plain" if plain else rows.kind
@@ -46,7 +46,7 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
         lines += _wrapped(f"would come from {absent.role}; {absent.why}", "        ")
     for note in definition.notes:
         lines += ["", *_wrapped(note.text, "Note    ")]
-    for fault in caveats.lines(caveats.about(report=definition.name)):
+    for fault in caveats.explain_lines(caveats.find_caveats(report=definition.name)):
         lines += ["", *_wrapped(fault, "Fault   ")]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 

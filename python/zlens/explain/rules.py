@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from zlens.catalog import measures, roles, rules
 from zlens.catalog.rules import BASELINES, CLASSES, COMPARES, KINDS, STATUSES, Rule
-from zlens.explain.records import hang, page
-from zlens.findings.evaluate import limit
-from zlens.findings.finding import amount
+from zlens.explain.records import format_page, wrap_hanging
+from zlens.findings.evaluate import describe_threshold
+from zlens.findings.finding import format_amount
 
 _INTRO = """Rules that `zlens findings` checks against an input. Every finding shows the value, the \
 threshold and the class of the threshold, because a published measurement and a rule of thumb are not the \
@@ -28,11 +28,13 @@ def rule_pages(name: str) -> Iterator[str]:
 
 def rule_page(rule: Rule) -> str:
     kind = f"{rule.kind}: {KINDS[rule.kind]}"
-    limit_text = limit(rule, rule.threshold.get("T")) if rule.compare else ""
+    limit_text = describe_threshold(rule, rule.threshold.get("T")) if rule.compare else ""
     numbers = ", ".join(f"{name} = {number:g}" for name, number in rule.threshold.items())
-    critical = f"; critical from {amount(rule.critical, rule.unit)}" if rule.critical is not None else ""
+    critical = (
+        f"; critical from {format_amount(rule.critical, rule.unit)}" if rule.critical is not None else ""
+    )
     compared = f"{limit_text or COMPARES.get(rule.compare, '')}{critical}" if rule.compare else ""
-    return page(
+    return format_page(
         f"{rule.id}: {rule.title}",
         [
             ("Kind", kind),
@@ -61,8 +63,8 @@ def _baseline(rule: Rule) -> str:
         return ""
     how, least = rule.baseline
     only = "" if rule.compare else "; applies with a baseline only"
-    number = f", more than {amount(100 * least, '%')}" if how in ("rise", "fall") else ""
-    number = f", more than {amount(least, rule.unit)}" if how == "points" else number
+    number = f", more than {format_amount(100 * least, '%')}" if how in ("rise", "fall") else ""
+    number = f", more than {format_amount(least, rule.unit)}" if how == "points" else number
     return f"{BASELINES[how]}{number}{only}"
 
 
@@ -70,7 +72,7 @@ def _need(name: str) -> str:
     table, _, column = name.rpartition(".")
     if table.startswith("role."):
         return f"{name}: {roles.entity(table.removeprefix('role.')).roles[column].text}"
-    fact = measures.table(table).column(column) if table in measures.tables() else None
+    fact = measures.load_measure(table).column(column) if table in measures.measure_names() else None
     return f"{name}: {fact.text}" if fact else name
 
 
@@ -82,7 +84,7 @@ def _overview(all_rules: dict[str, Rule]) -> str:
     computed = [rule for rule in all_rules.values() if rule.computable]
     notes = [rule for rule in all_rules.values() if not rule.computable]
     lines = [
-        page(
+        format_page(
             f"findings: {len(computed)} rules, and {len(notes)} notes that the data cannot decide",
             [
                 ("What", _INTRO),
@@ -102,7 +104,7 @@ def _overview(all_rules: dict[str, Rule]) -> str:
         for rule in all_rules.values():
             if rule.area == area:
                 label = rule.threshold_class if rule.kind == "rule" else rule.kind
-                lines.append(hang(f"  {rule.id:<9} {label:<10} ", rule.title))
+                lines.append(wrap_hanging(f"  {rule.id:<9} {label:<10} ", rule.title))
         lines.append("")
     lines.append("Example  zlens explain CPU-001")
     return "\n".join(lines)

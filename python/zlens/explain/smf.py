@@ -28,7 +28,7 @@ def smf_pages(name: str) -> Iterator[Page]:
 
 def smf_names() -> list[str]:
     """Names of the raw tables of SMF records and their fields."""
-    names = [smf.layout(record).table for record in smf.decoded()]
+    names = [smf.layout(record).table for record in smf.counter_record_types()]
     for record in smf_sections.records():
         for section in smf_sections.layout(record).sections:
             names.append(section.table)
@@ -47,14 +47,14 @@ def place_lines(table: str, name: str) -> list[str]:
 
 def summary() -> list[tuple[str, str]]:
     """All raw tables of SMF records, with a description."""
-    rows = [(smf.layout(record).table, smf.layout(record).text) for record in smf.decoded()]
+    rows = [(smf.layout(record).table, smf.layout(record).text) for record in smf.counter_record_types()]
     for record in smf_sections.records():
         rows += [(section.table, section.title) for section in smf_sections.layout(record).sections]
     return sorted(rows)
 
 
 def _record(record: int) -> Iterator[Page]:
-    if record in smf.decoded():
+    if record in smf.counter_record_types():
         counters = smf.layout(record)
         subtypes = [f"{number}: {subtype.text}" for number, subtype in counters.subtypes.items()]
         columns = [f"{name}: {text}" for name, _, _, text in smf.columns(record) if not _is_counter(name)]
@@ -137,7 +137,7 @@ def _roles(table: str, column: str) -> Iterator[str]:
     for entity in roles.entities():
         for origin in roles.entity(entity).origins:
             for role, rule in origin.roles.items():
-                columns = {field.lower() for field in roles.fields(rule)}
+                columns = {field.lower() for field in roles.candidate_fields(rule)}
                 columns |= {*expressions.names(rule["expression"])} if "expression" in rule else set()
                 if origin.table == table and column in columns:
                     yield f"{entity}.{role}"

@@ -85,7 +85,7 @@ def _panel(facts: Mapping[str, Any], number: int, place: Mapping[str, int]) -> d
         targets = [_target("time() - ", facts["age"], 0, "A", "")]
         unit = "s"
     else:
-        shown = [_found(name) for name in facts["columns"]]
+        shown = [_find_metric(name) for name in facts["columns"]]
         units = {_unit(group, family) for group, family in shown}
         unit = units.pop() if len(units) == 1 else "none"
         several = len(shown) > 1
@@ -93,7 +93,7 @@ def _panel(facts: Mapping[str, Any], number: int, place: Mapping[str, int]) -> d
             _target("", name, facts["top"], chr(ord("A") + index), _heading(family) if several else "")
             for index, (name, (_, family)) in enumerate(zip(facts["columns"], shown, strict=True))
         ]
-    description = ". ".join(_found(name)[1].text for name in facts["columns"] or [facts["age"]])
+    description = ". ".join(_find_metric(name)[1].text for name in facts["columns"] or [facts["age"]])
     return {
         "id": number,
         "title": facts["title"],
@@ -107,7 +107,7 @@ def _panel(facts: Mapping[str, Any], number: int, place: Mapping[str, int]) -> d
 
 
 def _target(before: str, name: str, top: int, reference: str, heading: str) -> dict[str, Any]:
-    group, family = _found(name)
+    group, family = _find_metric(name)
     chosen = '{system=~"$system"}'
     queries = [f"{prefix}_{family.sample}{chosen}" for prefix in group.prefixes]
     if family.kind == "counter":
@@ -133,7 +133,7 @@ def _unit(group: MetricGroup, family: MetricFamily) -> str:
     return _UNITS.get(family.unit, "none")
 
 
-def _found(name: str) -> tuple[MetricGroup, MetricFamily]:
+def _find_metric(name: str) -> tuple[MetricGroup, MetricFamily]:
     """The metric of `measure.column`, or of `role.entity.role`."""
     if not name.startswith("role."):
         measure, _, column = name.partition(".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 #: Rows of each measure and system that are exported unless somebody says otherwise.
-ROWS = 200
+DEFAULT_ROWS = 200
 
 
 class ExportLimits(Struct, frozen=True):
@@ -14,4 +14,4 @@ class ExportLimits(Struct, frozen=True):
     rows   rows of each measure and system, those with the largest value of its main column; None: all
     """
 
-    rows: int | None = ROWS
+    rows: int | None = DEFAULT_ROWS

@@ -37,7 +37,7 @@ def render(session: CoreSession, *, openmetrics: bool, limits: ExportLimits | No
     form = _TextFormat(openmetrics)
     parts = [form.own("zlens_build", "info", "the program that wrote this", f'{{version="{VERSION}"}} 1')]
     if newest:
-        narrowed = _narrowed(session, newest)
+        narrowed = _newest_session(session, newest)
         try:
             parts += _measures(narrowed, newest, form, limits)
         finally:
@@ -88,7 +88,7 @@ def _newest(session: CoreSession) -> list[_Newest]:
     return [replace(one, rank=rank) for rank, one in enumerate(found)]
 
 
-def _narrowed(session: CoreSession, newest: Sequence[_Newest]) -> CoreSession:
+def _newest_session(session: CoreSession, newest: Sequence[_Newest]) -> CoreSession:
     """A session over the newest intervals, so that no others are computed."""
     options = session.options
     if options.peak_minutes:
@@ -118,7 +118,7 @@ def _measures(
             answer = session.select(f"SELECT * FROM {chosen}", {})
             yield form.samples(prefix, group, answer)
             if limits.rows is not None:
-                left_out += _left_out(session, table, group, limits.rows)
+                left_out += _omitted_samples(session, table, group, limits.rows)
             for counters in exposition.names().counters(group.measure):
                 if prefix in counters.prefixes and session.fills(f"role.{counters.of}"):
                     query, reads = _counters(counters, own, chosen)
@@ -139,7 +139,7 @@ def _by_prefix(group: MetricGroup, newest: Sequence[_Newest]) -> dict[str, list[
 
 def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[str]]]:
     """The rows of a measure in the newest intervals, ranked; and what the statement reads."""
-    table = measures.table(group.measure)
+    table = measures.load_measure(group.measure)
     values = {
         column: family.base.sql(_number(f"m.{quote(column)}", family))
         for family in group.families
@@ -244,7 +244,7 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(map(quote, names))
 
 
-def _left_out(session: CoreSession, table: str, group: MetricGroup, rows: int) -> list[str]:
+def _omitted_samples(session: CoreSession, table: str, group: MetricGroup, rows: int) -> list[str]:
     """Samples of the number of rows beyond the limit, of systems with such rows."""
     counted = session.select(
         f'SELECT system, any_value("#count") AS rows FROM {quote(table)} WHERE "#count" > {rows} '

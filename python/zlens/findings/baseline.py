@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zlens.catalog.rules import Rule
-from zlens.findings.finding import RuleTest, amount
+from zlens.findings.finding import RuleTest, format_amount
 
 #: Relative difference between runs of the same work that IBM's regression tests accept (rule CMP-001).
 NOISE = 0.05
 
 
-def pairs(tested: Sequence[RuleTest], earlier: Sequence[RuleTest]) -> dict[int, RuleTest]:
+def match_subjects(tested: Sequence[RuleTest], earlier: Sequence[RuleTest]) -> dict[int, RuleTest]:
     """The matching subject of the baseline for each subject, by index.
 
     Systems match by name; if both inputs have a single system, these match under any name.
@@ -30,7 +30,7 @@ def pairs(tested: Sequence[RuleTest], earlier: Sequence[RuleTest]) -> dict[int, 
     return matches
 
 
-def changed(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float | None, str] | None:
+def describe_change(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float | None, str] | None:
     """The threshold of the change and its text; None if nothing changed."""
     if rule.baseline is None:
         return None
@@ -41,11 +41,11 @@ def changed(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float | None,
         return None, f"{before.any_detail or 'nothing'} in the baseline"
     if test.mean is None or before.mean is None:
         return None
-    baseline = amount(before.mean, rule.unit)
+    baseline = format_amount(before.mean, rule.unit)
     if how == "points":
         if abs(test.mean - before.mean) <= least:
             return None
-        return None, f"more than {amount(least, rule.unit)} from the baseline's {baseline}"
+        return None, f"more than {format_amount(least, rule.unit)} from the baseline's {baseline}"
     if before.mean <= 0:
         return None
     threshold = before.mean * (1 + least if how == "rise" else 1 - least)
@@ -53,10 +53,10 @@ def changed(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float | None,
     if not beyond:
         return None
     word = "above" if how == "rise" else "below"
-    return threshold, f"more than {amount(100 * least, '%')} {word} the baseline's {baseline}"
+    return threshold, f"more than {format_amount(100 * least, '%')} {word} the baseline's {baseline}"
 
 
-def worse(rule: Rule, test: RuleTest, before: RuleTest) -> bool:
+def is_worse(rule: Rule, test: RuleTest, before: RuleTest) -> bool:
     """Whether the value is worse than in the baseline by more than noise."""
     if test.mean is None or before.mean is None:
         return False

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from html import escape
 
 from zlens.findings.evaluate import FindingsResult
-from zlens.findings.finding import Finding, amount
+from zlens.findings.finding import Finding, format_amount
 from zlens.rendering import rows as present
 from zlens.rendering.html import page
 
@@ -54,7 +54,7 @@ def to_html(findings: FindingsResult) -> str:
 
 def _section(finding: Finding) -> str:
     row = finding.row()
-    value = amount(finding.value, finding.rule.unit)
+    value = format_amount(finding.value, finding.rule.unit)
     value_text = f"{value} against {finding.limit}" if value and finding.limit else value or finding.limit
     if finding.detail:
         value_text = f"{value_text}; {finding.detail}" if value_text else finding.detail

@@ -15,11 +15,11 @@ from msgspec.structs import fields, replace
 from zlens.catalog import expressions, measures
 from zlens.catalog.check.rules import missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
-from zlens.engine.cancellation import tell
+from zlens.engine.cancellation import report_progress
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import baseline
-from zlens.findings.finding import Finding, RuleTest, amount
-from zlens.schema.wording import say
+from zlens.findings.finding import Finding, RuleTest, format_amount
+from zlens.schema.wording import phrase
 
 #: Classes checked by default: all but our own rules of thumb.
 USUAL = tuple(name for name in CLASSES if name != "ours")
@@ -123,10 +123,10 @@ def _wanted(
     for name in named:
         if name not in rules:
             near = difflib.get_close_matches(name, rules, 3)
-            suggestion = f"did you mean {' or '.join(near)}?" if near else say("rules")
+            suggestion = f"did you mean {' or '.join(near)}?" if near else phrase("rules")
             raise QueryError(f"there is no rule {name}", cure=suggestion)
         if not rules[name].computable:
-            raise QueryError(f"{name} is a note without a condition", cure=say("explain_rule", name=name))
+            raise QueryError(f"{name} is a note without a condition", cure=phrase("explain_rule", name=name))
     return {name: rules[name] for name in named}, frozenset(CLASSES)
 
 
@@ -187,7 +187,7 @@ def _evaluate(
         checker.ask(stage)
         findings = FindingsResult(session, baseline=baseline)
         for rule in stage:
-            tell(len(missing) + len(tested), len(chosen), f"rule {rule.id}")
+            report_progress(len(missing) + len(tested), len(chosen), f"rule {rule.id}")
             absent = checker.absent(rule)
             if rule.baseline and not rule.compare:
                 if baseline_checker is None:
@@ -202,9 +202,12 @@ def _evaluate(
             findings.systems[rule.id] = checker.systems(rule)
             tested[rule.id] = checker.test(rule)
             earlier = baseline_checker.test(rule, baseline=True) if baseline_checker else []
-            findings.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
+            findings.rows += _rule_findings(rule, tested[rule.id], earlier, baseline is not None, classes)
         findings.rows = sorted(
-            (replace(finding, others=_others(finding, rules, tested, missing)) for finding in findings.rows),
+            (
+                replace(finding, others=_disagreeing_results(finding, rules, tested, missing))
+                for finding in findings.rows
+            ),
             key=lambda finding: finding.order,
         )
         yield findings
@@ -246,7 +249,7 @@ class RuleChecker:
                 raise CatalogError(
                     f"{unknown[0]} is neither a column of a measure nor a role",
                     file=rule.where("needs"),
-                    cure=say("columns_of"),
+                    cure=phrase("columns_of"),
                 )
             for name in self._counted_needs(rule):
                 table, _, column = name.rpartition(".")
@@ -302,9 +305,9 @@ class RuleChecker:
         tables = dict.fromkeys(name.rpartition(".")[0] for name in self._counted_needs(rule))
         questions = [_count(table, self._needed[table]) for table in tables]
         if rule.query and all(map(self._filled, rule.needs)):
-            questions.append(question(rule) if _is_large(rule) else rows_of(rule))
+            questions.append(rule_sql(rule) if _is_large(rule) else rule_rows_sql(rule))
             if rule.baseline_query:
-                questions.append(question(rule, baseline=True))
+                questions.append(rule_sql(rule, baseline=True))
         return questions
 
     def _disagreeing(self, name: str) -> set[str]:
@@ -330,10 +333,10 @@ class RuleChecker:
         asked = [rule for rule in rules if not rule.own and not self.absent(rule)]
         few = [rule for rule in asked if not _is_large(rule)]
         many = [rule for rule in asked if _is_large(rule)]
-        rows = self._session.together([rows_of(rule) for rule in few], over=_tests_of_each)
-        rows += self._session.together([question(rule) for rule in many])
+        rows = self._session.together([rule_rows_sql(rule) for rule in few], over=_tests_of_each)
+        rows += self._session.together([rule_sql(rule) for rule in many])
         self._answers |= {
-            question(rule): sorted(own, key=_in_order) for rule, own in zip([*few, *many], rows, strict=True)
+            rule_sql(rule): sorted(own, key=_in_order) for rule, own in zip([*few, *many], rows, strict=True)
         }
 
     def count(self, rules: Iterable[Rule]) -> None:
@@ -360,7 +363,7 @@ class RuleChecker:
         """The result of a rule for every subject."""
         if rule.own:
             self.check_columns(rule, baseline=baseline)
-        text = question(rule, baseline=baseline)
+        text = rule_sql(rule, baseline=baseline)
         if text in self._answers:
             return [RuleTest(*row) for row in self._answers[text]]
         try:
@@ -392,7 +395,7 @@ def _count(table: str, columns: Iterable[str]) -> str:
 
 def _tests_of_each(rows: str) -> str:
     """The statement over the rows of several rules."""
-    return summary(f"({rows})", by='"#", ')
+    return summary_sql(f"({rows})", by='"#", ')
 
 
 def _in_order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
@@ -409,7 +412,7 @@ def threshold(rule: Rule) -> str:
     return repr(float(rule.threshold["T"]))
 
 
-def holding(rule: Rule) -> str:
+def condition_sql(rule: Rule) -> str:
     """SQL of the condition of a rule on a row of its query."""
     conditions = []
     if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
@@ -419,7 +422,7 @@ def holding(rule: Rule) -> str:
     return " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
 
 
-def rows_of(rule: Rule, *, baseline: bool = False) -> str:
+def rule_rows_sql(rule: Rule, *, baseline: bool = False) -> str:
     """SQL of what a rule tests, a row per system, subject and interval; the same columns for all rules."""
     detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "CAST(NULL AS VARCHAR)"
     # Building the text of every tested row costs more than the test; only a baseline needs it.
@@ -434,7 +437,7 @@ SELECT system, source, CAST(subject AS VARCHAR) AS subject, interval_end,
     interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began,
     CAST(value AS DOUBLE) AS value, CAST({rank} AS DOUBLE) AS rank, CAST({sign} AS DOUBLE) AS sign,
     {limit} AS threshold, {detail} AS detail, {every_detail} AS every_detail,
-    coalesce({holding(rule)}, false) AS held
+    coalesce({condition_sql(rule)}, false) AS held
 FROM (
 {rule.sql(baseline=baseline)}
 ) AS asked
@@ -442,7 +445,7 @@ FROM (
 """
 
 
-def summary(rows: str, *, by: str = "", detail: bool = True) -> str:
+def summary_sql(rows: str, *, by: str = "", detail: bool = True) -> str:
     """SQL of the fields of `Tested` for each system and subject of such rows, and for each value of `by`."""
     text = "coalesce(arg_max(detail, rank) FILTER (WHERE held), '')" if detail else "''"
     return f"""
@@ -458,11 +461,11 @@ ORDER BY {by}system, source, subject
 """
 
 
-def question(rule: Rule, *, baseline: bool = False) -> str:
+def rule_sql(rule: Rule, *, baseline: bool = False) -> str:
     """The SQL of a rule: one row per system and subject that its query tests."""
-    rows = rows_of(rule, baseline=baseline)
+    rows = rule_rows_sql(rule, baseline=baseline)
     if not ("detail" in rule.gives and _is_large(rule)):
-        return summary(f"({rows})")
+        return summary_sql(f"({rows})")
     # Of many rows only the texts of the worst ones are built.
     names = [f"c{place}" for place in range(len(_TESTED))]
     system, source, subject, text, worst_end = (
@@ -471,7 +474,7 @@ def question(rule: Rule, *, baseline: bool = False) -> str:
     shown = (f"coalesce(texts.{name}, '')" if name == text else f"found.{name}" for name in names)
     return f"""
 WITH asked AS NOT MATERIALIZED ({rows}),
-found({", ".join(names)}) AS MATERIALIZED ({summary("asked", detail=False)}),
+found({", ".join(names)}) AS MATERIALIZED ({summary_sql("asked", detail=False)}),
 texts({system}, {source}, {subject}, {text}) AS (
     SELECT system, source, coalesce(subject, ''), coalesce(arg_max(detail, rank) FILTER (WHERE held), '')
     FROM asked SEMI JOIN found
@@ -486,27 +489,27 @@ ORDER BY {system}, {source}, {subject}
 
 def _is_large(rule: Rule) -> bool:
     """Whether a rule is about a measure with many rows."""
-    names = {name.rpartition(".")[0] for name in rule.needs}.intersection(measures.tables())
-    return any(measures.table(name).lazy for name in names)
+    names = {name.rpartition(".")[0] for name in rule.needs}.intersection(measures.measure_names())
+    return any(measures.load_measure(name).lazy for name in names)
 
 
-def _holding(
+def _rule_findings(
     rule: Rule, tested: list[RuleTest], earlier: list[RuleTest], with_baseline: bool, classes: Collection[str]
 ) -> list[Finding]:
     """The findings of one rule: beyond its threshold, or changed from the baseline."""
     findings: list[Finding] = []
-    pairs = baseline.pairs(tested, earlier) if with_baseline else {}
+    pairs = baseline.match_subjects(tested, earlier) if with_baseline else {}
     for index, test in enumerate(tested):
         before = pairs.get(index)
         if with_baseline and rule.baseline and before is not None:
-            change = baseline.changed(rule, test, before)
+            change = baseline.describe_change(rule, test, before)
             if change is not None:
                 findings.append(_related(rule, test, before, *change))
                 continue
         if not test.held or not rule.compare:
             continue
         requested = rule.kind == "balance" or rule.threshold_class in classes
-        if not requested and (before is None or not baseline.worse(rule, test, before)):
+        if not requested and (before is None or not baseline.is_worse(rule, test, before)):
             continue
         findings.append(_absolute(rule, test, before.mean if before else None))
     return findings
@@ -568,29 +571,29 @@ def _severity(rule: Rule, value: float | None) -> str:
 
 def _limit_of(rule: Rule, value: float | None, threshold: float | None) -> str:
     """The threshold in words, with the critical one if the value is beyond it."""
-    text = limit(rule, threshold)
+    text = describe_threshold(rule, threshold)
     if rule.critical is None or _severity(rule, value) == rule.severity:
         return text
     side = "to" if rule.compare in _SMALL else "from"
-    return f"{text}; critical {side} {amount(rule.critical, rule.unit)}"
+    return f"{text}; critical {side} {format_amount(rule.critical, rule.unit)}"
 
 
-def limit(rule: Rule, threshold: float | None) -> str:
+def describe_threshold(rule: Rule, threshold: float | None) -> str:
     """The threshold in words: the rule's own text, or its comparison."""
     if rule.limit:
         text = rule.limit
         for name, number in rule.threshold.items():
-            text = text.replace(f"{{{name}}}", amount(number))
+            text = text.replace(f"{{{name}}}", format_amount(number))
         return text
     if rule.compare in ("exists", "holds", "") or threshold is None:
         return ""
-    return f"{rule.compare} {amount(threshold, rule.unit)}"
+    return f"{rule.compare} {format_amount(threshold, rule.unit)}"
 
 
 # Rules that disagree
 
 
-def _others(
+def _disagreeing_results(
     finding: Finding,
     rules: Mapping[str, Rule],
     tested: Mapping[str, list[RuleTest]],
@@ -616,7 +619,7 @@ def _others(
             threshold = test.threshold if test.threshold is not None else other.threshold.get("T")
             value = test.value if test.held else test.mean
             state = "holds too" if test.held else "does not hold"
-            number = f", {amount(value, other.unit)}" + ("" if test.held else " on average")
-            threshold_text = limit(other, threshold)
+            number = f", {format_amount(value, other.unit)}" + ("" if test.held else " on average")
+            threshold_text = describe_threshold(other, threshold)
             texts.append(f"{head}: {state}{number} against {threshold_text}; {other.meaning}")
     return tuple(texts)

@@ -9,8 +9,8 @@ from msgspec import Struct
 from zlens.catalog import expressions
 from zlens.catalog.rules import Rule, load
 from zlens.errors import QueryError
-from zlens.findings.evaluate import FindingsSession, holding, threshold
-from zlens.schema.wording import say
+from zlens.findings.evaluate import FindingsSession, condition_sql, threshold
+from zlens.schema.wording import phrase
 
 #: Maximum points, about the width of a screen; omitted ones lie between extremes of a stretch.
 POINTS = 1500
@@ -33,7 +33,7 @@ def evidence(
     """The values of a rule for one subject of a system; QueryError for an unknown rule."""
     rule = load().get(name.upper())
     if rule is None or not rule.computable:
-        raise QueryError(f"there is no rule {name}", cure=say("rules"))
+        raise QueryError(f"there is no rule {name}", cure=phrase("rules"))
     sql = _question(rule, system, subject)
     thinned = f"""
 WITH points AS (
@@ -53,7 +53,7 @@ SELECT interval_end, value, threshold, held FROM marked WHERE low = 1 OR high = 
 def _question(rule: Rule, system: str, subject: str) -> str:
     return f"""
 SELECT interval_end, CAST(value AS DOUBLE) AS value, {threshold(rule)} AS threshold,
-    coalesce({holding(rule)}, false) AS held
+    coalesce({condition_sql(rule)}, false) AS held
 FROM (
 {rule.sql()}
 ) AS asked

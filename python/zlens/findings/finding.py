@@ -131,7 +131,7 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def amount(value: float | None, unit: str = "") -> str:
+def format_amount(value: float | None, unit: str = "") -> str:
     """A number with its significant digits and unit.
 
     >>> amount(81.2345, "%"), amount(0.000257, "s"), amount(60.0), amount(None)

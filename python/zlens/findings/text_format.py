@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from zlens.catalog.rules import CLASSES, SEVERITIES
 from zlens.findings.evaluate import FindingsResult, FindingsSession
-from zlens.findings.finding import Finding, amount
+from zlens.findings.finding import Finding, format_amount
 from zlens.version import VERSION
 
 WIDTH = 100
@@ -29,7 +29,7 @@ def render(findings: FindingsResult, *, missing: bool = False, now: datetime | N
     lines = list(_head(findings, now or datetime.now()))
     for block in _blocks(findings.rows):
         lines += ["", *_block(block, findings)]
-    lines += ["", *_tail(findings, missing)]
+    lines += ["", *_unchecked_lines(findings, missing)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -75,22 +75,22 @@ def _block(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
     yield f"{left}{right:>{max(WIDTH - len(left), len(right) + 2)}}"
     on = _one_line(first.system or "this input")
     if len(block) == 1:
-        yield from _hung("On", on)
-        yield from _hung("", _summary(first, findings))
+        yield from _wrap_hanging("On", on)
+        yield from _wrap_hanging("", _summary(first, findings))
     else:
         heads = (f"{on}, {len(block):,} found", *_common(block, findings))
-        yield from _hung("On", "; ".join(heads))
+        yield from _wrap_hanging("On", "; ".join(heads))
         limits = {finding.limit for finding in block}
         for finding in block[:SHOWN]:
-            yield from _hung("", _entry(finding, findings, limit=len(limits) > 1))
+            yield from _wrap_hanging("", _entry(finding, findings, limit=len(limits) > 1))
     if len(block) > SHOWN:
-        yield from _hung("", f"and {len(block) - SHOWN:,} more (--format csv lists all)")
-    yield from _hung("Means", rule.meaning)
-    yield from _hung("Action", rule.action)
-    yield from _hung("Caution", rule.guard)
+        yield from _wrap_hanging("", f"and {len(block) - SHOWN:,} more (--format csv lists all)")
+    yield from _wrap_hanging("Means", rule.meaning)
+    yield from _wrap_hanging("Action", rule.action)
+    yield from _wrap_hanging("Caution", rule.guard)
     for other in first.others:
-        yield from _hung("But", other)
-    yield from _hung("Source", rule.source)
+        yield from _wrap_hanging("But", other)
+    yield from _wrap_hanging("Source", rule.source)
 
 
 def _summary(finding: Finding, findings: FindingsResult) -> str:
@@ -126,7 +126,7 @@ def _entry(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
 def _values(finding: Finding, *, limit: bool) -> list[str]:
     """The value (with its threshold if `limit`), the detail, and the mean with a baseline."""
     parts = []
-    value = amount(finding.value, finding.rule.unit)
+    value = format_amount(finding.value, finding.rule.unit)
     threshold = finding.limit if limit else ""
     if value or threshold:
         parts.append(f"{value} against {threshold}" if value and threshold else value or threshold)
@@ -135,7 +135,10 @@ def _values(finding: Finding, *, limit: bool) -> list[str]:
     if finding.detail:
         parts.append(finding.detail)
     if finding.baseline is not None and finding.value != finding.mean:
-        mean, baseline = amount(finding.mean, finding.rule.unit), amount(finding.baseline, finding.rule.unit)
+        mean, baseline = (
+            format_amount(finding.mean, finding.rule.unit),
+            format_amount(finding.baseline, finding.rule.unit),
+        )
         parts.append(f"mean {mean}, in the baseline {baseline}")
     return parts
 
@@ -171,7 +174,7 @@ def _clock(findings: FindingsResult, system: str, time: datetime, last: datetime
     return f"{shown:%H:%M:%S}" if shown.date() == end.date() else f"{shown:%Y/%m/%d %H:%M:%S}"
 
 
-def _tail(findings: FindingsResult, missing: bool) -> Iterator[str]:
+def _unchecked_lines(findings: FindingsResult, missing: bool) -> Iterator[str]:
     yield "_" * WIDTH
     if findings.off:
         classes = sorted({rule.threshold_class for rule in findings.off}, key=list(CLASSES).index)
@@ -190,7 +193,7 @@ def _tail(findings: FindingsResult, missing: bool) -> Iterator[str]:
     )
     if missing:
         for rule, names in findings.missing:
-            yield from _hung(f"  {rule.id}", f"{rule.title}: without {', '.join(names)}", margin=12)
+            yield from _wrap_hanging(f"  {rule.id}", f"{rule.title}: without {', '.join(names)}", margin=12)
 
 
 def _table(name: str) -> str:
@@ -198,7 +201,7 @@ def _table(name: str) -> str:
     return "the baseline" if " " in name else name.rpartition(".")[0]
 
 
-def _hung(head: str, text: str, margin: int = _MARGIN) -> list[str]:
+def _wrap_hanging(head: str, text: str, margin: int = _MARGIN) -> list[str]:
     if not text:
         return []
     return textwrap.wrap(

@@ -17,29 +17,29 @@ COLUMNS = ("system", "source", "kind", "detail")
 
 
 @cache
-def views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
+def quality_views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
     """Helpers that find problems, the records concerned, and the roles without which they find nothing."""
     return (
         ("_doubt", "CPU MF", ("counter",)),
         ("_moved", None, ("counter", "own_partition")),
-        ("_impossible", None, _bounded()),
+        ("_impossible", None, _bounded_entities()),
     )
 
 
-def _bounded() -> tuple[str, ...]:
+def _bounded_entities() -> tuple[str, ...]:
     """The entities with bounds; to find them takes reading all."""
     kept = CompileCache("roles", "")
     names = kept.read("bounded")
     if names is None:
-        names = roles.bounded()
+        names = roles.bounded_entities()
         kept.write(names, "bounded")
     return tuple(names)
 
 
-def doubts(rows: Rows, filled: Collection[str]) -> list[Problem]:
+def find_quality_problems(rows: Rows, filled: Collection[str]) -> list[Problem]:
     """The problems of an input; `rows` is Engine.rows, `filled` the roles that the input fills."""
     problems = []
-    for view, record, needed in views():
+    for view, record, needed in quality_views():
         if any(entity in filled for entity in needed):
             problems += [
                 Problem(system, source, "", None, record, kind, text)

@@ -177,7 +177,7 @@ def parse_date(text: str) -> dt.date:
         raise QueryError(f"{text!r} is not a date", expected="something like 2026-03-02") from None
 
 
-def parse_moment(text: str) -> TimeSpec:
+def parse_time_spec(text: str) -> TimeSpec:
     """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day).
 
     A zone may follow as reports print it: '2026-03-02 09:15:00 (UTC+02:00)'.

@@ -72,7 +72,7 @@ def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Inter
     return [interval for interval in coarser if not is_covered(interval)]
 
 
-def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
+def find_record_intervals(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
     """All of them in order of time, including those that end with an interval of the first kind.
 
     rows: those of QUERY over the raw tables with intervals (smf_sections.interval_tables)
@@ -85,7 +85,7 @@ def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list
     ]
 
 
-def within(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:
+def within_time_range(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:
     """Those whose middle lies in the time that the kept intervals of their system span."""
     spans: dict[int, tuple[int, int]] = {}
     for info, interval in kept:
@@ -99,7 +99,7 @@ def within(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:
     ]
 
 
-def instead(kept: Iterable[Found], others: Iterable[Found]) -> list[Found]:
+def replace_intervals(kept: Iterable[Found], others: Iterable[Found]) -> list[Found]:
     """The other intervals, and the kept ones of systems that have no others."""
     of_records = list(others)
     systems = {id(info) for info, _ in of_records}

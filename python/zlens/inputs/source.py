@@ -183,7 +183,7 @@ def shared_us(info: SystemInfo, other: SystemInfo) -> int:
     return common if common > step else 0
 
 
-def forgotten(sources: Iterable[Source]) -> set[str]:
+def without_raw_tables(sources: Iterable[Source]) -> set[str]:
     """Systems of which a lake keeps measures by hour and day where their raw tables are forgotten."""
     return {system for source in sources for system in getattr(source, "forgotten", ())}
 
@@ -219,7 +219,7 @@ class InventoryRow(Struct, frozen=True):
         return self.bytes / self.count if self.bytes is not None and self.count else None
 
 
-def table_of(record: str) -> str:
+def table_prefix(record: str) -> str:
     """What the names of a record's raw tables begin with: d0r2, smf70."""
     return record.partition(".")[0].replace(" ", "").lower()
 

@@ -34,17 +34,17 @@ from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument, PartI
 from zlens.lake.lake_folder import LakeFolder, Staging
 from zlens.lake.manifest import BoundaryRef, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.parquet_streams import parquet
-from zlens.readers.boundaries import BY_TABLE, NEAR_US, WHOLE
+from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.readers.boundaries import COMPLETE_BY_TABLE, COMPLETE_IN_ONE_FILE, END_TOLERANCE_US
 
 #: The source of rows, their interval end in microseconds UTC, and what tells them from others that end then.
 _End = tuple[str, int, int]
 #: Columns that tell of a row where it is, and what is before it.
-_OF_FILE = frozenset(
+_PROVENANCE_COLUMNS = frozenset(
     {"system", "source", "file", "offset", "line_number", "seconds", "flag", "interval_end", "tod"}
 )
 #: SHA-256 of no bytes.
-_NOTHING = hashlib.sha256(b"").hexdigest()
+_EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 class BoundaryUpdater:
@@ -74,34 +74,37 @@ class BoundaryUpdater:
                 for imported, part in self.manifest.parts()
                 if part.system == system and imported.source == source
             ]
-            if source in WHOLE | BY_TABLE:
+            if source in COMPLETE_IN_ONE_FILE | COMPLETE_BY_TABLE:
                 grounds = [
-                    BoundaryInputs(beside=boundary_inputs.beside(parts, index)) for index in range(len(parts))
+                    BoundaryInputs(beside=boundary_inputs.concurrent_parts(parts, index))
+                    for index in range(len(parts))
                 ]
                 make = self._drop_duplicates
             else:
                 grounds = [BoundaryInputs() for _ in parts]
                 if any(part.joined for _, part in parts):
-                    grounds = boundary_inputs.grounds(self.engine, parts, self.side)
-                    if source in NEAR_US:
+                    grounds = boundary_inputs.boundary_inputs(self.engine, parts, self.side)
+                    if source in END_TOLERANCE_US:
                         _add_last(grounds, parts)
                 for index, ground in enumerate(grounds):
-                    ground.repeated = duplicates.before(parts, index)
-                make = self._redecode if source in NEAR_US else self._join
+                    ground.repeated = duplicates.overlapping_parts(parts, index)
+                make = self._redecode if source in END_TOLERANCE_US else self._join
             for index, (pair, ground) in enumerate(zip(parts, grounds, strict=True)):
                 key = ground.key(pair, parts)
                 if pair[1].raw and key != (pair[1].seam.key if pair[1].seam else None):
-                    _leave_forgotten(ground, parts, source)
+                    _ignore_removed_parts(ground, parts, source)
                     self._set_seam(pair, key, None if key is None else make(parts, index, ground, key))
 
     def _join(self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str) -> BoundaryDocument:
-        return edge_stitching.joined(self, parts, index, ground, key)
+        return edge_stitching.stitch_edges(self, parts, index, ground, key)
 
     def _redecode(self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str) -> BoundaryDocument:
         seam = (
-            redecoding.remade(self, parts, index, ground, key) if ground.is_joined else BoundaryDocument([])
+            redecoding.redecode_part(self, parts, index, ground, key)
+            if ground.is_joined
+            else BoundaryDocument([])
         )
-        duplicates.leave_out(self, parts, index, ground, key, seam)
+        duplicates.drop_duplicate_records(self, parts, index, ground, key, seam)
         return seam
 
     def _drop_duplicates(
@@ -152,7 +155,7 @@ class BoundaryUpdater:
     ) -> dict[str, dict[_End, bool]]:
         """What two parts have in common, by table, and whether its values are the same."""
         source = parts[index][0].source
-        if source not in BY_TABLE:
+        if source not in COMPLETE_BY_TABLE:
             ends = self.ends(parts, [index]) & self.ends(parts, [place])
             common = {(source, end, 0) for end in ends}
             known, own = self._digests(parts[place], parts[index], None) if ends else ({}, {})
@@ -174,7 +177,7 @@ class BoundaryUpdater:
                 files = [file for file in own.files if file.table == name]
                 schema = self.schema(own.schemas[name])
                 names = [
-                    {column.name for column in self.schema(document.schemas[name])} - _OF_FILE
+                    {column.name for column in self.schema(document.schemas[name])} - _PROVENANCE_COLUMNS
                     for document in documents
                     if name in document.schemas
                 ]
@@ -206,14 +209,14 @@ class BoundaryUpdater:
     def side(self, pair: Pair, name: str) -> str:
         """The current place of a file next to a part's document."""
         imported, part = pair
-        return self.path(f"{file_names.document(imported.sha256, part.document)}/{part.place}.{name}")
+        return self.path(f"{file_names.document_folder(imported.sha256, part.document)}/{part.place}.{name}")
 
     def document(self, pair: Pair) -> PartDocument:
         imported, part = pair
-        path = self.path(f"{file_names.document(imported.sha256, part.document)}/{documents.NAME}")
+        path = self.path(f"{file_names.document_folder(imported.sha256, part.document)}/{documents.NAME}")
         with open(path, "rb") as file:
             stored = documents.load(file.read(), path)
-        return lake_folder.part_of(stored, part, self.lake)
+        return lake_folder.find_part_document(stored, part, self.lake)
 
     def intervals(self, pair: Pair) -> PartIntervals:
         path = self.side(pair, "intervals.json")
@@ -237,7 +240,7 @@ class BoundaryUpdater:
 
     def read(self, pair: Pair, files: list[LakeFile]) -> str:
         """FROM of some files as they were imported."""
-        return parquet(self._bases(pair, files), "filename = '_file'", "file_row_number = true")
+        return read_parquet_sql(self._bases(pair, files), "filename = '_file'", "file_row_number = true")
 
     def day(self, pair: Pair, files: list[LakeFile]) -> str:
         """SQL of the day of a row b: that of its file."""
@@ -247,7 +250,7 @@ class BoundaryUpdater:
     def _bases(self, pair: Pair, files: list[LakeFile]) -> list[str]:
         # The seam of an earlier part may have just been created.
         seam = self.lake.seam(*pair, self.moves)
-        paths = [self.path(lake_folder.base_name(*pair, file, seam)) for file in files]
+        paths = [self.path(lake_folder.import_file_name(*pair, file, seam)) for file in files]
         for path, file in zip(paths, files, strict=True):
             if path not in self._verified:
                 lake_folder.verify(path, file, self.lake.name)
@@ -281,14 +284,14 @@ class BoundaryUpdater:
                 written.last_us,
                 written.nulls,
                 key,
-                lake_folder.foot(written.path),
+                lake_folder.footer_digest(written.path),
             )
             self.moves[file.name(pair[0].sha256, pair[1].system)] = written.path
             replacements.append(file)
         missing = {file.day for file in files} - {file.day for file in replacements}
         # Without rows there is no file, but the one it replaces must not be read.
         return replacements + [
-            LakeFile(table, day, kind, 0, 0, _NOTHING, None, None, 0, key) for day in sorted(missing)
+            LakeFile(table, day, kind, 0, 0, _EMPTY_SHA256, None, None, 0, key) for day in sorted(missing)
         ]
 
     def _set_seam(self, pair: Pair, key: str | None, seam: BoundaryDocument | None) -> None:
@@ -312,7 +315,7 @@ class BoundaryUpdater:
     def _set_aside(self, pair: Pair, before: BoundaryDocument | None, after: BoundaryDocument | None) -> None:
         """Move files that are now replaced aside, and back when they no longer are."""
         for number, file in enumerate(self.document(pair).files):
-            old, new = (lake_folder.base_name(*pair, file, seam) for seam in (before, after))
+            old, new = (lake_folder.import_file_name(*pair, file, seam) for seam in (before, after))
             if old == new:
                 continue
             if old in self.moves:
@@ -352,8 +355,8 @@ def _add_last(grounds: list[BoundaryInputs], parts: list[Pair]) -> None:
             last = index
 
 
-def _leave_forgotten(ground: BoundaryInputs, parts: list[Pair], source: str) -> None:
+def _ignore_removed_parts(ground: BoundaryInputs, parts: list[Pair], source: str) -> None:
     """Parts without raw tables still have their pieces, but no rows to compare with."""
     ground.repeated = [place for place in ground.repeated if parts[place][1].raw]
-    if source in WHOLE | BY_TABLE:
+    if source in COMPLETE_IN_ONE_FILE | COMPLETE_BY_TABLE:
         ground.beside = [place for place in ground.beside if parts[place][1].raw]

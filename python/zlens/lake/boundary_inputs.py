@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from zlens.catalog import expressions
 from zlens.lake.manifest import InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.parquet_streams import parquet
-from zlens.readers.boundaries import NEAR_US
+from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.readers.boundaries import END_TOLERANCE_US
 
 #: Part of every key: a new version makes all seams again.
 _VERSION = 1
@@ -58,7 +58,7 @@ def _name(pair: Pair) -> str:
     return f"{pair[0].sha256}/{pair[1].document}/{pair[1].system}"
 
 
-def grounds(
+def boundary_inputs(
     engine: ParquetEngine, parts: list[Pair], side: Callable[[Pair, str], str]
 ) -> list[BoundaryInputs]:
     """The ground of every part's seam. `side` locates a file next to a part's document.
@@ -69,13 +69,13 @@ def grounds(
     grounds_of_parts = [BoundaryInputs() for _ in parts]
     joined = [index for index, (_, part) in enumerate(parts) if part.joined]
     for index in joined:
-        grounds_of_parts[index].after = closing(parts, index)
-        grounds_of_parts[index].beside = beside(parts, index)
+        grounds_of_parts[index].after = closing_parts(parts, index)
+        grounds_of_parts[index].beside = concurrent_parts(parts, index)
     paths = [side(parts[index], "subjects.parquet") for index in joined]
     places = f"[{', '.join(map(str, joined))}][list_position({sql_list(paths)}, filename)]"
     engine.rows(
         f"CREATE OR REPLACE TABLE seen AS SELECT {places} AS part, * EXCLUDE (filename) "
-        f"FROM {parquet(paths, 'filename = true')}"
+        f"FROM {read_parquet_sql(paths, 'filename = true')}"
     )
     engine.rows(
         "CREATE OR REPLACE TABLE pairs AS SELECT *, arg_max(part, last_us) OVER earlier AS before, "
@@ -95,7 +95,7 @@ def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[Bo
     """The evidence on each subject between its last sample in one part and its first in the next."""
     engine.rows(
         "CREATE OR REPLACE TABLE told AS SELECT DISTINCT moment, us, "
-        f"unnest(string_split(tables, ' ')) AS \"table\", subject, kind FROM {parquet(paths)}"
+        f"unnest(string_split(tables, ' ')) AS \"table\", subject, kind FROM {read_parquet_sql(paths)}"
     )
     between = 'e."table" = p."table" AND e.us >= p.before_us AND e.us <= p.first_us'
     engine.rows(
@@ -113,7 +113,7 @@ def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[Bo
         grounds_of_parts[index].evidence = digest
 
 
-def closing(parts: list[Pair], index: int) -> list[int]:
+def closing_parts(parts: list[Pair], index: int) -> list[int]:
     """The parts whose interval ends may close rows that a part leaves open."""
     waiting = parts[index][1].open_us
     if waiting is None:
@@ -129,10 +129,10 @@ def closing(parts: list[Pair], index: int) -> list[int]:
     return within + beyond
 
 
-def beside(parts: list[Pair], index: int) -> list[int]:
+def concurrent_parts(parts: list[Pair], index: int) -> list[int]:
     """Parts that cover the same times as a part: earlier ones; for some sources later ones too."""
     imported, part = parts[index]
-    near = NEAR_US.get(imported.source)
+    near = END_TOLERANCE_US.get(imported.source)
     last = index if near is None else len(parts)
     # Pieces for decoding a whole part again exist only for parts with differences.
     return [

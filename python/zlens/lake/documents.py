@@ -70,7 +70,7 @@ class LakeFile(Struct, frozen=True):
 
     def name(self, sha256: str, system: str) -> str:
         """Its place in the lake, as part of an input and system."""
-        return file_names.data(self.table, system, self.day, sha256, self.kind, self.key)
+        return file_names.data_file(self.table, system, self.day, sha256, self.kind, self.key)
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -115,7 +115,7 @@ class PartDocument(Struct, dict=True):
         return files
 
 
-def _rare(part: PartDocument) -> dict[str, Any]:
+def _optional_facts(part: PartDocument) -> dict[str, Any]:
     """What is written only if it says something: older releases do not know it."""
     made = {"made": True} if part.info.made else {}
     return made | ({"spans": [asdict(span) for span in part.spans]} if part.spans else {})
@@ -141,7 +141,7 @@ class InputDocument(Struct):
                         "schemas": part.schemas,
                         "subjects": part.subjects,
                         "files": [_file_row(file) for file in part.files],
-                        **_rare(part),
+                        **_optional_facts(part),
                     }
                     for part in self.parts
                 ],
@@ -307,7 +307,7 @@ def _part(
     return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
 
 
-_FILES = validators.many(_FileRow())
+_FILES = validators.list_of(_FileRow())
 
 
 _TABLES = MapOf(validators.TEXT, 0)
@@ -350,7 +350,7 @@ _SIDE = MapOf(
     FixedTuple((validators.COUNT, validators.SHA256), "size and digest of a file"), 0, names=file_names.SIDE
 )
 _DOCUMENT = Spec(
-    (Key("info", ListOf(MapOf(Unchecked(), 0))), Key("parts", validators.many(_PART)), Key("side", _SIDE)),
+    (Key("info", ListOf(MapOf(Unchecked(), 0))), Key("parts", validators.list_of(_PART)), Key("side", _SIDE)),
     InputDocument,
 )
 
@@ -363,7 +363,7 @@ def load(data: bytes, file: str) -> InputDocument:
         parsed = msgspec.json.decode(data, type=_DeferredParts)
     except (ValueError, RecursionError):
         # Says what is wrong.
-        loaded = validators.loaded(data, file, _DOCUMENT)
+        loaded = validators.load_checked(data, file, _DOCUMENT)
         return loaded
     later = ("files", "schemas", "subjects")
     parts = [
@@ -377,12 +377,12 @@ def load(data: bytes, file: str) -> InputDocument:
 def load_seam(data: bytes, file: str, key: str) -> BoundaryDocument:
     """The document of a seam, whose files replace others by the key; InputError as above."""
     keys = (
-        Key("files", validators.many(_FileRow(key))),
-        Key("resets", validators.many(_ROWS[RESETS])),
-        Key("problems", validators.many(_ROWS[PROBLEMS])),
-        Key("intervals", validators.many(_INTERVAL), default=None),
+        Key("files", validators.list_of(_FileRow(key))),
+        Key("resets", validators.list_of(_ROWS[RESETS])),
+        Key("problems", validators.list_of(_ROWS[PROBLEMS])),
+        Key("intervals", validators.list_of(_INTERVAL), default=None),
     )
-    seam: BoundaryDocument = validators.loaded(data, file, Spec(keys, BoundaryDocument))
+    seam: BoundaryDocument = validators.load_checked(data, file, Spec(keys, BoundaryDocument))
     return seam
 
 
@@ -452,9 +452,9 @@ _MEASURES_FILE = FixedTuple(
 )
 _MEASURES = Spec(
     (
-        Key("inputs", validators.many(validators.SHA256)),
+        Key("inputs", validators.list_of(validators.SHA256)),
         Key("schemas", MapOf(validators.KEY, 0)),
-        Key("files", validators.many(_MEASURES_FILE)),
+        Key("files", validators.list_of(_MEASURES_FILE)),
         Key("retained", RETAINED, default=Retained()),
     ),
     MeasuresDocument,
@@ -465,12 +465,12 @@ _GATHERED = Spec(
     (
         Key(
             "members",
-            validators.many(
+            validators.list_of(
                 FixedTuple((validators.TEXT, validators.KEY), "a system and the state of its measures")
             ),
         ),
         Key("schemas", MapOf(validators.KEY, 0)),
-        Key("files", validators.many(_MEASURES_FILE)),
+        Key("files", validators.list_of(_MEASURES_FILE)),
     ),
     ConsolidatedDocument,
 )
@@ -478,14 +478,14 @@ _GATHERED = Spec(
 
 def load_measures(data: bytes, file: str) -> MeasuresDocument:
     """The document of a day of measures; InputError if zlens cannot have written it."""
-    loaded: MeasuresDocument = validators.loaded(data, file, _MEASURES)
+    loaded: MeasuresDocument = validators.load_checked(data, file, _MEASURES)
     _check_schemas(loaded, file)
     return loaded
 
 
 def load_gathered(data: bytes, file: str) -> ConsolidatedDocument:
     """The document of a day of measures of many systems; InputError as above."""
-    loaded: ConsolidatedDocument = validators.loaded(data, file, _GATHERED)
+    loaded: ConsolidatedDocument = validators.load_checked(data, file, _GATHERED)
     _check_schemas(loaded, file)
     return loaded
 
@@ -498,7 +498,7 @@ def _check_schemas(loaded: MeasuresDocument | ConsolidatedDocument, file: str) -
 # Files next to a document -----------------------------------------------------------------------
 
 
-def intervals_name(place: int, source: int = 0) -> str:
+def intervals_file_name(place: int, source: int = 0) -> str:
     """The file with the intervals of a part, or of another of its sources."""
     return f"{place}.intervals{source or ''}.json"
 
@@ -604,7 +604,7 @@ _COLUMNS = ListOf(_COLUMN, 1, into=tuple)
 
 def load_schema(data: bytes, file: str) -> tuple[RawColumn, ...]:
     """The columns of a table; InputError if zlens cannot have written them."""
-    columns: tuple[RawColumn, ...] = validators.loaded(data, file, Spec((Key("columns", _COLUMNS),)))[
+    columns: tuple[RawColumn, ...] = validators.load_checked(data, file, Spec((Key("columns", _COLUMNS),)))[
         "columns"
     ]
     return columns

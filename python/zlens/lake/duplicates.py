@@ -14,7 +14,7 @@ from zlens.inputs.problems import Problem
 from zlens.lake.boundary_inputs import BoundaryInputs, Pair
 from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument
 from zlens.lake.manifest import InputPart
-from zlens.readers.boundaries import copied
+from zlens.readers.boundaries import deduplicated_tables
 
 if TYPE_CHECKING:
     from zlens.lake.boundaries import BoundaryUpdater
@@ -26,9 +26,9 @@ Span = tuple[int, int]
 _PLACES = frozenset({"system", "source", "file", "offset"})
 
 
-def span(source: str, files: Iterable[LakeFile]) -> Span | None:
+def comparable_time_range(source: str, files: Iterable[LakeFile]) -> Span | None:
     """The first and the last interval end of all rows; None for a source whose records are not compared."""
-    if not copied(source):
+    if not deduplicated_tables(source):
         return None
     ends = [
         (file.first_us, file.last_us)
@@ -38,7 +38,7 @@ def span(source: str, files: Iterable[LakeFile]) -> Span | None:
     return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
 
 
-def before(parts: list[Pair], index: int) -> list[int]:
+def overlapping_parts(parts: list[Pair], index: int) -> list[int]:
     """Earlier parts that cover some of a part's times."""
     if parts[index][1].records_us is None:
         return []
@@ -54,7 +54,7 @@ def _shared_span(part: InputPart, earlier: InputPart) -> Span | None:
     return (first, last) if first <= last else None
 
 
-def leave_out(
+def drop_duplicate_records(
     seams: BoundaryUpdater,
     parts: list[Pair],
     index: int,
@@ -73,7 +73,7 @@ def leave_out(
         min(first for (first, _), _ in others.values()),
         max(last for (_, last), _ in others.values()),
     )
-    for name, tables in copied(pair[0].source).items():
+    for name, tables in deduplicated_tables(pair[0].source).items():
         columns = {
             table: _columns(seams, table, [part_document, *(seam for _, seam in others.values())])
             for table in tables

@@ -23,8 +23,8 @@ from zlens.readers.boundaries import (
     RepeatedRange,
     ResetEvidence,
     StitchedRecords,
-    add_repeat,
-    rejoin,
+    append_repeat,
+    stitch,
 )
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 #: Before any record, in microseconds since 1970.
-_LONG_AGO = -(10**16)
+_BEFORE_ALL_US = -(10**16)
 
 #: First byte, and the byte after the last.
 Range = tuple[int, int]
 
 
-def joined(
+def stitch_edges(
     seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
 ) -> BoundaryDocument:
     """The seam of a part with those around it."""
@@ -106,7 +106,9 @@ class _EdgeStitcher:
             first = first or begin > behind
             if mark.samples and mark.end_us in known:
                 agrees = _agree(mark.digest, known[mark.end_us].digest, first)
-                add_repeat(repeats, RepeatedRange(begin, mark.offset + 1, mark.end_us, mark.end_us, agrees))
+                append_repeat(
+                    repeats, RepeatedRange(begin, mark.offset + 1, mark.end_us, mark.end_us, agrees)
+                )
             behind, first = mark.offset + 1, first and not mark.samples
         self.repeats = [(repeat.begin, repeat.end) for repeat in repeats]
         imported, part = self.pair
@@ -143,7 +145,7 @@ class _EdgeStitcher:
             )
         ]
         imported, _ = self.pair
-        rejoined = rejoin(
+        rejoined = stitch(
             imported.source,
             paths,
             len(paths) - 1,
@@ -183,7 +185,7 @@ class _EdgeStitcher:
             quoted = expressions.quote(name)
             if name == "interval_end":
                 # Rows after the last end of the part; rows of lost intervals within it stay without one.
-                after_end = f"epoch_us(b.tod) > {self.pair[1].last_end_us or _LONG_AGO}"
+                after_end = f"epoch_us(b.tod) > {self.pair[1].last_end_us or _BEFORE_ALL_US}"
                 chosen.append(
                     f"CASE WHEN b.interval_end IS NULL AND {after_end} THEN marks.mark "
                     "ELSE b.interval_end END AS interval_end"

@@ -66,23 +66,23 @@ def escape(system: str) -> str:
     return text if len(text) <= LONGEST else f"%%{hashlib.sha256(data).hexdigest()[:32]}"
 
 
-def data(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:
+def data_file(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:
     """A Parquet file. kind is `main` or `edge`; with a key it replaces the one without."""
     end = "" if kind == "main" and key is None else f".{kind}" if key is None else f".{kind}-{key}"
     return f"{table}/system={escape(system)}/day={day}/{sha256}{end}.parquet"
 
 
-def aside(sha256: str, document_key: str, place: int, table: str, day: str, kind: str) -> str:
+def replaced_file(sha256: str, document_key: str, place: int, table: str, day: str, kind: str) -> str:
     """The place of a file while another one replaces it: other tools read all files of a table."""
-    return f"{document(sha256, document_key)}/{place}.{table}.{day}.{kind}.parquet"
+    return f"{document_folder(sha256, document_key)}/{place}.{table}.{day}.{kind}.parquet"
 
 
-def document(sha256: str, key: str) -> str:
+def document_folder(sha256: str, key: str) -> str:
     """The folder of the facts about an input."""
     return f"{INPUTS}/{sha256}/{key}"
 
 
-def measure(table: str, system: str, day: str, state: str) -> str:
+def measure_file(table: str, system: str, day: str, state: str) -> str:
     """A Parquet file of a measure by hour or day."""
     return f"{MEASURES}/{table}/system={escape(system)}/day={day}/{state}.parquet"
 

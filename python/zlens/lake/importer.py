@@ -24,8 +24,8 @@ from zlens.lake.manifest import LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.table_writer import InputDraft, InputWriter
 from zlens.readers.linux import sysinfo_tree
-from zlens.readers.recognition import READERS, InputFiles, find, reader
-from zlens.schema.wording import say
+from zlens.readers.recognition import READERS, InputFiles, reader_module, recognize
+from zlens.schema.wording import phrase
 
 _BLOCK = 1 << 20
 #: Time that two recordings may share and still follow each other.
@@ -62,20 +62,20 @@ def add(
     `report` is called for every file that becomes part of the lake. Returns the result for each, and the
     problems of unreadable files. Raises InputError if none can be read, LakeError if nothing can be written.
     """
-    into = lake_folder.at(lake)
+    into = lake_folder.open_folder(lake)
 
     def add_one(module: Any, path: str) -> ImportResult:
-        with lake_folder.typed(into):
+        with lake_folder.translate_os_errors(into):
             return into.repeat(
-                lambda: _import_file(into, module, path, options or Options(), progress or no_progress)
+                lambda: _import_file(into, module, path, options or Options(), progress or ignore_progress)
             )
 
-    files = found(inputs)
+    files = recognize_inputs(inputs)
     into.create()
-    return each(files, add_one, report)
+    return import_each(files, add_one, report)
 
 
-def found(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
+def recognize_inputs(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
     """The files to import; InputError for a lake."""
     names = [os.fspath(name) for name in inputs]
     for name in names:
@@ -87,10 +87,10 @@ def found(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
             raise InputError(
                 "files are not read from URLs", file=name, cure="copy them to this machine first"
             )
-    return find(names, is_lake)
+    return recognize(names, is_lake)
 
 
-def each(
+def import_each(
     files: InputFiles, work: Callable[[Any, str], ImportResult], report: Callable[[ImportResult], None] | None
 ) -> tuple[list[ImportResult], list[Problem]]:
     """The results of `work` for the reader's module and the path of each file.
@@ -103,10 +103,10 @@ def each(
     for name in READERS:
         for path in files.files.get(name, ()):
             try:
-                result = work(reader(name), path)
+                result = work(reader_module(name), path)
             except InputError as error:
                 errors.append(error)
-                source = reader(name).NAME
+                source = reader_module(name).NAME
                 problems.append(
                     Problem(None, source, path, error.offset, None, "header", error.message, None)
                 )
@@ -119,7 +119,7 @@ def each(
     return added, problems
 
 
-def no_progress(done: int, total: int, what: str) -> None:
+def ignore_progress(done: int, total: int, what: str) -> None:
     return None
 
 
@@ -127,7 +127,7 @@ def _import_file(
     into: LakeFolder, module: Any, path: str, options: Options, progress: Progress
 ) -> ImportResult:
     before = os.stat(path)
-    sha256 = digest(path, before.st_size, progress)
+    sha256 = input_digest(path, before.st_size, progress)
     with into.locked():
         manifest = into.load()
         into.clean(manifest)
@@ -139,33 +139,33 @@ def _import_file(
         present = dict.fromkeys(info.system for info in source.systems)
         wanted = [system for system in present if stored is None or system in stored.forgotten]
         systems = {info.system: DecodingOptions.of(info) for info in source.systems if info.system in wanted}
-        draft = begun(path, sha256, before.st_size, source, options)
-        check(into, manifest, draft.input, systems)
+        draft = new_draft(path, sha256, before.st_size, source, options)
+        check_compatible(into, manifest, draft.input, systems)
         shop = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
-            decode(source, draft, before, path, staged, shop, progress, wanted)
+            stage_rows(source, draft, before, path, staged, shop, progress, wanted)
             progress(before.st_size, before.st_size, f"{path}: joining")
             with into.locked():
                 manifest = into.load()
                 stored = manifest.inputs.get(sha256)
                 if stored is not None and not set(wanted) <= set(stored.forgotten):
                     return already_imported(stored, path)
-                check(into, manifest, draft.input, systems)
+                check_compatible(into, manifest, draft.input, systems)
                 if (error := stranger(manifest.inputs.values(), draft.input)) is not None:
                     raise error
                 commit(into, manifest, [draft], staged, shop)
         finally:
             shop.close()
-    return result(path, draft, source, wanted)
+    return import_result(path, draft, source, wanted)
 
 
-def begun(path: str, sha256: str, size: int, source: Source, options: Options) -> InputDraft:
+def new_draft(path: str, sha256: str, size: int, source: Source, options: Options) -> InputDraft:
     """A draft without rows."""
     added_us = int(time.time() * 1e6)
     return InputDraft(LakeInput(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
 
 
-def decode(
+def stage_rows(
     source: Source,
     draft: InputDraft,
     before: os.stat_result,
@@ -184,10 +184,10 @@ def decode(
     after = os.stat(path)
     if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
         raise InputError("the file changed while it was read", file=path, cure="import it again")
-    lake_folder.sync(draft.moves.values())
+    lake_folder.fsync_files(draft.moves.values())
 
 
-def result(path: str, draft: InputDraft, source: Source, wanted: list[str]) -> ImportResult:
+def import_result(path: str, draft: InputDraft, source: Source, wanted: list[str]) -> ImportResult:
     """What a file has added, with the problems found in it."""
     problems = [
         problem
@@ -226,7 +226,7 @@ def commit(
     synced = set(moves)
     seams = BoundaryUpdater(into, manifest, staged, shop, moves)
     seams.renew((system, draft.input.source) for draft in drafts for system in draft.input.parts)
-    lake_folder.sync(path for name, path in moves.items() if name not in synced)
+    lake_folder.fsync_files(path for name, path in moves.items() if name not in synced)
     manifest.retired += [name for name in seams.retired if name not in manifest.retired]
     into.commit(manifest, staged, moves)
     into.sweep(manifest)
@@ -272,7 +272,7 @@ class DecodingOptions(Struct, frozen=True):
         return cls(info.local_time, info.release == SIM)
 
 
-def check(
+def check_compatible(
     into: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, DecodingOptions]
 ) -> None:
     """LakeError if an input cannot be in one lake with what is there.
@@ -289,14 +289,14 @@ def check(
                 raise LakeError(
                     f"{system} is in the lake with {imported.leap} leap seconds, not {draft.leap}",
                     file=draft.path,
-                    cure=say("leap_as_imported", leap=imported.leap),
+                    cure=phrase("leap_as_imported", leap=imported.leap),
                 )
             if part.local_time != origin.local_time:
                 times = "local times" if part.local_time else "UTC"
                 raise LakeError(
-                    f"{system} is in the lake with {times}", file=draft.path, cure=say("tz_alike")
+                    f"{system} is in the lake with {times}", file=draft.path, cure=phrase("tz_alike")
                 )
-            stored_part = lake_folder.part_of(into.document(imported, part.document), part, into)
+            stored_part = lake_folder.find_part_document(into.document(imported, part.document), part, into)
             if (stored_part.info.release == SIM) != origin.synthetic:
                 kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
                 raise LakeError(
@@ -313,10 +313,10 @@ def already_imported(stored: LakeInput, path: str) -> ImportResult:
     return ImportResult(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
 
 
-def digest(path: str, size: int, progress: Progress) -> str:
+def input_digest(path: str, size: int, progress: Progress) -> str:
     """The SHA-256 of a file, or of the files of a folder that is one input."""
     if os.path.isdir(path):
-        return sysinfo_tree.of_folder(path).digest()
+        return sysinfo_tree.read_folder(path).digest()
     checksum = hashlib.sha256()
     done = 0
     with open(path, "rb", buffering=0) as file:

@@ -12,7 +12,7 @@ from zlens.inputs.source import Progress
 from zlens.lake import file_names, lake_folder
 from zlens.lake.lake_folder import LakeFolder, Listed
 from zlens.lake.manifest import Manifest
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Files of a lake that no manifest lists.
 _OWN = frozenset({file_names.MANIFEST, file_names.LOCK, file_names.READERS})
@@ -40,8 +40,8 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Int
     """Verify every file of a lake against its checksum. Raises InputError without a manifest."""
     path = os.fspath(lake)
     if not file_names.is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into = lake_folder.at(path)
+        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
+    into = lake_folder.open_folder(path)
     with into.reading():
         manifest = into.load()
         faults: list[FileFault] = []

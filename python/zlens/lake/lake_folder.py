@@ -35,7 +35,7 @@ from zlens.lake.documents import (
     PartDocument,
 )
 from zlens.lake.manifest import ConsolidatedDay, DayRollup, InputPart, LakeInput, Manifest
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 _T = TypeVar("_T")
 #: Size and digest of a file, if known.
@@ -121,13 +121,13 @@ class LakeFolder:
             raise InputError(
                 f"cannot be read: {error.strerror or error}",
                 file=path,
-                cure=say("lake_check", lake=self.name),
+                cure=phrase("lake_check", lake=self.name),
             ) from None
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise InputError(
                 "this is not the file that the manifest lists",
                 file=path,
-                cure=say("lake_check", lake=self.name),
+                cure=phrase("lake_check", lake=self.name),
             )
         return data
 
@@ -158,7 +158,7 @@ class LakeFolder:
         return work()
 
     def document(self, imported: LakeInput, key: str) -> InputDocument:
-        name = f"{file_names.document(imported.sha256, key)}/{document.NAME}"
+        name = f"{file_names.document_folder(imported.sha256, key)}/{document.NAME}"
         return document.load(self.read(name, imported.documents[key]), self.absolute(name))
 
     def seam(
@@ -174,7 +174,7 @@ class LakeFolder:
     @staticmethod
     def seam_name(imported: LakeInput, part: InputPart) -> str:
         key = part.seam.key if part.seam else ""
-        return f"{file_names.document(imported.sha256, part.document)}/{part.place}.seam.{key}.json"
+        return f"{file_names.document_folder(imported.sha256, part.document)}/{part.place}.seam.{key}.json"
 
     def listed(self, current: Manifest, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
         """Every file that the manifest lists, directly or through documents: size and digest if known."""
@@ -199,7 +199,7 @@ class LakeFolder:
         files: dict[str, Listed] = {file_names.measures_document(*place): (None, rollup.sha256)}
         files.update({file_names.schema(key): (None, None) for key in stored.schemas.values()})
         files.update(
-            {file_names.measure(file.table, *place): (file.bytes, file.sha256) for file in stored.files}
+            {file_names.measure_file(file.table, *place): (file.bytes, file.sha256) for file in stored.files}
         )
         return files
 
@@ -228,11 +228,11 @@ class LakeFolder:
         files: dict[str, Listed] = {}
         documents = {key: self.document(imported, key) for key in imported.documents}
         for key, stored in documents.items():
-            base = file_names.document(imported.sha256, key)
+            base = file_names.document_folder(imported.sha256, key)
             files[f"{base}/{document.NAME}"] = (None, imported.documents[key])
             files.update({f"{base}/{name}": facts for name, facts in stored.side.items()})
         for part in imported.parts.values():
-            part_document = part_of(documents[part.document], part, self)
+            part_document = find_part_document(documents[part.document], part, self)
             files.update(
                 {file_names.schema(schema): (None, None) for schema in part_document.schemas.values()}
             )
@@ -240,7 +240,7 @@ class LakeFolder:
             if part.seam is not None:
                 files[self.seam_name(imported, part)] = (None, part.seam.sha256)
             for file in part_document.files if part.raw else ():
-                files[base_name(imported, part, file, seam)] = (file.bytes, file.sha256)
+                files[import_file_name(imported, part, file, seam)] = (file.bytes, file.sha256)
             for file in seam.files if seam else ():
                 if file.rows:
                     files[file.name(imported.sha256, part.system)] = (file.bytes, file.sha256)
@@ -347,7 +347,7 @@ class LakeFolder:
                 if not os.path.exists(target):
                     fresh.append(name)
                 os.replace(path, target)
-            sync(folders)
+            fsync_files(folders)
             current.retired = [name for name in current.retired if name not in moves]
             self._replace(current, staged.path)
         except BaseException:
@@ -375,7 +375,7 @@ class LakeFolder:
         finally:
             temporary.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            sync([os.fspath(self.path)])
+            fsync_files([os.fspath(self.path)])
 
 
 class Staging:
@@ -433,14 +433,18 @@ class ReadLock:
         self.close()
 
 
-def base_name(imported: LakeInput, part: InputPart, file: LakeFile, seam: BoundaryDocument | None) -> str:
+def import_file_name(
+    imported: LakeInput, part: InputPart, file: LakeFile, seam: BoundaryDocument | None
+) -> str:
     """The place of an imported file: among those of its table, or aside if another one replaces it."""
     if seam is not None and any(replacement.place == file.place for replacement in seam.files):
-        return file_names.aside(imported.sha256, part.document, part.place, file.table, file.day, file.kind)
+        return file_names.replaced_file(
+            imported.sha256, part.document, part.place, file.table, file.day, file.kind
+        )
     return file.name(imported.sha256, part.system)
 
 
-def part_of(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartDocument:
+def find_part_document(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartDocument:
     """The part of a document."""
     if part.place < len(stored.parts):
         own = stored.parts[part.place]
@@ -449,7 +453,7 @@ def part_of(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartD
     raise InputError(
         f"the manifest and a document disagree on {part.system!r}",
         file=folder.absolute(file_names.MANIFEST),
-        cure=say("lake_check", lake=folder.name),
+        cure=phrase("lake_check", lake=folder.name),
     )
 
 
@@ -463,7 +467,7 @@ def digest(path: str | os.PathLike[str]) -> str:
 _FOOT_END = 8
 
 
-def foot(path: str | os.PathLike[str]) -> str:
+def footer_digest(path: str | os.PathLike[str]) -> str:
     """A short digest of a Parquet file's footer, which describes all its pages; cheap for any size."""
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
@@ -477,15 +481,15 @@ def verify(path: str, file: LakeFile | MeasuresFile, lake: str | os.PathLike[str
     """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
     try:
         size = os.stat(path).st_size
-        is_listed = size == file.bytes and (file.foot is None or foot(path) == file.foot)
+        is_listed = size == file.bytes and (file.foot is None or footer_digest(path) == file.foot)
         problem = f"this is not the file that the manifest lists, which has {file.rows:,} rows"
     except OSError as error:
         is_listed, problem = False, f"cannot be read: {error.strerror or error}"
     if not is_listed:
-        raise InputError(problem, file=path, cure=say("lake_check", lake=lake))
+        raise InputError(problem, file=path, cure=phrase("lake_check", lake=lake))
 
 
-def sync(paths: Iterable[str]) -> None:
+def fsync_files(paths: Iterable[str]) -> None:
     """Flush files to disk, many at a time: one disk write serves all that wait for it."""
 
     def sync_one(path: str) -> None:
@@ -499,7 +503,7 @@ def sync(paths: Iterable[str]) -> None:
         list(pool.map(sync_one, paths))
 
 
-def at(path: str | os.PathLike[str]) -> LakeFolder:
+def open_folder(path: str | os.PathLike[str]) -> LakeFolder:
     """The lake in a folder or at a URL."""
     if not file_names.is_url(path):
         return LakeFolder(path)
@@ -509,7 +513,7 @@ def at(path: str | os.PathLike[str]) -> LakeFolder:
 
 
 @contextmanager
-def typed(
+def translate_os_errors(
     folder: LakeFolder, room: str = "make room on the disk, or name a lake elsewhere"
 ) -> Iterator[None]:
     """Turns the system's errors when nothing can be written into ones with a cure; `room` on a full disk."""

@@ -13,7 +13,7 @@ from zlens.inputs.source import Stretch
 from zlens.lake import file_names, validators
 from zlens.schema import document
 from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer, Key, MapOf, Spec, Text
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 VERSION = 1
 #: The rules by which measures are identified, weighted and added up. A new number computes measures again;
@@ -165,7 +165,7 @@ def load(data: bytes, file: str) -> Manifest:
             f"this lake has version {version}",
             file=file,
             expected=f"version {VERSION}",
-            cure=say("lake_again"),
+            cure=phrase("lake_again"),
         )
     values = _MANIFEST.check(value, "", problem)
     manifest = Manifest(retired=values["retired"], since=values["since"])
@@ -232,7 +232,7 @@ def _part_facts(part: InputPart) -> dict[str, Any]:
 
 
 _STRETCH = FixedTuple(
-    (validators.WHOLE, validators.WHOLE, validators.named(validators.TEXT)), "from, to and the components"
+    (validators.WHOLE, validators.WHOLE, validators.map_of(validators.TEXT)), "from, to and the components"
 )
 _PART = Spec(
     (
@@ -252,15 +252,15 @@ _PART = Spec(
             Spec((Key("key", validators.KEY), Key("sha256", validators.SHA256)), BoundaryRef),
             default=None,
         ),
-        Key("sources", validators.many(validators.TEXT), default=()),
+        Key("sources", validators.list_of(validators.TEXT), default=()),
         Key("raw", Boolean(), default=True),
         Key("tables", validators.KEY, default=""),
         Key(
             "machines",
-            validators.many(FixedTuple((validators.WHOLE, validators.TEXT), "time and machine")),
+            validators.list_of(FixedTuple((validators.WHOLE, validators.TEXT), "time and machine")),
             default=(),
         ),
-        Key("stretches", validators.many(_STRETCH), default=()),
+        Key("stretches", validators.list_of(_STRETCH), default=()),
     ),
     InputPart,
 )
@@ -274,8 +274,8 @@ INPUT = Spec(
         Key("leap", validators.WHOLE),
         Key("added_us", validators.WHOLE),
         Key("documents", MapOf(validators.SHA256, 0, names=file_names.KEY)),
-        Key("forgotten", validators.many(validators.TEXT)),
-        Key("parts", validators.many(_PART)),
+        Key("forgotten", validators.list_of(validators.TEXT)),
+        Key("parts", validators.list_of(_PART)),
     )
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
@@ -289,10 +289,10 @@ _GATHERED = FixedTuple((_DAY, validators.KEY, validators.SHA256), "day, key and 
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),
-        Key("inputs", validators.many(INPUT)),
-        Key("retired", validators.many(validators.TEXT)),
-        Key("measures", validators.many(_ROLLUP), default=()),
-        Key("gathered", validators.many(_GATHERED), default=()),
-        Key("since", validators.named(validators.WHOLE), default={}),
+        Key("inputs", validators.list_of(INPUT)),
+        Key("retired", validators.list_of(validators.TEXT)),
+        Key("measures", validators.list_of(_ROLLUP), default=()),
+        Key("gathered", validators.list_of(_GATHERED), default=()),
+        Key("since", validators.map_of(validators.WHOLE), default={}),
     )
 )

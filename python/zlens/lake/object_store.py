@@ -32,7 +32,7 @@ from zlens.lake.documents import LakeFile, MeasuresFile
 from zlens.lake.lake_folder import LakeFolder, ReadLock, Staging, is_dead, verify
 from zlens.lake.manifest import Manifest
 from zlens.schema.cache import Cache
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 _T = TypeVar("_T")
 #: Objects are removed when their names have not been listed for a day: somebody may still read them.
@@ -107,7 +107,9 @@ class Remote(LakeFolder):
         options = {"if_none_match": known} if known else None
         obs = _obstore()
         try:
-            self._seen = _again(lambda: _content(obs.get(self._store, file_names.MANIFEST, options=options)))
+            self._seen = _with_retries(
+                lambda: _content(obs.get(self._store, file_names.MANIFEST, options=options))
+            )
         except obs.exceptions.NotModifiedError:
             pass
         except (FileNotFoundError, obs.exceptions.NotFoundError):
@@ -227,13 +229,13 @@ class Remote(LakeFolder):
 
     def _fetch(self, name: str) -> None:
         try:
-            size = _again(lambda: self._receive(name))
+            size = _with_retries(lambda: self._receive(name))
         except (_obstore().exceptions.BaseError, OSError) as error:
             raise self._error(error, name) from None
         self._fetched += size
         if self._fetched > _FETCHED:
             self._fetched = 0
-            _make_room(self._copies)
+            _evict_objects(self._copies)
 
     def _receive(self, name: str) -> int:
         """Copy an object; returns its size."""
@@ -361,7 +363,7 @@ class Remote(LakeFolder):
         obs = _obstore()
         try:
             try:
-                _again(lambda: obs.put(self._store, name, Path(path), mode="create"))
+                _with_retries(lambda: obs.put(self._store, name, Path(path), mode="create"))
             except obs.exceptions.AlreadyExistsError:
                 self._check_twin(name, path, current)
         except (obs.exceptions.BaseError, OSError) as error:
@@ -415,7 +417,7 @@ class Remote(LakeFolder):
         obs = _obstore()
         data = json.dumps({"writes": [*writes], "removes": removes}).encode()
         try:
-            _again(lambda: obs.put(self._store, plan, data))
+            _with_retries(lambda: obs.put(self._store, plan, data))
         except (obs.exceptions.BaseError, OSError) as error:
             raise self._error(error, plan, writing=True) from None
 
@@ -433,7 +435,7 @@ class Remote(LakeFolder):
         """The names of objects that a writer has planned to write, and to remove; none if it is done."""
         obs = _obstore()
         try:
-            planned = json.loads(bytes(_again(lambda: obs.get(self._store, plan)).bytes()))
+            planned = json.loads(bytes(_with_retries(lambda: obs.get(self._store, plan)).bytes()))
         except (FileNotFoundError, obs.exceptions.NotFoundError, ValueError):
             return [], []
         except (obs.exceptions.BaseError, OSError) as error:
@@ -441,12 +443,14 @@ class Remote(LakeFolder):
         writes, removes = (
             (planned.get(key) for key in ("writes", "removes")) if isinstance(planned, dict) else ((), ())
         )
-        return _own_names(writes), _own_names(removes)
+        return _lake_names(writes), _lake_names(removes)
 
     def _list(self, prefix: str | None = None) -> Iterator[Any]:
         obs = _obstore()
         try:
-            yield from _again(lambda: [entry for batch in obs.list(self._store, prefix) for entry in batch])
+            yield from _with_retries(
+                lambda: [entry for batch in obs.list(self._store, prefix) for entry in batch]
+            )
         except (obs.exceptions.BaseError, OSError) as error:
             raise self._error(error, "") from None
 
@@ -457,7 +461,7 @@ class Remote(LakeFolder):
         place = self.place(name)
         if isinstance(error, FileNotFoundError | kinds.NotFoundError):
             return kind(
-                "there is no such object or bucket", file=place, cure=say("lake_check", lake=self.url)
+                "there is no such object or bucket", file=place, cure=phrase("lake_check", lake=self.url)
             )
         if isinstance(error, PermissionError | kinds.PermissionDeniedError | kinds.UnauthenticatedError):
             return kind("the store denies access", file=place, cure=_CREDENTIALS)
@@ -467,7 +471,7 @@ class Remote(LakeFolder):
         return kind(f"the store fails: {text}{ended}", file=place, cure="check the network, and try again")
 
 
-def _own_names(listed: object) -> list[str]:
+def _lake_names(listed: object) -> list[str]:
     """Names of files of a lake: nothing else is removed, whatever a plan says."""
     items = listed if isinstance(listed, list) else []
     return [name for name in items if isinstance(name, str) and file_names.is_own(name)]
@@ -478,7 +482,7 @@ def _content(got: Any) -> tuple[bytes, dict[str, str]]:
     return bytes(got.bytes()), _version(got.meta)
 
 
-def _again(ask: Callable[[], _T]) -> _T:
+def _with_retries(ask: Callable[[], _T]) -> _T:
     """Ask a store, several times if it fails in a way that may pass."""
     kinds = _obstore().exceptions
     for _ in range(1, _ATTEMPTS):
@@ -536,7 +540,7 @@ def _store(url: str) -> Any:
         raise InputError(f"this is no URL of a lake: {text}", file=url, cure=_CREDENTIALS) from None
 
 
-def _make_room(copies: Path) -> None:
+def _evict_objects(copies: Path) -> None:
     """Remove the least recently used objects if there are too many bytes, of lakes that nobody reads."""
     found: list[tuple[float, int, str, Path]] = []
     for lake in copies.iterdir():

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from zlens.catalog import expressions
 from zlens.engine import connection as engine
-from zlens.lake.parquet_streams import parquet
+from zlens.lake.parquet_streams import read_parquet_sql
 
 #: Rows of a row group: an hour or two of a large table, so that a part of a day can be read alone.
 ROW_GROUP = 61_440
@@ -31,7 +31,7 @@ class ParquetEngine:
     """A private database. Its single thread keeps the order of rows, and a partition in one file."""
 
     def __init__(self, spill: str) -> None:
-        self._connection = engine.workbench(spill)
+        self._connection = engine.connect_with_files(spill)
         self.rows("SET threads = 1")
         # A partition's rows leave memory when they fill half a row group.
         self.rows(f"SET partitioned_write_flush_threshold = {ROW_GROUP // 2}")
@@ -68,7 +68,8 @@ class ParquetEngine:
             column = expressions.quote(time)
             times = f"min(epoch_us({column})), max(epoch_us({column})), count(*) - count({column})"
         facts = self.rows(
-            f"SELECT filename, count(*), {times} FROM {parquet(paths, 'filename = true')} GROUP BY filename"
+            f"SELECT filename, count(*), {times} FROM {read_parquet_sql(paths, 'filename = true')} "
+            "GROUP BY filename"
         )
         by_path = {path: values for path, *values in facts}
         return [_written(path, key, *by_path[path]) for path in paths]

@@ -28,7 +28,7 @@ class ParquetStream:
         return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
 
 
-def parquet(paths: list[str], *options: str) -> str:
+def read_parquet_sql(paths: list[str], *options: str) -> str:
     """FROM of some Parquet files."""
     listed = ", ".join(map(literal, paths))
     return f"read_parquet([{listed}], {', '.join((*options, 'hive_partitioning = false'))})"
@@ -38,7 +38,7 @@ def parquet(paths: list[str], *options: str) -> str:
 _MOST = 65_536
 
 
-def allow() -> None:
+def raise_file_limit() -> None:
     """Allow this process many open files, if the system permits: the engine opens whole tables."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST if resource.RLIM_INFINITY in (soft, hard) else min(_MOST, hard)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from zlens.catalog import expressions
 from zlens.catalog.interval_flags import flag
 from zlens.catalog.raw_columns import RawColumn
-from zlens.catalog.roles import lasting_tables
+from zlens.catalog.roles import state_tables
 from zlens.errors import InputError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import Options, TimeSpec
@@ -33,12 +33,12 @@ from zlens.lake.documents import (
     PartIntervals,
     SourceTimeRange,
 )
-from zlens.lake.lake_folder import LakeFolder, ReadLock, part_of
+from zlens.lake.lake_folder import LakeFolder, ReadLock, find_part_document
 from zlens.lake.manifest import InputPart, LakeInput
-from zlens.lake.parquet_streams import ParquetStream, allow, parquet
+from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
 from zlens.lake.rollup_reader import MeasuresSource
-from zlens.readers.boundaries import NEAR_US
-from zlens.schema.wording import say
+from zlens.readers.boundaries import END_TOLERANCE_US
+from zlens.schema.wording import phrase
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -47,13 +47,13 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     """The sources in a lake: one for each kind of input. InputError if it is empty or damaged."""
     if printable(path) != path:
         raise InputError("the name of the lake is not UTF-8 text", file=path, cure="rename it, or move it")
-    lake = lake_folder.at(path)
+    lake = lake_folder.open_folder(path)
     # Before the manifest is read: its files then stay as long as the sources do.
     reading = lake.reading()
     manifest = lake.load()
     parts = manifest.parts()
     if not parts:
-        raise InputError("the lake is empty", file=path, cure=say("lake_fill", lake=path))
+        raise InputError("the lake is empty", file=path, cure=phrase("lake_fill", lake=path))
     shown = _display_names(imported for imported, _ in parts)
     sources: dict[str, list[_ReaderPart]] = {}
     for imported, part in parts:
@@ -92,7 +92,7 @@ class _ReaderPart(Struct, dict=True):
 
     @cached_property
     def document(self) -> PartDocument:
-        return part_of(self.full_document, self.part, self.lake)
+        return find_part_document(self.full_document, self.part, self.lake)
 
     @property
     def tables(self) -> str:
@@ -117,7 +117,7 @@ class _ReaderPart(Struct, dict=True):
         facts = self.full_document.side.get(name)
         if facts is None:
             return None
-        path = f"{file_names.document(self.input.sha256, self.part.document)}/{name}"
+        path = f"{file_names.document_folder(self.input.sha256, self.part.document)}/{name}"
         return self.lake.read(path, facts[1]), self.lake.absolute(path)
 
     def rows(self, name: str) -> list[Any]:
@@ -137,7 +137,7 @@ class _ReaderPart(Struct, dict=True):
 
     def intervals(self, source: str) -> PartIntervals:
         """The intervals of one of the sources."""
-        side_file = self.side(documents.intervals_name(self.part.place, self.sources.index(source)))
+        side_file = self.side(documents.intervals_file_name(self.part.place, self.sources.index(source)))
         return PartIntervals() if side_file is None else documents.load_intervals(*side_file)
 
 
@@ -185,7 +185,7 @@ class LakeTable(Struct, dict=True):
             f"{literal(self.constants[name])} AS {quote(name)}" if name in self.constants else quote(name)
             for name in columns
         )
-        return f"SELECT {chosen or '1'} FROM {parquet(self.paths)}"
+        return f"SELECT {chosen or '1'} FROM {read_parquet_sql(self.paths)}"
 
     def _verify(self) -> None:
         """Verify the files, once in a session; InputError if one is not that of the manifest."""
@@ -292,13 +292,13 @@ class LakeSource:
                 raise InputError(
                     f"{stored.part.system} was imported with {stored.input.leap} leap seconds, not {wanted}",
                     file=self.lake.name,
-                    cure=say("leap_as_imported", leap=stored.input.leap),
+                    cure=phrase("leap_as_imported", leap=stored.input.leap),
                 )
             if self._options.tz is not None and stored.part.local_time:
                 raise InputError(
                     f"{stored.part.system} was imported without a time zone",
                     file=self.lake.name,
-                    cure=say("tz_not_of_lake"),
+                    cure=phrase("tz_not_of_lake"),
                 )
 
     # -- systems -------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ class LakeSource:
     def _info(self, system: str, source: str) -> SystemInfo:
         parts = self._parts_of(system, source)
         # The usual interval of a system is that of its counters, if any dump has them.
-        counted = [stored for stored in parts if stored.part.joined] if self.name in NEAR_US else []
+        counted = [stored for stored in parts if stored.part.joined] if self.name in END_TOLERANCE_US else []
         first = (counted or parts)[0].document.info
         spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
         times = [(stored.part.first_us, stored.part.last_us) for stored in parts]
@@ -380,7 +380,7 @@ class LakeSource:
     def _within(self, stored: _ReaderPart) -> Iterator[LakeFile]:
         low, high = self._bounds[stored.part.system]
         # A lasting state may have been recorded long before.
-        lasting = frozenset() if low is None else lasting_tables()
+        lasting = frozenset() if low is None else state_tables()
         for file in stored.files():
             if file.first_us is None or file.last_us is None:
                 if (low is None and high is None) or not file.open:
@@ -420,7 +420,7 @@ class LakeSource:
                 continue
             marks = marks or bool(stored_intervals.marks)
             # An earlier release stored the intervals of one record type: of counters, if there were any.
-            counted = stored.part.joined or self.name not in NEAR_US
+            counted = stored.part.joined or self.name not in END_TOLERANCE_US
             found += [
                 interval if counted or interval.layer else replace(interval, layer=1)
                 for interval in stored_intervals.intervals
@@ -460,7 +460,7 @@ class LakeSource:
     @property
     def folders(self) -> list[str]:
         """The folders of all tables; statements name the files in them that the manifest lists."""
-        allow()
+        raise_file_limit()
         return [self.lake.absolute(table) for table in self.tables]
 
     def close(self) -> None:
@@ -544,7 +544,7 @@ def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]
     return moment(options.start), moment(options.end)
 
 
-def already_there(
+def find_duplicate_input(
     sources: Sequence[LakeSource | MeasuresSource], path: str, digest: Callable[[str], str]
 ) -> str | None:
     """The name under which a lake already has a file's bytes; hashed only if the sizes agree."""

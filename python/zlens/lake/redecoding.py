@@ -17,14 +17,14 @@ from zlens.inputs.problems import Problem
 from zlens.lake.boundary_inputs import BoundaryInputs, Pair, sql_list
 from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument
 from zlens.lake.file_names import UNKNOWN
-from zlens.lake.parquet_streams import parquet
-from zlens.readers.boundaries import StitchedRecords, rejoin
+from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.readers.boundaries import StitchedRecords, stitch
 
 if TYPE_CHECKING:
     from zlens.lake.boundaries import BoundaryUpdater
 
 
-def remade(
+def redecode_part(
     seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
 ) -> BoundaryDocument:
     """The seam of a part: all its rows in the context of the parts around it."""
@@ -41,9 +41,11 @@ def remade(
         )
         for number, place in enumerate(places)
     ]
-    offsets = seams.engine.rows(f"SELECT * FROM {parquet([seams.side(pair, 'offsets.parquet')])} ORDER BY 1")
+    offsets = seams.engine.rows(
+        f"SELECT * FROM {read_parquet_sql([seams.side(pair, 'offsets.parquet')])} ORDER BY 1"
+    )
     imported, _ = pair
-    rejoined = rejoin(
+    rejoined = stitch(
         imported.source,
         paths,
         places.index(index),

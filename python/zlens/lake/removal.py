@@ -20,10 +20,10 @@ from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.source import Progress, SystemInfo
 from zlens.lake import file_names, lake_folder, retention, rollups
 from zlens.lake.boundaries import BoundaryUpdater
-from zlens.lake.lake_folder import LakeFolder, part_of
+from zlens.lake.lake_folder import LakeFolder, find_part_document
 from zlens.lake.manifest import InputPart, LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -47,17 +47,17 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
     """Remove what lies within the systems and times of the options. QueryError if they select nothing."""
     path = os.fspath(lake)
     if not file_names.is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
+        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
     if not options.systems and options.start is None and options.end is None:
-        raise QueryError("nothing to forget was named", cure=say("lake_forget_what"))
+        raise QueryError("nothing to forget was named", cure=phrase("lake_forget_what"))
     for moment in (options.start, options.end):
         if moment is not None and moment.date is None:
             raise QueryError(
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
-    into = lake_folder.at(path)
+    into = lake_folder.open_folder(path)
     room = "make room on the disk for a new manifest and what replaces the neighbors' rows"
-    with lake_folder.typed(into, room):
+    with lake_folder.translate_os_errors(into, room):
         return into.repeat(lambda: _forget(into, options, dry_run))
 
 
@@ -65,7 +65,7 @@ def _forget(into: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
     with into.staging() as staged, into.locked():
         manifest = into.load()
         into.clean(manifest)
-        _known(manifest, set(options.systems))
+        _check_systems(manifest, set(options.systems))
         forgotten = RemovalResult()
         going = _select_parts(into, manifest, options, forgotten)
         if dry_run or not going:
@@ -73,7 +73,7 @@ def _forget(into: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
         before = into.listed(manifest)
         _drop_measures(into, manifest, [part for _, part in going])
         for imported, part in going:
-            _drop(manifest, imported, part)
+            _remove_part(manifest, imported, part)
         moves: dict[str, str] = {}
         engine = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
@@ -81,7 +81,7 @@ def _forget(into: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
             seams.renew((part.system, imported.source) for imported, part in going)
         finally:
             engine.close()
-        lake_folder.sync(moves.values())
+        lake_folder.fsync_files(moves.values())
         gone = before.keys() - into.listed(manifest, moves).keys()
         manifest.retired += sorted(gone - set(manifest.retired))
         into.commit(manifest, staged, moves)
@@ -112,11 +112,11 @@ def forget_raw(
     """
     path = os.fspath(lake)
     if not file_names.is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into = lake_folder.at(path)
+        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
+    into = lake_folder.open_folder(path)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
     wanted, accepted = set(systems), frozenset(even_if_lost)
-    with lake_folder.typed(into, "make room on the disk for a new manifest"):
+    with lake_folder.translate_os_errors(into, "make room on the disk for a new manifest"):
         while True:
             with into.reading():
                 chosen = _choose_raw(into, into.load(), before_us, wanted)
@@ -148,7 +148,7 @@ class _Chosen(Struct):
 
 
 def _choose_raw(into: LakeFolder, manifest: Manifest, before_us: int, systems: set[str]) -> _Chosen:
-    _known(manifest, systems)
+    _check_systems(manifest, systems)
     forgotten = RemovalResult()
     chosen = _Chosen(forgotten)
     for machine in rollups.machines(into, manifest):
@@ -166,7 +166,7 @@ def _choose_raw(into: LakeFolder, manifest: Manifest, before_us: int, systems: s
             if not all(in_measures):
                 forgotten.unmeasured.append((part.system, imported.path))
                 continue
-            files = part_of(into.document(imported, part.document), part, into).files
+            files = find_part_document(into.document(imported, part.document), part, into).files
             forgotten.gone.append((part.system, imported.path))
             forgotten.rows += sum(file.rows for file in files)
             forgotten.bytes += sum(file.bytes for file in files)
@@ -216,7 +216,7 @@ class _RollupCoverage:
             raise LakeError(
                 f"the measures of {part.system}, {name}, are not in the lake, or older than its data",
                 file=path,
-                cure=say("lake_rollup", lake=path),
+                cure=phrase("lake_rollup", lake=path),
             )
         return True
 
@@ -238,7 +238,7 @@ def _drop_measures(into: LakeFolder, manifest: Manifest, going: list[InputPart])
             manifest.gathered.pop(rollups.day_name(day), None)
 
 
-def _known(manifest: Manifest, systems: set[str]) -> None:
+def _check_systems(manifest: Manifest, systems: set[str]) -> None:
     """QueryError if one of these systems is not in the lake."""
     there = {part.system for _, part in manifest.parts()}
     if unknown := systems - there:
@@ -255,7 +255,7 @@ def _select_parts(
     for imported, part in manifest.parts():
         if options.systems and part.system not in options.systems:
             continue
-        part_document = part_of(into.document(imported, part.document), part, into)
+        part_document = find_part_document(into.document(imported, part.document), part, into)
         inside, overlaps = _coverage(part, part_document.info, options)
         if inside:
             going.append((imported, part))
@@ -286,7 +286,7 @@ def _coverage(part: InputPart, info: SystemInfo, options: Options) -> tuple[bool
     return low <= first and last <= high, first <= high and last >= low
 
 
-def _drop(manifest: Manifest, imported: LakeInput, part: InputPart) -> None:
+def _remove_part(manifest: Manifest, imported: LakeInput, part: InputPart) -> None:
     del imported.parts[part.system]
     imported.forgotten = [*imported.forgotten, part.system]
     if not imported.parts:

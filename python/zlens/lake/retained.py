@@ -92,16 +92,19 @@ def _loaded(values: dict[str, Any]) -> Retained:
     return Retained(feeds, ends)
 
 
-_NAMES = validators.many(validators.TEXT)
+_NAMES = validators.list_of(validators.TEXT)
 _RUN = FixedTuple((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", Run)
 #: As a document of measures has it.
 RETAINED = Spec(
     (
-        Key("feeds", validators.many(FixedTuple((_NAMES, _NAMES), "measures and the tables that they read"))),
+        Key(
+            "feeds",
+            validators.list_of(FixedTuple((_NAMES, _NAMES), "measures and the tables that they read")),
+        ),
         Key(
             "ends",
-            validators.many(
-                FixedTuple((validators.TEXT, _NAMES, validators.many(_RUN)), "source, measures and runs")
+            validators.list_of(
+                FixedTuple((validators.TEXT, _NAMES, validators.list_of(_RUN)), "source, measures and runs")
             ),
         ),
     ),

@@ -13,11 +13,11 @@ from zlens.errors import LakeError
 from zlens.inputs.source import Progress
 from zlens.lake import documents, file_names, rollups
 from zlens.lake.documents import LakeFile
-from zlens.lake.lake_folder import LakeFolder, part_of
+from zlens.lake.lake_folder import LakeFolder, find_part_document
 from zlens.lake.manifest import DayRollup, InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.parquet_streams import parquet
-from zlens.schema.wording import say
+from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.schema.wording import phrase
 
 #: Stands for all raw tables that no measure reads.
 UNMEASURED = "unmeasured"
@@ -125,7 +125,7 @@ def _by_table(entries: Iterable[Proof]) -> list[Proof]:
 def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iterator[Proof]:
     imported, part = removed.imported, removed.part
     days = [into.measures(rollup).retained for rollup in removed.rollups]
-    stored = part_of(into.document(imported, part.document), part, into)
+    stored = find_part_document(into.document(imported, part.document), part, into)
     seam = into.seam(imported, part)
     by_place = {file.place: file for file in stored.files}
     by_place.update({file.place: file for file in (seam.files if seam is not None else ())})
@@ -155,7 +155,7 @@ def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
         day = f"(coalesce({end}, {written}) + {offset_us - 1}) // {rollups.DAY_US}"
         selects.append(
             f"SELECT {literal(table)}, {source}, {end}, {day}, coalesce({known}, false), count(*) "
-            f"FROM {parquet(paths, 'union_by_name = true')} GROUP BY ALL"
+            f"FROM {read_parquet_sql(paths, 'union_by_name = true')} GROUP BY ALL"
         )
     entries: dict[tuple[str, int | None], Proof] = {}
     if not selects:
@@ -183,5 +183,5 @@ def refusal(lake: str, lost: list[Proof]) -> LakeError:
     return LakeError(
         f"what is in no measure would be lost: {'; '.join(listed[:_MOST])}{more}",
         file=lake,
-        cure=say("lake_lost", tables=",".join([*([UNMEASURED] if unmeasured else []), *tables])),
+        cure=phrase("lake_lost", tables=",".join([*([UNMEASURED] if unmeasured else []), *tables])),
     )

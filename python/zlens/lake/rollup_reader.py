@@ -13,14 +13,14 @@ from zlens.lake import documents, file_names
 from zlens.lake.documents import MeasuresFile
 from zlens.lake.lake_folder import LakeFolder, ReadLock
 from zlens.lake.manifest import RULES, ConsolidatedDay, DayRollup
-from zlens.lake.parquet_streams import ParquetStream, allow, parquet
+from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
 from zlens.lake.rollups import DAY_US, day_number
 
 #: The column with the end of the hour or day. Its name is not `interval_end`: no interval ends there.
-TIME = "bucket_end"
+BUCKET_END = "bucket_end"
 
 #: Measures of a day of so many systems are gathered in files of their own, and read from them.
-MANY = 8
+MIN_CONSOLIDATED_SYSTEMS = 8
 
 #: Buckets end after the first and not after the second, in microseconds UTC; None: no bound.
 Bounds = tuple[int | None, int | None]
@@ -56,7 +56,7 @@ class MeasuresTable:
             by_systems.setdefault(self._only.get(path), []).append(path)
         times = self._times()
         return " UNION ALL ".join(
-            f"SELECT {chosen} FROM {parquet(paths)} WHERE {_of_systems(systems)} AND ({times})"
+            f"SELECT {chosen} FROM {read_parquet_sql(paths)} WHERE {_systems_sql(systems)} AND ({times})"
             for systems, paths in by_systems.items()
         )
 
@@ -78,13 +78,13 @@ class MeasuresTable:
         conditions = []
         for (low, high), systems in by_bounds.items():
             parts = [f"system IN ({', '.join(map(expressions.literal, systems))})"]
-            parts += [f"epoch_us({TIME}) > {low}"] if low is not None else []
-            parts += [f"epoch_us({TIME}) <= {high}"] if high is not None else []
+            parts += [f"epoch_us({BUCKET_END}) > {low}"] if low is not None else []
+            parts += [f"epoch_us({BUCKET_END}) <= {high}"] if high is not None else []
             conditions.append(" AND ".join(parts))
         return " OR ".join(f"({condition})" for condition in conditions)
 
 
-def _of_systems(systems: tuple[str, ...] | None) -> str:
+def _systems_sql(systems: tuple[str, ...] | None) -> str:
     return "true" if systems is None else f"system IN ({', '.join(map(expressions.literal, systems))})"
 
 
@@ -119,7 +119,7 @@ class _RollupTables(Mapping[str, list[RawTable]]):
                 by_day.setdefault(rollup.day, {})[rollup.system] = rollup
         for entry in self._gathered:
             wanted = by_day.get(entry.day, {})
-            if len(wanted) < MANY:
+            if len(wanted) < MIN_CONSOLIDATED_SYSTEMS:
                 continue
             gathered = self._lake.gathered(entry)
             current = [
@@ -136,7 +136,7 @@ class _RollupTables(Mapping[str, list[RawTable]]):
         for rollup in (rollup for wanted in by_day.values() for rollup in wanted.values()):
             stored = self._lake.measures(rollup)
             for file in stored.files:
-                name = file_names.measure(file.table, rollup.system, rollup.day, rollup.state)
+                name = file_names.measure_file(file.table, rollup.system, rollup.day, rollup.state)
                 table(file.table, stored.schemas[file.table]).add(self._lake.absolute(name), file)
         by_name: dict[str, list[RawTable]] = {}
         for one in tables.values():
@@ -213,5 +213,5 @@ class MeasuresSource(FilelessSource):
     @property
     def folders(self) -> list[str]:
         """The folder of all measures; statements name the files in it that the manifest lists."""
-        allow()
+        raise_file_limit()
         return [self.lake.absolute(file_names.MEASURES)]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from zlens.inputs.source import SystemInfo
-from zlens.lake.lake_folder import LakeFolder, part_of
+from zlens.lake.lake_folder import LakeFolder, find_part_document
 from zlens.lake.manifest import RULES, InputPart, LakeInput, Manifest
 
 DAY_US = 86_400_000_000
@@ -71,7 +71,7 @@ def machines(into: LakeFolder, manifest: Manifest) -> list[LakeMachine]:
     for imported, part in manifest.parts():
         for source in part.own_sources(imported):
             if (part.system, source) not in infos:
-                stored = part_of(into.document(imported, part.document), part, into)
+                stored = find_part_document(into.document(imported, part.document), part, into)
                 infos[part.system, source] = stored.info
     of_system: dict[str, str] = {}
     for (system, _), info in infos.items():
@@ -114,7 +114,7 @@ def _group(groups: dict[str, str], machine: str) -> str:
     return machine
 
 
-def together(machines: list[LakeMachine]) -> LakeMachine:
+def merge_machines(machines: list[LakeMachine]) -> LakeMachine:
     """Machines as one, whose measures are computed together; they do not depend on each other."""
     joined = LakeMachine()
     for machine in machines:

@@ -48,11 +48,11 @@ class RowLists(Struct, frozen=True, dict=True):
                         for name, row in self.rows.items()
                     }
                     return self.into(**made)
-        return validators.loaded(data, file, self._spec)
+        return validators.load_checked(data, file, self._spec)
 
     @cached_property
     def _spec(self) -> Spec:
-        return Spec(tuple(Key(name, validators.many(row)) for name, row in self.rows.items()), self.into)
+        return Spec(tuple(Key(name, validators.list_of(row)) for name, row in self.rows.items()), self.into)
 
     @cached_property
     def _forms(self) -> list[type]:

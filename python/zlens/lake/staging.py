@@ -34,7 +34,7 @@ from zlens.lake.manifest import INPUT, LakeInput, Manifest, input_facts, input_o
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.table_writer import InputDraft
 from zlens.schema.validators import FixedTuple, Integer, Key, MapOf, Nullable, Spec
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Describes a staged input; the folder has it when everything else is there.
 NAME = "staged.json"
@@ -78,18 +78,18 @@ def stage(
         raise LakeError("this is a lake", file=str(base), cure="name another folder to stage in")
 
     def stage_one(module: Any, path: str) -> ImportResult:
-        with lake_folder.typed(LakeFolder(area)):
-            return _stage_file(base, module, path, options or Options(), progress or importer.no_progress)
+        with lake_folder.translate_os_errors(LakeFolder(area)):
+            return _stage_file(base, module, path, options or Options(), progress or importer.ignore_progress)
 
-    files = importer.found(inputs)
-    with lake_folder.typed(LakeFolder(area)):
+    files = importer.recognize_inputs(inputs)
+    with lake_folder.translate_os_errors(LakeFolder(area)):
         base.mkdir(parents=True, exist_ok=True)
-    return importer.each(files, stage_one, report)
+    return importer.import_each(files, stage_one, report)
 
 
 def _stage_file(base: Path, module: Any, path: str, options: Options, progress: Progress) -> ImportResult:
     before = os.stat(path)
-    sha256 = importer.digest(path, before.st_size, progress)
+    sha256 = importer.input_digest(path, before.st_size, progress)
     target = base / sha256
     zone = None if options.tz is None else str(options.tz)
     if (target / NAME).exists():
@@ -105,10 +105,10 @@ def _stage_file(base: Path, module: Any, path: str, options: Options, progress: 
         staged = Staging(private)
         source: Source = module.open_files([path], options, progress)
         systems = list(dict.fromkeys(info.system for info in source.systems))
-        draft = importer.begun(path, sha256, before.st_size, source, options)
+        draft = importer.new_draft(path, sha256, before.st_size, source, options)
         shop = ParquetEngine(os.fspath(private / "spill"))
         try:
-            importer.decode(source, draft, before, path, staged, shop, progress, systems)
+            importer.stage_rows(source, draft, before, path, staged, shop, progress, systems)
         finally:
             shop.close()
         listed: dict[str, tuple[int, str]] = {}
@@ -125,8 +125,8 @@ def _stage_file(base: Path, module: Any, path: str, options: Options, progress: 
             # Another process has staged the same input meanwhile.
             if not (target / NAME).exists():
                 raise
-        lake_folder.sync([os.fspath(base)])
-    return importer.result(path, draft, source, systems)
+        lake_folder.fsync_files([os.fspath(base)])
+    return importer.import_result(path, draft, source, systems)
 
 
 @contextmanager
@@ -178,17 +178,17 @@ def commit(
     batches, each in one step; repeat a call that was killed. Raises InputError if nothing is staged there,
     LakeError if nothing can be written.
     """
-    progress = progress or importer.no_progress
+    progress = progress or importer.ignore_progress
     staged, results = _found(areas)
     for result in results:
         if report is not None:
             report(result)
-    into = lake_folder.at(lake)
+    into = lake_folder.open_folder(lake)
     into.create()
     for at in range(0, len(staged), BATCH):
         batch = staged[at : at + BATCH]
         progress(at, len(staged), "joining staged inputs")
-        with lake_folder.typed(into):
+        with lake_folder.translate_os_errors(into):
             committed = into.repeat(partial(_commit, into, batch))
         for result in committed:
             results.append(result)
@@ -230,7 +230,7 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput],
         raise InputError(
             "no staged input is here",
             file=", ".join(map(str, areas)),
-            cure=say("lake_stage"),
+            cure=phrase("lake_stage"),
         )
     return sorted(by_digest.values(), key=_StagedInput.order), twice
 
@@ -244,7 +244,7 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
         results = [
             CommitResult(str(staged.path), staged.input, again=True)
             for staged in batch
-            if _is_in(current, staged.input.sha256)
+            if _is_imported(current, staged.input.sha256)
         ]
         known = {result.input.sha256 for result in results}
         copies: list[tuple[_StagedInput, InputDraft, dict[str, DecodingOptions]]] = []
@@ -257,7 +257,7 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
                 copies.append((staged, draft, staged.origins()))
             except InputError as error:
                 failures.append((staged, error))
-        lake_folder.sync(path for _, draft, _ in copies for path in draft.moves.values())
+        lake_folder.fsync_files(path for _, draft, _ in copies for path in draft.moves.values())
         shop = ParquetEngine(os.fspath(staging.path / "spill"))
         try:
             with into.locked():
@@ -265,7 +265,7 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
                 drafts: list[InputDraft] = []
                 beside: dict[tuple[str, str], tuple[int, DecodingOptions]] = {}
                 for staged, draft, origins in copies:
-                    again = _is_in(manifest, staged.input.sha256)
+                    again = _is_imported(manifest, staged.input.sha256)
                     conflict = None if again else _conflict(into, manifest, draft.input, origins, beside)
                     if not again and conflict is None:
                         there = [*manifest.inputs.values(), *(each.input for each in drafts)]
@@ -275,7 +275,7 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
                     results.append(CommitResult(str(staged.path), staged.input, again, conflict))
                 for staged, failure in failures:
                     # What another call has committed meanwhile it has also removed.
-                    again = _is_in(manifest, staged.input.sha256)
+                    again = _is_imported(manifest, staged.input.sha256)
                     results.append(
                         CommitResult(str(staged.path), staged.input, again, None if again else failure)
                     )
@@ -286,7 +286,7 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
     return results
 
 
-def _is_in(manifest: Manifest, sha256: str) -> bool:
+def _is_imported(manifest: Manifest, sha256: str) -> bool:
     stored = manifest.inputs.get(sha256)
     return stored is not None and not stored.forgotten
 
@@ -306,7 +306,7 @@ def _conflict(
             cure="import the file itself to add them again",
         )
     try:
-        importer.check(into, manifest, draft, origins)
+        importer.check_compatible(into, manifest, draft, origins)
     except LakeError as error:
         return error
     for system, origin in origins.items():
@@ -341,10 +341,10 @@ class _StagedInput(Struct):
                 f"cannot be read: {error.strerror or error}", file=str(file), cure="stage the input again"
             ) from None
         problem = validators.problem(str(file))
-        values = validators.loaded(data, str(file), _STAGED)
+        values = validators.load_checked(data, str(file), _STAGED)
         staged = cls(path, values["zone"], input_of(values["input"], "input", problem), values["files"])
         documents = {
-            f"{file_names.document(staged.input.sha256, key)}/{document.NAME}"
+            f"{file_names.document_folder(staged.input.sha256, key)}/{document.NAME}"
             for key in staged.input.documents
         }
         if not documents <= staged.files.keys():
@@ -364,7 +364,7 @@ class _StagedInput(Struct):
             "files": {name: list(facts) for name, facts in self.files.items()},
         }
         (self.path / NAME).write_text(json.dumps(value, ensure_ascii=True, allow_nan=False), encoding="ascii")
-        lake_folder.sync([os.fspath(self.path / NAME)])
+        lake_folder.fsync_files([os.fspath(self.path / NAME)])
 
     def order(self) -> tuple[int, str]:
         """By time, then by digest, as in a manifest."""
@@ -378,7 +378,7 @@ class _StagedInput(Struct):
         for name, (size, sha256) in self.files.items():
             target = base / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            if _copied(self.path / name, target) != (size, sha256):
+            if _copy_file(self.path / name, target) != (size, sha256):
                 raise InputError(
                     "this is not the file that was staged",
                     file=str(self.path / name),
@@ -392,7 +392,7 @@ class _StagedInput(Struct):
         """How the rows of each system were decoded."""
         origins: dict[str, DecodingOptions] = {}
         for key in self.input.documents:
-            name = self.path / file_names.document(self.input.sha256, key) / document.NAME
+            name = self.path / file_names.document_folder(self.input.sha256, key) / document.NAME
             try:
                 data = name.read_bytes()
             except OSError as error:
@@ -407,7 +407,7 @@ class _StagedInput(Struct):
         return origins
 
 
-def _copied(path: Path, target: Path) -> tuple[int, str]:
+def _copy_file(path: Path, target: Path) -> tuple[int, str]:
     """Copy a file; its size and SHA-256."""
     size, checksum = 0, hashlib.sha256()
     try:

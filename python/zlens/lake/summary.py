@@ -10,8 +10,8 @@ from msgspec import Struct, field
 from zlens.errors import InputError
 from zlens.lake import lake_folder
 from zlens.lake.file_names import is_lake
-from zlens.lake.lake_folder import part_of
-from zlens.schema.wording import say
+from zlens.lake.lake_folder import find_part_document
+from zlens.schema.wording import phrase
 
 
 class FileTotals(Struct):
@@ -71,8 +71,8 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
     """The contents of a lake. Only the manifest and its documents are read."""
     path = os.fspath(lake)
     if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    opened = lake_folder.at(path)
+        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
+    opened = lake_folder.open_folder(path)
     reading = opened.reading()
     manifest = opened.load()
     systems: dict[tuple[str, str], SystemContents] = {}
@@ -87,7 +87,7 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
             system_contents.first_us = _first([system_contents.first_us, part.first_us])
             system_contents.last_us = _last([system_contents.last_us, part.last_us])
             # The rows are those of the import; a file that replaces another has the same ones or fewer.
-            for file in part_of(documents[part.document], part, opened).files if part.raw else ():
+            for file in find_part_document(documents[part.document], part, opened).files if part.raw else ():
                 for amount in (
                     total,
                     system_contents.amount,

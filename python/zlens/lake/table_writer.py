@@ -22,8 +22,8 @@ from zlens.lake.documents import InputDocument, LakeFile, PartDocument, PartInte
 from zlens.lake.lake_folder import Staging
 from zlens.lake.manifest import InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
-from zlens.lake.parquet_streams import parquet
-from zlens.readers.boundaries import BoundaryReader, joints
+from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.readers.boundaries import BoundaryReader, boundary_reader
 
 #: Days of one input that get a folder of their own; damaged clocks may produce more.
 MAX_DAYS = 1_000
@@ -63,7 +63,9 @@ class InputWriter:
         #: All systems of the source; rows of unwanted ones are left out.
         self.infos = source.systems
         self.wanted = systems
-        self.joints: dict[str, BoundaryReader | None] = {name: joints(source, name) for name in systems}
+        self.joints: dict[str, BoundaryReader | None] = {
+            name: boundary_reader(source, name) for name in systems
+        }
         #: The facts of each wanted system, one for each of its sources.
         self.sources: dict[str, list[SystemInfo]] = {}
         for info in self.infos:
@@ -148,7 +150,7 @@ class InputWriter:
                 written.first_us,
                 written.last_us,
                 written.nulls if time else written.rows,
-                foot=lake_folder.foot(written.path),
+                foot=lake_folder.footer_digest(written.path),
             )
             self._file(self.parts[system], file, written.path)
             by_system.setdefault(system, []).append(written)
@@ -233,7 +235,7 @@ class InputWriter:
             f'SELECT {expressions.literal(table)} AS "table", {subject} AS subject, '
             'min("offset") AS first_offset, max("offset") AS last_offset, '
             'epoch_us(arg_min(tod, "offset")) AS first_us, epoch_us(arg_max(tod, "offset")) AS last_us '
-            f"FROM {parquet([file.path for file in files])} GROUP BY subject"
+            f"FROM {read_parquet_sql([file.path for file in files])} GROUP BY subject"
         )
         target = self._subject_table(system)
         self.parts[system].subjects[table] = columns
@@ -272,7 +274,7 @@ class InputWriter:
             if marks:
                 stored = [PartIntervals([], marks)]
             for number, intervals in enumerate(stored):
-                add(documents.intervals_name(place, number), intervals.dump())
+                add(documents.intervals_file_name(place, number), intervals.dump())
             self._part(place, info, stored)
             if part_joints is not None and system in self.subjects:
                 for name in self._pieces(place, system, part_joints):
@@ -310,7 +312,7 @@ class InputWriter:
             if not part.document:
                 part.document, part.tables = key, self.parts[part.system].tables_key
         for name, path in paths.items():
-            self.draft.moves[f"{file_names.document(imported.sha256, key)}/{name}"] = os.fspath(path)
+            self.draft.moves[f"{file_names.document_folder(imported.sha256, key)}/{name}"] = os.fspath(path)
 
     def _part(self, place: int, info: SystemInfo, stored: list[PartIntervals]) -> None:
         times = [
@@ -334,7 +336,7 @@ class InputWriter:
         if span is not None:
             part.first_end_us, part.last_end_us = span
         part.open_us = self._open(info.system, part.last_end_us)
-        part.records_us = duplicates.span(self.source.name, self.parts[info.system].files)
+        part.records_us = duplicates.comparable_time_range(self.source.name, self.parts[info.system].files)
         self.draft.input.parts[info.system] = part
 
     def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:
@@ -349,7 +351,7 @@ class InputWriter:
         after_end = "" if last_end_us is None else f" AND epoch_us(tod) > {last_end_us}"
         ((first, last),) = self.engine.rows(
             "SELECT epoch_us(min(tod)), epoch_us(max(tod)) "
-            f"FROM {parquet(paths, 'union_by_name = true')} WHERE interval_end IS NULL{after_end}"
+            f"FROM {read_parquet_sql(paths, 'union_by_name = true')} WHERE interval_end IS NULL{after_end}"
         )
         return None if first is None else (first, last)
 

@@ -31,12 +31,12 @@ MAYBE_TEXT, MAYBE_WHOLE = Nullable(TEXT), Nullable(WHOLE)
 MOMENTS = FixedTuple((WHOLE, WHOLE), "the first and the last moment, in microseconds since 1970")
 
 
-def many(of: Validator) -> ListOf:
+def list_of(of: Validator) -> ListOf:
     """A list as long as what was imported."""
     return ListOf(of, most=LONGEST)
 
 
-def named(of: Validator) -> MapOf:
+def map_of(of: Validator) -> MapOf:
     """Values by name, as many as what was imported."""
     return MapOf(of, 0, most=LONGEST)
 
@@ -47,7 +47,7 @@ def problem(file: str) -> DocumentErrors:
     return DocumentErrors(file, InputError, cure=cure, json=True)
 
 
-def loaded(data: bytes, file: str, kind: Validator) -> Any:
+def load_checked(data: bytes, file: str, kind: Validator) -> Any:
     """The contents of a lake's file; InputError if zlens cannot have written it."""
     errors = problem(file)
     return kind.check(document.from_json(data, errors), "", errors)

@@ -22,13 +22,13 @@ from zlens.errors import InputError
 from zlens.readers import recognition, streaming
 
 #: Most bytes taken at a time: what is decoded together must fit in memory.
-MOST = 64 * 1024**2
+MAX_READ_BYTES = 64 * 1024**2
 #: Bytes of one read of a pipe or the device.
 _READ = 1024**2
 #: Seconds after which a file that is not written to any more is taken as finished when another follows.
-SETTLED_S = 2.0
+FILE_COMPLETE_S = 2.0
 #: Reads of the device that wait for the program; more are dropped and told.
-_WAITING = 4096
+_MAX_QUEUED_READS = 4096
 
 _DIGITS = re.compile(r"\d+")
 
@@ -116,14 +116,14 @@ class FileFeed:
                     notes.append(f"{os.path.basename(path)} was replaced; it is read from its beginning")
                     self._offset = 0
                 self._inode = status.st_ino
-                size = min(status.st_size - self._offset, MOST)
+                size = min(status.st_size - self._offset, MAX_READ_BYTES)
                 data = os.pread(handle, size, self._offset) if size > 0 else b""
             finally:
                 os.close(handle)
             if data:
                 self._offset += len(data)
                 return FeedChunk(data, self._position(), tuple(notes))
-            settled = time.time() - status.st_mtime > SETTLED_S
+            settled = time.time() - status.st_mtime > FILE_COMPLETE_S
             if not (settled and self._next()):
                 return None
 
@@ -151,7 +151,7 @@ class FileFeed:
         return None
 
 
-def growing(path: str) -> FileFeed:
+def growing_file(path: str) -> FileFeed:
     """A file that grows, or is replaced by a new one of its name."""
     return FileFeed(path, lambda: [path])
 
@@ -233,7 +233,9 @@ class ReaderThreadFeed:
         self._handle = handle
         self._device = device
         # A pipe waits when the program is behind; the device would overflow, which it must tell itself.
-        self._handover = ThreadHandover(_WAITING if device else MOST // _READ, "sets of data")
+        self._handover = ThreadHandover(
+            _MAX_QUEUED_READS if device else MAX_READ_BYTES // _READ, "sets of data"
+        )
         self._thread = threading.Thread(target=self._run, name="zlens-reading", daemon=True)
         self._thread.start()
 
@@ -244,7 +246,7 @@ class ReaderThreadFeed:
         parts: list[bytes] = []
         notes: list[str] = []
         size = 0
-        while size < MOST:
+        while size < MAX_READ_BYTES:
             passed = self._handover.take()
             if passed is None:
                 if not self._thread.is_alive() and not len(self._handover):
@@ -351,7 +353,7 @@ class ReplayFeed:
     def read(self) -> FeedChunk | None:
         end = self._offset
         while self._at < len(self._moments) and self._clock.has_come(self._moments[self._at][0]):
-            if self._moments[self._at][1] - self._offset > MOST and end > self._offset:
+            if self._moments[self._at][1] - self._offset > MAX_READ_BYTES and end > self._offset:
                 break
             end = self._moments[self._at][1]
             self._at += 1
@@ -368,11 +370,11 @@ class ReplayFeed:
         return None
 
 
-def recording(path: str, clock: ReplayClock) -> ReplayFeed:
+def open_recording(path: str, clock: ReplayClock) -> ReplayFeed:
     """A recording to be played by a clock; InputError if no stream of its format can be followed."""
-    files = recognition.find([path]).files
+    files = recognition.recognize([path]).files
     for reader, paths in files.items():
-        form = streaming.form(reader)
+        form = streaming.stream_format(reader)
         if form is not None and paths == [path]:
             return ReplayFeed(path, form.moments(path), clock)
     raise InputError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from zlens.live.feeds import MOST, FeedChunk, FeedGroup, Position
+from zlens.live.feeds import MAX_READ_BYTES, FeedChunk, FeedGroup, Position
 from zlens.live.received_files import ReadPosition, ReceivedFiles, RetentionPolicy
 from zlens.live.receiver import Receiver
 
@@ -46,7 +46,7 @@ class _Source:
         self._gaps = position["gaps"]
 
     def read(self) -> FeedChunk | None:
-        data, place = self._received.read(self._place, MOST)
+        data, place = self._received.read(self._place, MAX_READ_BYTES)
         if not data:
             return None
         notes = [_note(gap) for gap in islice(self._received.gaps(), self._gaps, None)]

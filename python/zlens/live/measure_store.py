@@ -107,7 +107,7 @@ class MeasureStore:
             for end in sorted(ends - same):
                 hours.setdefault((end[0], end[2] // _HOUR_US), []).append(end)
             for hour, own in hours.items():
-                self._insert(name, hour, f"FROM incoming WHERE {_among(own)}", step)
+                self._insert(name, hour, f"FROM incoming WHERE {_intervals_sql(own)}", step)
             self._tables.setdefault(name, _Table()).ends |= ends
             return ends
 
@@ -115,8 +115,8 @@ class MeasureStore:
         """Those of the intervals whose rows are the incoming ones."""
         if not ends:
             return set()
-        columns = [column.name for column in measures.table(name).columns]
-        chosen = _among(ends)
+        columns = [column.name for column in measures.load_measure(name).columns]
+        chosen = _intervals_sql(ends)
         union = self._union(name, columns, chosen, ends)
         row = ", ".join(map(expressions.quote, columns))
         digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
@@ -131,7 +131,7 @@ class MeasureStore:
         if not ends:
             return
         for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
-            gone = self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_among(ends)}')
+            gone = self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_intervals_sql(ends)}')
             self.rows -= gone[0][0]
 
     def add_events(self, rows: ArrowStreamable, step: int) -> None:
@@ -139,7 +139,7 @@ class MeasureStore:
         name = "event"
         with self._lock:
             self._bring(rows)
-            columns = [column.name for column in measures.table(name).columns]
+            columns = [column.name for column in measures.load_measure(name).columns]
             same = " AND ".join(f"i.{column} IS NOT DISTINCT FROM o.{column}" for column in columns)
             select = "SELECT i.* FROM incoming AS i WHERE i.time IS NOT NULL"
             if name in self._tables and self._tables[name].hours:
@@ -147,7 +147,7 @@ class MeasureStore:
             self._connection.execute(f"CREATE OR REPLACE TEMP TABLE fresh AS {select}")
             hour = f"epoch_us(time) // {_HOUR_US}"
             for system, number in self._run(f"SELECT DISTINCT system, {hour} FROM fresh ORDER BY ALL"):
-                of_hour = f"{_is('system', system)} AND {hour} = {number}"
+                of_hour = f"{_equals_sql('system', system)} AND {hour} = {number}"
                 self._insert(name, (system or "", number), f"FROM fresh WHERE {of_hour}", step)
 
     def _bring(self, rows: ArrowStreamable) -> None:
@@ -158,7 +158,7 @@ class MeasureStore:
     def _insert(self, name: str, hour: tuple[str, int], rows: str, step: int) -> None:
         """Add rows, which a FROM gives, to the table of their system and hour."""
         table = self._tables.setdefault(name, _Table())
-        known = measures.table(name).columns
+        known = measures.load_measure(name).columns
         if hour not in table.hours:
             self._made += 1
             made = f"rows#{self._made}"
@@ -246,19 +246,19 @@ class MeasureStore:
         return {name: RetainedMeasure(self, name, step, chosen) for name in self.names()}
 
 
-def _among(ends: Iterable[End]) -> str:
+def _intervals_sql(ends: Iterable[End]) -> str:
     """SQL that tells whether a row is of one of some intervals."""
     times: dict[tuple[str, str], list[int]] = {}
     for system, source, end_us in sorted(ends):
         times.setdefault((system, source), []).append(end_us)
     return " OR ".join(
-        f"({_is('system', system)} AND {_is('source', source)} "
+        f"({_equals_sql('system', system)} AND {_equals_sql('source', source)} "
         f"AND epoch_us(interval_end) IN ({', '.join(map(str, own))}))"
         for (system, source), own in times.items()
     )
 
 
-def _is(column: str, value: str | None) -> str:
+def _equals_sql(column: str, value: str | None) -> str:
     return f"{column} IS NULL" if value is None else f"{column} = {expressions.literal(value)}"
 
 
@@ -272,7 +272,7 @@ def _time(name: str) -> str:
 
 
 def _columns(name: str, columns: list[str]) -> list[RawColumn]:
-    by_name = {column.name: column for column in measures.table(name).columns}
+    by_name = {column.name: column for column in measures.load_measure(name).columns}
     return [RawColumn(column, by_name[column].type, "", "") for column in columns]
 
 
@@ -280,7 +280,7 @@ def columns_of(name: str) -> tuple[RawColumn, ...]:
     """The columns of a measure as those of a table."""
     return tuple(
         RawColumn(column.name, column.type, column.unit, column.text)
-        for column in measures.table(name).columns
+        for column in measures.load_measure(name).columns
     )
 
 

@@ -25,11 +25,11 @@ from zlens.catalog.openmetrics import EXPORTERS
 from zlens.errors import InputError, QueryError
 from zlens.live.feeds import FeedChunk, Position, ThreadHandover
 from zlens.readers.openmetrics.source import detect
-from zlens.readers.openmetrics.streaming import has_samples, interval_s, stamped
+from zlens.readers.openmetrics.streaming import add_timestamps, has_known_samples, interval_s
 from zlens.version import VERSION
 
 #: Seconds between two polls, unless the user or the text says otherwise.
-EVERY_S = 60.0
+DEFAULT_INTERVAL_S = 60.0
 #: Longest text: an exporter of a hundred machines gives some megabytes.
 MOST = 16 * 1024**2
 #: Polls that wait for the program.
@@ -266,7 +266,7 @@ class PollingFeed:
         self.name = place.name
         self.ended = False
         self._place, self._tries, self._pause_s = place, tries, pause_s
-        self._every_s, self._adapts = (EVERY_S, True) if every_s is None else (every_s, False)
+        self._every_s, self._adapts = (DEFAULT_INTERVAL_S, True) if every_s is None else (every_s, False)
         self._clock = clock
         self._handover = ThreadHandover(_WAITING, "polls")
         self._stop = threading.Event()
@@ -329,8 +329,8 @@ class PollingFeed:
             self._usual = max(self._usual, self._same)
         self._missed = self._same = 0
         if self._adapts:
-            self._every_s = interval_s(text) or EVERY_S
-        self._handover.offer(stamped(text, ms), note)
+            self._every_s = interval_s(text) or DEFAULT_INTERVAL_S
+        self._handover.offer(add_timestamps(text, ms), note)
 
     def _try(self) -> tuple[bytes, int] | None:
         for number in range(self._tries):
@@ -341,7 +341,7 @@ class PollingFeed:
                 if last or not missed.again or self._stop.wait(self._pause_s * 2**number):
                     raise
                 continue
-            if found is not None and not has_samples(found[0]):
+            if found is not None and not has_known_samples(found[0]):
                 raise PollError("it gave no sample of an HMC exporter or of RMF")
             return found
         return None

@@ -18,11 +18,11 @@ _MAGIC = b"ZF"
 _HEADER = struct.Struct(">2sBBIQI")
 _CHECKED = _HEADER.size - 4
 #: Most bytes of a record, and of the text that greets or explains.
-MOST = 1 << 20
+MAX_PAYLOAD = 1 << 20
 MOST_TEXT = 4096
 _MOST_FIELDS = 32
 #: The record ends a set of data: nothing is cut off if the next one is missing.
-ENDS_SET = 1
+END_OF_SET = 1
 
 
 class FrameKind(IntEnum):
@@ -67,13 +67,13 @@ class Frame(Struct, frozen=True):
         return {key: value for key, _, value in (line.partition(" ") for line in lines)}
 
 
-def text(fields: Mapping[str, object]) -> bytes:
+def encode_fields(fields: Mapping[str, object]) -> bytes:
     """Fields as the payload of a frame; what would break a line is replaced."""
     lines = (f"{key} {' '.join(str(value).split())}\n" for key, value in fields.items())
     return "".join(lines).encode()[:MOST_TEXT]
 
 
-def read(take: Callable[[int], bytes], most: int = MOST) -> Frame:
+def read_frame(take: Callable[[int], bytes], most: int = MAX_PAYLOAD) -> Frame:
     """The next frame; `take` gives exactly as many bytes as it is asked for.
 
     Raises ReceiverError if they are no frame of at most `most` bytes of payload, or a damaged one.

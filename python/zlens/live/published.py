@@ -19,7 +19,7 @@ from zlens.catalog.expressions import quote
 from zlens.catalog.raw_columns import RawColumn
 from zlens.engine.connection import write_parquet
 from zlens.inputs.source import ArrowSource, PrecomputedTable, RawTable
-from zlens.lake.parquet_streams import ParquetStream, parquet
+from zlens.lake.parquet_streams import ParquetStream, read_parquet_sql
 from zlens.live.measure_store import columns_of
 from zlens.live.retained_source import NoFiles, Parts, RetainedSource
 from zlens.session.session import CoreSession
@@ -121,7 +121,7 @@ class _File(Struct, frozen=True):
         return [self.path]
 
     def sql(self, columns: Sequence[str]) -> str:
-        return f"SELECT {', '.join(map(quote, columns))} FROM {parquet(self.paths)}"
+        return f"SELECT {', '.join(map(quote, columns))} FROM {read_parquet_sql(self.paths)}"
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return ParquetStream(self, columns)

@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from zlens.errors import ReceiverError
-from zlens.live.protocol import ENDS_SET, Frame, FrameKind
+from zlens.live.protocol import END_OF_SET, Frame, FrameKind
 
 STATE = "state.json"
 GAPS = "gaps.jsonl"
@@ -37,7 +37,7 @@ _FILE = re.compile(r"(\d{8})-\d{8}T\d{6}Z")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
-def is_name(name: str) -> bool:
+def is_source_name(name: str) -> bool:
     """Whether a source may be named so: its folder is."""
     return _NAME.fullmatch(name) is not None
 
@@ -196,7 +196,7 @@ class ReceivedFiles:
             now.title = _UNSAFE.sub("_", frame.fields.get("file", ""))[-64:]
         elif frame.kind is FrameKind.DATA:
             self._write(frame.payload)
-            now.whole = bool(frame.flags & ENDS_SET)
+            now.whole = bool(frame.flags & END_OF_SET)
             if now.whole and now.kind == MONREADER and self._is_full():
                 self._end_file()
         else:
@@ -236,8 +236,8 @@ class ReceivedFiles:
         for path in self.folder.iterdir():
             if _FILE.match(path.name) and _number(path) > now.number:
                 path.unlink()
-        _cut(self.folder / GAPS, now.gaps)
-        if now.file and _cut(self.folder / now.file, now.size) != now.size:
+        _truncate(self.folder / GAPS, now.gaps)
+        if now.file and _truncate(self.folder / now.file, now.size) != now.size:
             # Somebody removed or shortened it; what follows stands in a file of its own.
             now.file, now.size = "", 0
         self._now = _copy(now)
@@ -338,7 +338,7 @@ def _ending(state: DurableState) -> str:
     return f".{MONREADER}" if state.kind == MONREADER else f"-{state.title}" if state.title else ""
 
 
-def _cut(path: Path, size: int) -> int:
+def _truncate(path: Path, size: int) -> int:
     """Cuts a file to a size; the size it then has."""
     try:
         with open(path, "r+b") as file:

@@ -39,7 +39,7 @@ from msgspec import Struct
 from zlens.errors import ReceiverError
 from zlens.live import protocol
 from zlens.live.protocol import Frame, FrameKind
-from zlens.live.received_files import ReadPosition, ReceivedFiles, is_name
+from zlens.live.received_files import ReadPosition, ReceivedFiles, is_source_name
 
 __all__ = ["PORT", "AccessPolicy", "ReadPosition", "ReceivedFiles", "Receiver", "ReceiverLimits"]
 
@@ -205,7 +205,7 @@ class Receiver:
             self._lock_file = open(self.folder / _LOCK, "ab")  # noqa: SIM115
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for path in sorted(self.folder.iterdir()):
-                if path.is_dir() and is_name(path.name):
+                if path.is_dir() and is_source_name(path.name):
                     self._sources[path.name] = self._received(path.name)
         except BlockingIOError:
             self.stop()
@@ -275,7 +275,7 @@ class Receiver:
         token = self._access.token
         if token is not None and not hmac.compare_digest(fields.get("token", "").encode(), token.encode()):
             raise ReceiverError("the token is not the receiver's")
-        if not is_name(fields.get("name", "")):
+        if not is_source_name(fields.get("name", "")):
             raise ReceiverError("the name of the source is not allowed", expected="letters, digits, . _ -")
         if fields.get("kind") not in _KINDS:
             raise ReceiverError("the kind of the source is unknown", expected=", ".join(_KINDS))
@@ -287,7 +287,7 @@ class Receiver:
             if source is None:
                 if len(self._sources) >= self.limits.sources:
                     raise ReceiverError(f"there are {self.limits.sources} sources, which is the limit")
-                with _storage():
+                with _storage_error():
                     source = self._sources[name] = self._received(name)
         return source
 
@@ -306,7 +306,7 @@ class Receiver:
         if not source.lock.acquire(timeout=self.limits.handshake_s):
             raise ReceiverError(f"{source.name} is still being written by an earlier connection")
         try:
-            with _storage(source):
+            with _storage_error(source):
                 following = source.meet(fields["kind"], stream)
                 self._commit(source)
             self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
@@ -329,7 +329,7 @@ class Receiver:
         try:
             while True:
                 frame = channel.read()
-                with _storage(source):
+                with _storage_error(source):
                     if frame.kind in {FrameKind.BEGIN, FrameKind.DATA, FrameKind.GAP}:
                         source.take(frame)
                     elif frame.kind is FrameKind.END:
@@ -346,7 +346,7 @@ class Receiver:
                     return ended
         finally:
             # What came whole before a peer hung up or sent nonsense counts.
-            with _storage(source):
+            with _storage_error(source):
                 self._commit(source)
 
     def _commit(self, source: ReceivedFiles) -> None:
@@ -359,7 +359,7 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def _storage(source: ReceivedFiles | None = None) -> Iterator[None]:
+def _storage_error(source: ReceivedFiles | None = None) -> Iterator[None]:
     """A disk that cannot be written sends the forwarder away; it keeps what it has."""
     try:
         yield
@@ -392,9 +392,9 @@ class _FrameConnection:
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
 
-    def read(self, most: int = protocol.MOST) -> Frame:
+    def read(self, most: int = protocol.MAX_PAYLOAD) -> Frame:
         self._deadline = time.monotonic() + self.idle_s
-        return protocol.read(self._take, most)
+        return protocol.read_frame(self._take, most)
 
     def send(self, frame: Frame) -> None:
         self.socket.settimeout(self.idle_s)
@@ -402,7 +402,7 @@ class _FrameConnection:
 
     def refuse(self, reason: str) -> None:
         with contextlib.suppress(OSError):
-            self.send(Frame(FrameKind.REFUSED, payload=protocol.text({"reason": reason})))
+            self.send(Frame(FrameKind.REFUSED, payload=protocol.encode_fields({"reason": reason})))
 
     def waiting(self) -> bool:
         """Whether more has arrived."""

@@ -24,7 +24,7 @@ class Parts(Struct, frozen=True):
     sizes: dict[str, int]
 
     def open(self, paths: list[str], options: Options) -> Source:
-        source: Source = recognition.reader(self.reader).open_files(paths, options, None)
+        source: Source = recognition.reader_module(self.reader).open_files(paths, options, None)
         return source
 
 

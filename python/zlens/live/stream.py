@@ -84,7 +84,7 @@ class LiveStream(Struct):
         return self.feed.ended and not self._fresh and (self._silence_told or not self._size)
 
     def form(self) -> StreamFormat:
-        found = streaming.form(self.spool.state.reader)
+        found = streaming.stream_format(self.spool.state.reader)
         assert found is not None
         return found
 
@@ -157,7 +157,7 @@ class LiveStream(Struct):
             taken, self._size = self.spool.unwrap(self.form().unwrap)
             if not taken:
                 return
-            self._positions.append((self._size, _at(self._raw_positions, taken)))
+            self._positions.append((self._size, _position_at(self._raw_positions, taken)))
             self._raw_positions = [(size - taken, at) for size, at in self._raw_positions if size > taken]
 
     def _recognized(self, *, silent: bool) -> bool:
@@ -166,12 +166,12 @@ class LiveStream(Struct):
             self._head()
             return True
         with open(self.spool.tail, "rb") as file:
-            head = file.read(recognition.HEAD)
+            head = file.read(recognition.DETECTION_BYTES)
         enough = self._size >= _HEAD or silent
         # Lines say what they are, and some come slowly.
         if not enough and (b"\0" in head or head.count(b"\n") < _LINES):
             return False
-        forms = {name: streaming.form(name) for name in streaming.FOLLOWED}
+        forms = {name: streaming.stream_format(name) for name in streaming.STREAMABLE_READERS}
         followed = [name for name, form in forms.items() if form is not None and form.follows(head)]
         reader = recognition.recognized(head, self._size, followed)
         if reader is not None:
@@ -223,7 +223,7 @@ class LiveStream(Struct):
             late = kept.late
 
         end = segment.cut.end
-        position = _at(self._positions, end)
+        position = _position_at(self._positions, end)
         self.spool.cut(
             end,
             dict(position),
@@ -245,7 +245,7 @@ class LiveStream(Struct):
         return Problem(system, self.spool.state.reader, self.name, None, None, kind, detail, None)
 
 
-def _at(positions: list[tuple[int, Position]], end: int) -> Position:
+def _position_at(positions: list[tuple[int, Position]], end: int) -> Position:
     """The position of a source behind `end` bytes."""
     # A position is that behind all bytes that came with it, which are from one file.
     return next((_before(position, size - end) for size, position in positions if end <= size), {})

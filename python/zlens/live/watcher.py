@@ -34,7 +34,7 @@ from zlens.readers.streaming import CutPoint
 from zlens.session.session import CoreSession
 
 #: Problems kept; older ones are forgotten.
-PROBLEMS = 10_000
+MAX_PROBLEMS = 10_000
 _SECOND_US = 1_000_000
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 #: Measures that a session makes itself.
@@ -115,7 +115,7 @@ class Watcher:
         self.lake = lake
         self.measures = MeasureStore()
         self.alerts = FindingAlerts() if findings else None
-        self.problems: deque[Problem] = deque(maxlen=PROBLEMS)
+        self.problems: deque[Problem] = deque(maxlen=MAX_PROBLEMS)
         self.step_number = 0
         self._newest: dict[tuple[str, str], int] = {}
         self._feeds = list(feeds)
@@ -277,7 +277,7 @@ class Watcher:
     @staticmethod
     def _names(session: CoreSession) -> list[str]:
         """The measures that a session has rows of."""
-        return [name for name in measures.tables() if name not in _OWN and session.fills(name)]
+        return [name for name in measures.measure_names() if name not in _OWN and session.fills(name)]
 
     def _tell_intervals(
         self, session: CoreSession, ends: set[End], limits: dict[tuple[str, str], int]

@@ -16,9 +16,9 @@ from typing import Any, Protocol, cast
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import simulation_spec
 from zlens.models.answer import Answer
-from zlens.models.scenario import Scenario, checked
+from zlens.models.scenario import Scenario, check_scenario
 from zlens.schema.validators import Spec
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: In the order in which they are listed.
 MODELS = (
@@ -50,7 +50,7 @@ class Model(Protocol):
 def find(name: str) -> Model:
     """The model with this name; QueryError if there is none."""
     if name not in MODELS:
-        raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure=say("models"))
+        raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure=phrase("models"))
     return cast(Model, import_module(f"zlens.models.{name}.model"))
 
 
@@ -69,8 +69,8 @@ def prepared(name: str, scenario: Mapping[str, Any], *, file: str | None = None)
     other = scenario.get("model")
     if isinstance(other, str) and other != name:
         said = f"the scenario is for the model {other}, not {name}"
-        raise ScenarioError(said, file=file, cure=say("solve_model", model=other))
-    return checked(Spec((*simulation_spec.KEYS, *find(name).SPEC.keys)), scenario, file=file)
+        raise ScenarioError(said, file=file, cure=phrase("solve_model", model=other))
+    return check_scenario(Spec((*simulation_spec.KEYS, *find(name).SPEC.keys)), scenario, file=file)
 
 
 def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:

@@ -41,7 +41,7 @@ class Constant(Struct, frozen=True):
 def constants() -> dict[str, Constant]:
     """All constants by name."""
     loaded: dict[str, Constant] = {}
-    for name, facts in document.facts(_FILE).items():
+    for name, facts in document.load_unchecked(_FILE).items():
         try:
             loaded[name] = Constant(name=name, **{"unit": "", "closes": "", **facts})
         except TypeError:

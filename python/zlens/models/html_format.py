@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from zlens.models.answer import Answer, AnswerTable
-from zlens.models.text_format import printed
+from zlens.models.text_format import format_value
 from zlens.rendering import charts
 from zlens.rendering.html import page
 
@@ -17,7 +17,7 @@ def render(answer: Answer) -> str:
     parts: list[str] = []
     if answer.figures:
         lines = (
-            f"<tr><td class=t>{escape(figure.text)}</td><td>{printed(figure.value, figure.decimals)} "
+            f"<tr><td class=t>{escape(figure.text)}</td><td>{format_value(figure.value, figure.decimals)} "
             f"{escape(figure.unit)}</td></tr>"
             for figure in answer.figures
         )
@@ -56,7 +56,7 @@ def drawn(table: AnswerTable) -> Iterator[str]:
     for row in table.rows:
         cells = (
             f"<td class={'m' if value is None else 't' if text else 'n'}>"
-            f"{escape(printed(value, column.decimals))}</td>"
+            f"{escape(format_value(value, column.decimals))}</td>"
             for value, column, text in zip(row, table.columns, texts, strict=True)
         )
         yield f"<tr>{''.join(cells)}</tr>"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.inputs.options import TimeSpec
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 
 class QuerySession(Protocol):
@@ -28,7 +28,7 @@ class QuerySession(Protocol):
 BUSY = "SELECT system, interval_end, seconds, flag, busy_pct AS busy FROM load"
 
 
-def at_end(system: str, end: dt.datetime) -> str:
+def interval_sql(system: str, end: dt.datetime) -> str:
     """SQL condition for the rows of one interval of a system."""
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
 
@@ -39,7 +39,7 @@ def local_time(session: QuerySession, system: str, when: dt.datetime) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S} ({local.tzname() or 'UTC'})"
 
 
-def system(session: QuerySession, table: str, wanted: str | None) -> str:
+def choose_system(session: QuerySession, table: str, wanted: str | None) -> str:
     """The only system with rows in a table; QueryError if there is none or more than one."""
     systems = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
     if wanted is not None:
@@ -50,10 +50,10 @@ def system(session: QuerySession, table: str, wanted: str | None) -> str:
             )
         systems = [name for name in systems if name == wanted]
     if not systems:
-        raise QueryError(f"the input has no data for table {table}", cure=say("explain", name=table))
+        raise QueryError(f"the input has no data for table {table}", cure=phrase("explain", name=table))
     if len(systems) > 1:
         raise QueryError(
-            "the input contains several systems", expected=", ".join(systems), cure=say("choose_system")
+            "the input contains several systems", expected=", ".join(systems), cure=phrase("choose_system")
         )
     return str(systems[0])
 
@@ -70,7 +70,7 @@ class BusyInterval(Struct, frozen=True):
         return self.end - dt.timedelta(seconds=self.seconds)
 
 
-def intervals(session: QuerySession, name: str, busy: str = BUSY) -> list[BusyInterval]:
+def complete_intervals(session: QuerySession, name: str, busy: str = BUSY) -> list[BusyInterval]:
     """The complete intervals of a system in order of time; `busy` as in `moment`."""
     rows = session.sql(
         f"SELECT interval_end, seconds, busy FROM ({busy}) WHERE system = {literal(name)} "
@@ -84,7 +84,7 @@ def busiest(rows: Sequence[BusyInterval]) -> BusyInterval:
     return max(rows, key=lambda row: -1.0 if row.busy is None else row.busy)
 
 
-def moment(session: QuerySession, name: str, at: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
+def choose_interval(session: QuerySession, name: str, at: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
     """End of the interval that contains a time, or of the busiest interval; QueryError if there is none.
 
     busy: a query for the intervals that the model has, with the columns of BUSY. One rule decides which is
@@ -93,7 +93,7 @@ def moment(session: QuerySession, name: str, at: TimeSpec | None, busy: str = BU
 
     A time without a date is on the last day of the data; one without a zone is in the system's own.
     """
-    rows = intervals(session, name, busy)
+    rows = complete_intervals(session, name, busy)
     if not rows:
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
     if at is not None:
@@ -103,10 +103,10 @@ def moment(session: QuerySession, name: str, at: TimeSpec | None, busy: str = BU
         if not rows:
             raise QueryError(
                 f"{name} has no complete interval at {local_time(session, name, when)}",
-                cure=say("times_of_data"),
+                cure=phrase("times_of_data"),
             )
     else:
         ends = {row.end for row in rows}
-        loads = [row for row in intervals(session, name) if row.end in ends and row.busy is not None]
+        loads = [row for row in complete_intervals(session, name) if row.end in ends and row.busy is not None]
         rows = loads or rows
     return busiest(rows).end

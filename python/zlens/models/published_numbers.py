@@ -29,7 +29,10 @@ class PublishedNumber(Struct, frozen=True):
 def published() -> dict[str, PublishedNumber]:
     """All published numbers by name."""
     try:
-        return {name: PublishedNumber(name=name, **facts) for name, facts in document.facts(_FILE).items()}
+        return {
+            name: PublishedNumber(name=name, **facts)
+            for name, facts in document.load_unchecked(_FILE).items()
+        }
     except TypeError as error:
         raise CatalogError(
             f"models/published.toml is incomplete: {error}", file=str(_FILE), cure="copy a neighbor in it"

@@ -14,7 +14,7 @@ from zlens.models.constants import constant
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.schema import toml, user_files
 from zlens.schema.validators import MOST, Key, ListOf, MapOf, SingleLine, Spec
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Longest scenario in bytes: some ten thousand users.
 LONGEST = 16_000_000
@@ -65,7 +65,7 @@ class Scenario(Struct):
         return list(self.problem.assumed.values())
 
 
-def checked(
+def check_scenario(
     spec: Spec, values: Mapping[str, Any], *, file: str | None = None, problem: ScenarioErrors | None = None
 ) -> Scenario:
     """A scenario from parsed TOML; ScenarioError with the key, the value and what is allowed.
@@ -79,7 +79,7 @@ def checked(
     return Scenario(complete.check(dict(values), "", problem), problem)
 
 
-def described(spec: Spec, indent: str = "") -> Iterator[str]:
+def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:
     """The keys of a scenario, one line each, nested as in TOML."""
     for key in spec.keys if indent else (*_COMMON, *spec.keys):
         kind = key.kind
@@ -96,14 +96,14 @@ def described(spec: Spec, indent: str = "") -> Iterator[str]:
         )
         yield f"{indent}{key.name}: {key.text}; {words}{unit}; {begin}\n"
         if isinstance(inner, Spec):
-            yield from described(inner, indent + "    ")
+            yield from describe_keys(inner, indent + "    ")
 
 
 def read(path: str) -> ScenarioValues:
     """Contents of a scenario file; ScenarioError if it cannot be read or is not TOML."""
-    cure = say("scenario_example")
+    cure = phrase("scenario_example")
     try:
-        text = user_files.decoded(user_files.content(path, LONGEST, "scenario", cure), path, cure)
+        text = user_files.decoded(user_files.read_content(path, LONGEST, "scenario", cure), path, cure)
         return ScenarioValues(user_files.toml(text, path, cure), text)
     except InputError as error:
         raise ScenarioError(
@@ -111,7 +111,7 @@ def read(path: str) -> ScenarioValues:
         ) from None
 
 
-def changed(values: _Table, setting: str) -> _Table:
+def apply_setting(values: _Table, setting: str) -> _Table:
     """The scenario with one value changed: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`.
 
     Of several entries with a name, `user.LINUX1.IFL.demand=50` names that of a type.
@@ -126,10 +126,10 @@ def changed(values: _Table, setting: str) -> _Table:
             f"{path[:40]}... is nested more than {toml.DEEPEST} levels deep",
             cure="write user.LINUX1.demand=50",
         )
-    return put(values, path.strip(), _value(text.strip()))
+    return set_value(values, path.strip(), _value(text.strip()))
 
 
-def put(values: _Table, path: str, value: Any) -> _Table:
+def set_value(values: _Table, path: str, value: Any) -> _Table:
     """A copy of the scenario with the value at a path changed; list entries go by name or from 1."""
     copy: Mapping[str, Any] = _put(values, path, value)
     if isinstance(values, ScenarioValues):
@@ -143,7 +143,7 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
         return {**values, first: value}
     inner = values.get(first, {})
     if isinstance(inner, list):
-        at, rest = _place(inner, rest, path)
+        at, rest = _find_entry(inner, rest, path)
         entry = _put(inner[at], rest, value) if rest else value
         return {**values, first: [*inner[:at], entry, *inner[at + 1 :]]}
     if not isinstance(inner, dict):
@@ -151,7 +151,7 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
     return {**values, first: _put(inner, rest, value)}
 
 
-def _place(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
+def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
     """The entry that the first step names, with its type if several have the name, and the other steps."""
     which, _, rest = steps.partition(".")
     named = [at for at, one in enumerate(entries) if isinstance(one, dict) and one.get("name") == which]
@@ -186,7 +186,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def values_of(sweep: str) -> Iterator[float | int]:
+def sweep_values(sweep: str) -> Iterator[float | int]:
     """The values of `start:stop` or `start:stop:step`, both ends included; integers stay integers."""
     parts = sweep.split(":")
     try:

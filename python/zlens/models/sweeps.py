@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zlens import models
-from zlens.engine.cancellation import tell
+from zlens.engine.cancellation import report_progress
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value
-from zlens.models.scenario import put, values_of
+from zlens.models.scenario import set_value, sweep_values
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Rows of an answer that a sweep follows; nobody would read more.
 MOST_FOLLOWED = 20
@@ -26,19 +26,21 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
             expected="KEY=START:STOP[:STEP]",
             cure="write virtual_cpus=1:8",
         )
-    places = list(values_of(texts))
+    places = list(sweep_values(texts))
     results: list[dict[str, AnswerFigure]] = []
     assumed: dict[str, Assumption] = {}
     notes: dict[str, None] = {}
     for done, place in enumerate(places):
-        tell(done, len(places), f"{path} = {place}")
-        answer = models.solve(model, put(dict(scenario), path, place), file=file)
-        results.append({figure.key: figure for figure in (*answer.figures, *_followed(answer))})
+        report_progress(done, len(places), f"{path} = {place}")
+        answer = models.solve(model, set_value(dict(scenario), path, place), file=file)
+        results.append({figure.key: figure for figure in (*answer.figures, *_row_figures(answer))})
         assumed.update((assumption.name, assumption) for assumption in answer.assumptions)
         notes.update(dict.fromkeys(answer.notes))
     kinds = {key: figure for result in results for key, figure in result.items()}
     if not kinds:
-        raise ScenarioError(f"{model} has no number to show for each value", file=file, cure=say("no_sweep"))
+        raise ScenarioError(
+            f"{model} has no number to show for each value", file=file, cure=phrase("no_sweep")
+        )
     columns = (
         AnswerColumn("value", path, text="value of the key", decimals=3),
         *(AnswerColumn(kind.key, kind.text, kind.unit, decimals=kind.decimals) for kind in kinds.values()),
@@ -61,7 +63,7 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
     return Answer(model, title, [table], [], charts, list(notes), list(assumed.values()))
 
 
-def _followed(answer: Answer) -> Iterator[AnswerFigure]:
+def _row_figures(answer: Answer) -> Iterator[AnswerFigure]:
     """One column of an answer's table as figures, named after its rows."""
     if answer.follow is None:
         return

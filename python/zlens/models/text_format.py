@@ -13,7 +13,7 @@ from zlens.rendering.text_tables import line
 #: Width of the longest bar.
 _BAR = 40
 #: A longer text is a sentence, and lines of sentences have this width.
-_SENTENCE, _WIDTH = 80, 110
+_SENTENCE_WIDTH, _WIDTH = 80, 110
 #: A chart with more rows is too long to read at a glance.
 _MOST_BARS = 40
 
@@ -21,7 +21,7 @@ _MOST_BARS = 40
 def render(answer: Answer) -> str:
     lines = [answer.title, ""]
     for figure in answer.figures:
-        value = printed(figure.value, figure.decimals)
+        value = format_value(figure.value, figure.decimals)
         lines.append(f"{figure.text}: {value}{' ' * bool(figure.unit)}{figure.unit}")
     if answer.figures:
         lines.append("")
@@ -41,7 +41,7 @@ def render(answer: Answer) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def printed(value: Value, decimals: int) -> str:
+def format_value(value: Value, decimals: int) -> str:
     """The value as a table shows it; dots where it cannot be computed."""
     if value is None:
         return "...."
@@ -58,11 +58,12 @@ def _table(table: AnswerTable) -> Iterator[str]:
         yield table.title
     heads = [(column.heading, f"({column.unit})" if column.unit else "") for column in table.columns]
     cells = [
-        [printed(row[at], column.decimals) for row in table.rows] for at, column in enumerate(table.columns)
+        [format_value(row[at], column.decimals) for row in table.rows]
+        for at, column in enumerate(table.columns)
     ]
     longest = [max(map(len, column), default=0) for column in cells]
     # Sentences stand below their row: beside it, nobody sees where a line goes on.
-    below = [at for at, length in enumerate(longest) if length > _SENTENCE]
+    below = [at for at, length in enumerate(longest) if length > _SENTENCE_WIDTH]
     beside = [at for at in range(len(cells)) if at not in below]
     widths = [max(longest[at], *map(len, heads[at])) for at in beside]
     left = [_is_text(table.columns[at], table, at) for at in beside]
@@ -104,6 +105,6 @@ def _bars(chart: Chart) -> Iterator[str]:
             value = series.values[at]
             bar = "" if value is None else "#" * round(_BAR * value / top)
             label = str(place) if n == 0 else ""
-            number = printed(value, decimals)
+            number = format_value(value, decimals)
             yield f"  {label:<{name}}  {series.name:<{kind}}  {bar:<{_BAR}} {number}".rstrip()
     yield ""

@@ -17,7 +17,7 @@ from zlens.models.partitions.measurement import Pair
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.shares import measurement as shares
 from zlens.schema.validators import Integer, Number
-from zlens.schema.wording import say, sentence
+from zlens.schema.wording import phrase, sentence
 
 
 class WhatIfKey(Struct, frozen=True):
@@ -37,11 +37,11 @@ class WhatIfKey(Struct, frozen=True):
 
     def setting(self, key: str, example: str) -> str:
         """How to set it."""
-        words = say("set", what=f"{key}={example}")
+        words = phrase("set", what=f"{key}={example}")
         if not self.beside:
             return words
         return sentence(
-            "{one} {other}", one=words, other=say("set", what=f"{key.rpartition('.')[0]}.{self.beside}")
+            "{one} {other}", one=words, other=phrase("set", what=f"{key.rpartition('.')[0]}.{self.beside}")
         )
 
     def full_keys(self) -> list[str]:
@@ -110,12 +110,12 @@ class MeasuredInterval(Struct, frozen=True):
 
 def situation(session: interval_choice.QuerySession, system: str, end: dt.datetime) -> MeasuredInterval:
     """The situation in an interval."""
-    where = interval_choice.at_end(system, end)
+    where = interval_choice.interval_sql(system, end)
 
     def rows(table: str) -> bool:
         return bool(session.sql(f'SELECT count(*) FROM "{table}" WHERE {where}').rows[0][0])
 
-    machine = partitions.measured(session, system, end) if rows("partition") else None
+    machine = partitions.measured_partitions(session, system, end) if rows("partition") else None
     guests = None
     if rows("guest_cpu"):
         guests = shares.measured(session, system, end)
@@ -182,7 +182,7 @@ class WhatIfCase(Struct):
 
     def shown(self, at: int) -> str:
         """Name of a partition in answers."""
-        return list(partitions.shown(self.machine))[at]
+        return list(partitions.display_names(self.machine))[at]
 
     def partitions(self, asked: Setting) -> list[int]:
         """Indexes of the requested partition: one for each of its types."""
@@ -216,7 +216,7 @@ class WhatIfCase(Struct):
             name = entries[places[0]]["name"]
             raise asked.refused(
                 f"{name} has cores of {len(kinds)} types",
-                say("write_set", what=f"partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}"),
+                phrase("write_set", what=f"partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}"),
                 ", ".join(kinds),
             )
         return places[0]
@@ -234,7 +234,7 @@ class WhatIfCase(Struct):
         if asked.kind is not None or len(own) != 1:
             raise asked.refused(
                 f"the machine has no cores of type {asked.kind}" if asked.kind else "the type is missing",
-                say("write_set", what=f"{asked.form.field}.{own[0]}={asked.value}"),
+                phrase("write_set", what=f"{asked.form.field}.{own[0]}={asked.value}"),
                 ", ".join(kinds),
             )
         return str(own[0])
@@ -246,6 +246,6 @@ class WhatIfCase(Struct):
             return str(self.situation.own)
         raise asked.refused(
             f"the data do not show which partition {self.situation.system} runs in",
-            say("write_set", what=f"partition.{names[0]}.{asked.form.field}={asked.value}"),
+            phrase("write_set", what=f"partition.{names[0]}.{asked.form.field}={asked.value}"),
             ", ".join(names),
         )

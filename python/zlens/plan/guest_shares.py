@@ -8,7 +8,7 @@ from typing import Any
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Choice, Integer, Number
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 NEEDS = "guests"
 _ONLY = ("user",)
@@ -80,7 +80,7 @@ def check_limits(case: WhatIfCase) -> None:
         missing = "limit=hard" if maximum else "maximum_absolute=25"
         raise asked.refused(
             "a maximum share needs a limit" if maximum else "a limit needs a maximum share",
-            say("add_set", what=f"user.{own['name']}.{missing}"),
+            phrase("add_set", what=f"user.{own['name']}.{missing}"),
         )
 
 
@@ -93,6 +93,6 @@ def _places(case: WhatIfCase, asked: Setting) -> list[int]:
     near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
     raise asked.refused(
         f"the data report no guest {asked.name} with a share",
-        f"did you mean {near[0]}?" if near else say("plan_of_file"),
+        f"did you mean {near[0]}?" if near else phrase("plan_of_file"),
         ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
     )

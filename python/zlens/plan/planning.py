@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
-from zlens.inputs.options import parse_moment
+from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice
 from zlens.models.answer import Answer, AnswerColumn, AnswerTable
 from zlens.models.partitions import measurement as partitions
@@ -27,7 +27,7 @@ from zlens.models.shares import measurement as shares
 from zlens.plan import FAMILIES, guest_shares, smt
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: The measure that each of the two scenarios is built from.
 TABLES = {"machine": "partition", "guests": "guest"}
@@ -44,7 +44,7 @@ def families() -> list[ModuleType]:
     return [import_module(f"zlens.plan.{name}") for name in FAMILIES]
 
 
-def forms() -> Iterator[tuple[ModuleType, WhatIfKey]]:
+def all_keys() -> Iterator[tuple[ModuleType, WhatIfKey]]:
     """All keys with their families."""
     # Facts that the user adds are listed last.
     facts, *changing = families()
@@ -53,14 +53,14 @@ def forms() -> Iterator[tuple[ModuleType, WhatIfKey]]:
             yield family, form
 
 
-def asked(setting: str) -> tuple[ModuleType, Setting]:
+def parse_setting(setting: str) -> tuple[ModuleType, Setting]:
     """A parsed setting and its family; ScenarioError if there is none."""
     key, equals, value = (part.strip() for part in setting.partition("="))
     if not equals or not key or not value:
         raise ScenarioError(
             f"{setting} has no value",
             expected="KEY=VALUE",
-            cure=say("plan_list"),
+            cure=phrase("plan_list"),
         )
     first, *rest = key.split(".")
     name = kind = None
@@ -73,16 +73,16 @@ def asked(setting: str) -> tuple[ModuleType, Setting]:
         kind = rest[0].upper() if rest else None
         if len(rest) > 1 or (kind is not None and kind not in TYPES):
             field = key
-    for family, form in forms():
+    for family, form in all_keys():
         if form.field == field and scopes & set(form.scopes):
             return family, Setting(key, value, form, name, kind)
-    keys = [form_key for _, form in forms() for form_key in form.full_keys()]
+    keys = [form_key for _, form in all_keys() for form_key in form.full_keys()]
     plain = ".".join((first, "NAME", field)) if name is not None else field
     near = difflib.get_close_matches(plain, keys, 1)
     raise ScenarioError(
         f"{setting}: no what-if is called {key}",
         expected=f"one of {', '.join(keys)}",
-        cure=f"did you mean {near[0]}?" if near else say("plan_list"),
+        cure=f"did you mean {near[0]}?" if near else phrase("plan_list"),
     )
 
 
@@ -99,7 +99,7 @@ def parse_question(settings: Sequence[str]) -> PlanRequest:
     switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
     if switch:
         return _parse_switch(settings, switch)
-    wanted = [asked(setting) for setting in settings]
+    wanted = [parse_setting(setting) for setting in settings]
     _check_combinations(wanted)
     return PlanRequest(wanted)
 
@@ -111,10 +111,12 @@ def plan(
     question = parse_question(settings)
     if question.threads is not None:
         name = _system(session, "cpu", system)
-        end = interval_choice.moment(session, name, parse_moment(at) if at else None, shares.busy())
+        end = interval_choice.choose_interval(
+            session, name, parse_time_spec(at) if at else None, shares.busy()
+        )
         return smt.answer(session, name, end, question.threads, question.beside)
     wanted = question.wanted
-    name, end = chosen(session, wanted, system, at)
+    name, end = choose_interval(session, wanted, system, at)
     interval = situation(session, name, end)
     for family, request in wanted:
         _check_reported(interval, family.NEEDS, request)
@@ -134,12 +136,12 @@ def plan(
 def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest:
     """Multithreading on or off, which is a plan by itself."""
     others = [setting for setting in settings if setting not in switch]
-    fields = {form.field for _, form in forms()}
+    fields = {form.field for _, form in all_keys()}
     mixed = [setting for setting in others if setting.partition("=")[0].split(".")[-1].strip() in fields]
     if mixed or len(switch) > 1:
         raise ScenarioError(
             f"{switch[0]} cannot be combined with {(mixed or switch)[-1]}",
-            expected=f"only {', '.join(smt.BESIDE)} with it",
+            expected=f"only {', '.join(smt.COMPATIBLE_SETTINGS)} with it",
             cure="use a separate plan for each",
         )
     return PlanRequest(threads=smt.threads(switch[0]), beside=others)
@@ -165,22 +167,22 @@ def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
         )
 
 
-def chosen(
+def choose_interval(
     session: Any, wanted: Sequence[tuple[ModuleType, Setting]], system: str | None, at: str | None
 ) -> tuple[str, dt.datetime]:
     """System and end of the interval."""
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     machine = any(family.NEEDS == "machine" for family, _ in wanted)
-    when = parse_moment(at) if at else None
+    when = parse_time_spec(at) if at else None
     if guests and not machine:
         name = _system(session, "guest", system)
-        return name, interval_choice.moment(session, name, when, shares.busy())
+        return name, interval_choice.choose_interval(session, name, when, shares.busy())
     if not machine and not _has_rows(session, "partition"):
         name = _system(session, "load", system)
-        return name, interval_choice.moment(session, name, when, shares.busy())
+        return name, interval_choice.choose_interval(session, name, when, shares.busy())
     name = _system(session, "partition", system)
     busy = shares.busy() if guests else partitions.busy()
-    return name, interval_choice.moment(session, name, when, busy)
+    return name, interval_choice.choose_interval(session, name, when, busy)
 
 
 def _has_rows(session: Any, table: str) -> bool:
@@ -191,13 +193,13 @@ def _system(session: Any, table: str, wanted: str | None) -> str:
     """The only system in a table; if the table is empty, the error names the data it needs."""
     if not _has_rows(session, table):
         raise QueryError(
-            f"the input has no data for table {table}", expected=needs(table), cure=_explain(table)
+            f"the input has no data for table {table}", expected=required_records(table), cure=_explain(table)
         )
-    return interval_choice.system(session, table, wanted)
+    return interval_choice.choose_system(session, table, wanted)
 
 
 def _explain(table: str) -> str:
-    return say("explain", name=table)
+    return phrase("explain", name=table)
 
 
 def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -> None:
@@ -210,30 +212,30 @@ def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -
     why = f"the interval has no {subject}"
     if measured is not None and measured.notes:
         why += f": {measured.notes[0]}"
-    raise request.refused(why, _explain(TABLES[needed]), needs(TABLES[needed]))
+    raise request.refused(why, _explain(TABLES[needed]), required_records(TABLES[needed]))
 
 
-def needs(table: str) -> str:
+def required_records(table: str) -> str:
     """The records that a table needs, from its classic report."""
-    return definition.load(_REPORTS[table]).needs
+    return definition.load_report(_REPORTS[table]).needs
 
 
-def listed(session: Any | None = None, *, system: str | None = None, at: str | None = None) -> Answer:
+def list_settings(session: Any | None = None, *, system: str | None = None, at: str | None = None) -> Answer:
     """List the keys; for an input, those that its data support, with its own names."""
     if session is None:
         every = [
             (key, form.setting(key, form.example), form.value, form.text)
-            for _, form in forms()
+            for _, form in all_keys()
             for key in form.full_keys()
         ]
-        every.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
+        every.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
         table = AnswerTable("whatifs", "", _FORMS, every)
         return Answer("plan", "What-ifs for a measured interval", [table], notes=list(_NOTES))
-    name, end = chosen(session, (), system, at)
+    name, end = choose_interval(session, (), system, at)
     interval = situation(session, name, end)
     rows, notes = [], []
     silent: dict[str, list[str]] = {}
-    for family, form in forms():
+    for family, form in all_keys():
         for key, value, current in _keys_of_interval(interval, form, family.NEEDS):
             if value is None:
                 silent.setdefault(family.NEEDS, []).append(key)
@@ -242,14 +244,14 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
     for needed, keys in silent.items():
         notes.append(
             f"{', '.join(keys)}: not available, because this interval has no data for it; "
-            f"needs: {needs(TABLES[needed])}"
+            f"needs: {required_records(TABLES[needed])}"
         )
     if _has_rows(session, "cpu"):
-        rows.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
+        rows.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
     title = f"What-ifs for {name}, interval that ended {interval.shown}"
     columns = (*_FORMS[:3], AnswerColumn("now", "Current, measured"))
     if interval.machine is not None:
-        names = list(partitions.shown(interval.machine.scenario))
+        names = list(partitions.display_names(interval.machine.scenario))
         notes.append(f"Partitions: {', '.join(names)}; that of {name} is {interval.own or 'unknown'}")
     if interval.guests is not None and interval.guests.scenario["user"]:
         users_ = list(dict.fromkeys(user["name"] for user in interval.guests.scenario["user"]))

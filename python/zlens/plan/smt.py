@@ -1,4 +1,4 @@
-"""Multithreading on or off, a plan by itself: bounds, rarely a point value, from models/smt/measurement.py."""
+"""Multithreading on or off, on its own: bounds, rarely a point value, from models/smt/measurement.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ TEXT = "multithreading of the cores of the system, by itself"
 VALUE = "on or off"
 THREADS = {"on": 2, "off": 1}
 #: Settings allowed with it.
-BESIDE = ("max_capacity_factor", "path", "guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
+COMPATIBLE_SETTINGS = (
+    "max_capacity_factor",
+    "path",
+    "guest.NAME.path",
+    "guest.NAME.serial",
+    "guest.NAME.serial_at_once",
+)
 
 
 def threads(setting: str) -> int:
@@ -33,4 +39,4 @@ def answer(
     settings: Sequence[str],
 ) -> Answer:
     """Bounds on throughput, and IBM's published range."""
-    return measurement.switched(session, system, end, threads, settings)
+    return measurement.switch_bounds(session, system, end, threads, settings)

@@ -13,7 +13,7 @@ from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
 from zlens.models.shares import measurement as measured_shares
 from zlens.plan.case import WhatIfCase
-from zlens.schema.wording import say, sentence
+from zlens.schema.wording import phrase, sentence
 
 Row = tuple[Value, ...]
 #: Smaller differences are ignored.
@@ -116,9 +116,9 @@ def solved(values: dict[str, Any]) -> SolvedPartitions:
     """Solve a scenario, and again for each partition as if it wanted all."""
     result = SolvedPartitions(models.solve("partitions", values))
     rows, polarity = (by_name(result.answer.table(key)) for key in ("partitions", "polarization"))
-    for at, (name, pair) in enumerate(partitions.shown(values).items()):
+    for at, (name, pair) in enumerate(partitions.display_names(values).items()):
         result.partitions[pair], result.polarity[pair] = rows[name], polarity[name]
-        result.could[pair] = partitions.could_get(values, at, name)
+        result.could[pair] = partitions.attainable_share(values, at, name)
     return result
 
 
@@ -182,7 +182,7 @@ def _add_machine(result: Answer, case: WhatIfCase, before: SolvedPartitions, aft
     polarity: list[Row] = []
     measured = case.situation.machine
     observed = {} if measured is None else measured.observed
-    pairs = partitions.shown(_before_and_parts(case))
+    pairs = partitions.display_names(_before_and_parts(case))
     for name, pair in pairs.items():
         old, new = before.partitions.get(pair, {}), after.partitions.get(pair, {})
         begin: Row = (name, pair[1])
@@ -258,7 +258,7 @@ def _add_notes(
         sentence(
             "Expected before differs from Used: {others}; {more}",
             others=_enumerated(others),
-            more=say("solve_partitions"),
+            more=phrase("solve_partitions"),
         )
         if others
         else "Expected before equals Used for all partitions with known use: each got what it wanted"

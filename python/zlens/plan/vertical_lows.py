@@ -26,7 +26,7 @@ def change(case: WhatIfCase, asked: Setting) -> None:
     Choice(("removed",)).check(asked.value, asked.key, ScenarioErrors(None))
     wanted = range(len(case.machine["partition"])) if asked.name is None else case.partitions(asked)
     rows = by_name(models.solve("partitions", case.machine).table("polarization"))
-    names = list(partitions.shown(case.machine))
+    names = list(partitions.display_names(case.machine))
     any_removed = False
     for at in wanted:
         row = rows[names[at]]

@@ -18,17 +18,17 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
 
 #: Modules with `joints` and `rejoin`, by the name of their source.
-JOINTS = {"zvm-monitor": "zvm.boundaries", "smf": "smf.boundaries"}
+BOUNDARY_MODULES = {"zvm-monitor": "zvm.boundaries", "smf": "smf.boundaries"}
 #: Sources whose records of one interval may stand in several files, and how far their ends may lie apart
 #: then, in microseconds. They are decoded again as a whole.
-NEAR_US = {"smf": 20_000}
+END_TOLERANCE_US = {"smf": 20_000}
 
 #: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
-WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc", "dds"})
+COMPLETE_IN_ONE_FILE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc", "dds"})
 
 #: Sources of which an interval of one table, or one subject of it in a listing, stands whole in one file; the
 #: others may stand in other files.
-BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
+COMPLETE_BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 
 class ResetEvidence(Struct, frozen=True):
@@ -101,7 +101,7 @@ class RepeatedRange(Struct):
         return "duplicate" if self.agrees else "conflict"
 
 
-def add_repeat(repeats: list[RepeatedRange], repeat: RepeatedRange) -> None:
+def append_repeat(repeats: list[RepeatedRange], repeat: RepeatedRange) -> None:
     """Add intervals that were already read to those before them."""
     if repeats and repeats[-1].end == repeat.begin and repeats[-1].agrees == repeat.agrees:
         repeats[-1].end, repeats[-1].last = repeat.end, repeat.last
@@ -171,24 +171,24 @@ class StitchedRecords(Protocol):
         ...
 
 
-def joints(source: Source, system: str) -> BoundaryReader | None:
+def boundary_reader(source: Source, system: str) -> BoundaryReader | None:
     """The joints of a system of a source with one file; None where no row depends on another file."""
-    name = JOINTS.get(source.name)
+    name = BOUNDARY_MODULES.get(source.name)
     if name is None:
         return None
     found: BoundaryReader = import_module(f"zlens.readers.{name}").joints(source, system)
     return found
 
 
-def copied(source: str) -> dict[str, list[str]]:
+def deduplicated_tables(source: str) -> dict[str, list[str]]:
     """Kinds of record that are read once when several files hold copies, with the tables of each."""
-    if source not in NEAR_US:
+    if source not in END_TOLERANCE_US:
         return {}
-    found: dict[str, list[str]] = import_module(f"zlens.readers.{JOINTS[source]}").copied()
+    found: dict[str, list[str]] = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}").copied()
     return found
 
 
-def rejoin(
+def stitch(
     source: str,
     pieces: Sequence[str],
     own: int,
@@ -199,7 +199,7 @@ def rejoin(
     evidence: Iterable[ResetEvidence],
 ) -> StitchedRecords:
     """Open pieces that `cut` made, in the order of time; `offsets` are those of piece `own`."""
-    module: Any = import_module(f"zlens.readers.{JOINTS[source]}")
+    module: Any = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}")
     found: StitchedRecords = module.rejoin(
         pieces, own, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
     )

@@ -33,7 +33,7 @@ def total_size(paths: Sequence[str]) -> int:
     return sum(os.path.getsize(path) for path in paths if os.path.exists(path))
 
 
-def open_each(
+def open_all(
     paths: Sequence[str], source: str, opener: Callable[[str, Step | None], File], progress: Progress | None
 ) -> tuple[list[File], list[Problem]]:
     """Open every file, and list those that cannot be opened as problems of the source.
@@ -64,7 +64,7 @@ def open_each(
     return files, problems
 
 
-def unreadable(path: str, error: OSError) -> InputError:
+def read_error(path: str, error: OSError) -> InputError:
     """The error of a file that the system does not let us read."""
     return InputError(
         f"cannot be read: {error.strerror or error}", file=path, cure="check name and permissions"

@@ -38,7 +38,7 @@ FORMS = {"rmf.postprocessor": "rmf.xml_encoding", "rmf.monitor3": "rmf.xml_encod
 FOLDERS, FOLDER_SOURCE = "linux.sysinfo", "linux-sysinfo"
 
 #: Number of bytes of a file from which readers recognize its format.
-HEAD = 64 * 1024
+DETECTION_BYTES = 64 * 1024
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
@@ -116,14 +116,14 @@ def _head(path: str) -> tuple[bytes, os.stat_result]:
     if not stat.S_ISREG(status.st_mode):
         raise InputError("this is not a regular file", file=path, cure="copy the data into a file first")
     with open(path, "rb") as file:
-        head = file.read(HEAD)
+        head = file.read(DETECTION_BYTES)
         if head.startswith(_ZSTD):
             # The first block must be complete to be read, and may be twice as long.
-            head += file.read(2 * HEAD)
+            head += file.read(2 * DETECTION_BYTES)
         return head, os.fstat(file.fileno())
 
 
-def reader(name: str) -> Any:
+def reader_module(name: str) -> Any:
     """The module of one of READERS."""
     return import_module(f"zlens.readers.{name}")
 
@@ -142,10 +142,10 @@ def recognized(head: bytes, size: int, names: Iterable[str] = READERS) -> str | 
     damage: InputError | None = None
     for name in names:
         # Imported when asked: mostly one of the first knows the file.
-        if name in FORMS and reader(FORMS[name]).form_of(head) is None:
+        if name in FORMS and reader_module(FORMS[name]).form_of(head) is None:
             continue
         try:
-            if reader(name).detect(head, size):
+            if reader_module(name).detect(head, size):
                 return name
         except InputError as error:
             damage = damage or error
@@ -155,7 +155,7 @@ def recognized(head: bytes, size: int, names: Iterable[str] = READERS) -> str | 
     return None
 
 
-def find(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) -> InputFiles:
+def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) -> InputFiles:
     """Recognize every file of the inputs by its first bytes. Folders that `skip` is true for are left out.
 
     A file that no reader knows is an InputError when the user named it alone, else a problem. The same
@@ -242,7 +242,7 @@ _UNTERSE = "AMATERSE with PARM=UNPACK on z/OS before the transfer, or tersedecom
 _CMS_PACKED = 1024
 
 
-def packed(head: bytes) -> tuple[str, str] | None:
+def compressed_format(head: bytes) -> tuple[str, str] | None:
     """What a packed file is, and what unpacks it."""
     for begin, what, tool in _PACKED:
         if head.startswith(begin):
@@ -263,7 +263,7 @@ def packed(head: bytes) -> tuple[str, str] | None:
 
 
 def _unknown(path: str, head: bytes, size: int) -> InputError:
-    known = packed(head)
+    known = compressed_format(head)
     if known is not None:
         what, tool = known
         return InputError(

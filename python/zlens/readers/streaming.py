@@ -14,7 +14,7 @@ from msgspec import Struct
 from zlens.inputs.options import Options
 
 #: Modules with `FORM`, by the name of their reader.
-FOLLOWED = {
+STREAMABLE_READERS = {
     "zvm.monwrite": "zvm.streaming",
     "smf.dump": "smf.streaming",
     "openmetrics.hmc": "openmetrics.hmc",
@@ -107,9 +107,9 @@ class StreamFormat(Protocol):
         ...
 
 
-def form(reader: str) -> StreamFormat | None:
+def stream_format(reader: str) -> StreamFormat | None:
     """How streams of a reader are followed; None: only whole files of it are read."""
-    name = FOLLOWED.get(reader)
+    name = STREAMABLE_READERS.get(reader)
     if name is None:
         return None
     found: StreamFormat = import_module(f"zlens.readers.{name}").FORM

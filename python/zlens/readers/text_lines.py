@@ -32,7 +32,7 @@ def decoded(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def clean(text: str) -> str:
+def clean_line(text: str) -> str:
     """A line without its end, tabs, page feeds, and tags and entities of HTML."""
     if "&" in text or "<" in text:
         # Heads have < and > of their own: <PhCore>.
@@ -42,6 +42,6 @@ def clean(text: str) -> str:
     return text.replace(_PAGE, "").replace("\xa0", " ").rstrip()
 
 
-def controlled(line: str) -> bool:
+def has_carriage_control(line: str) -> bool:
     """Whether the first character of a line could be carriage control."""
     return not line or line[0] in _CONTROL

@@ -12,8 +12,8 @@ from contextlib import suppress
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
-from zlens.readers.recognition import HEAD, packed, recognized
-from zlens.schema.wording import say
+from zlens.readers.recognition import DETECTION_BYTES, compressed_format, recognized
+from zlens.schema.wording import phrase
 
 #: By name of READERS, what their files are.
 _NAMES = {
@@ -30,9 +30,9 @@ _NAMES = {
     "zvm.console": "z/VM console text",
     "linux.counters": "counters of Linux",
 }
-OF_RECORDS = ("zvm.monwrite", "smf.dump")
+RECORD_READERS = ("zvm.monwrite", "smf.dump")
 #: Bytes of less are damage.
-_LEAST = 512
+_MIN_FOREIGN_BYTES = 512
 _SKIPPED = ("resync", "length", "header")
 _ZIP = b"PK\x03\x04"
 _ZIP_END = b"PK\x05\x06"
@@ -42,21 +42,21 @@ _PART = 1 << 20
 _REST = re.compile(r"(\d+) bytes behind the \w+ data, from byte (\d+) of the file on")
 _GZIP = b"\x1f\x8b"
 #: Unpacked bytes that are passed over to name what follows them.
-_FARTHEST = 1 << 30
+_MAX_SCANNED_BYTES = 1 << 30
 
 
-def named(name: str, problems: Iterable[Problem], paths: Iterable[str]) -> Iterator[Problem]:
+def find_trailing_data(name: str, problems: Iterable[Problem], paths: Iterable[str]) -> Iterator[Problem]:
     """A problem for each other file in the files of a reader, found where that skipped bytes."""
     sizes: dict[str, int] = {}
     gzips: set[str] = set()
     for path in paths:
         try:
             with open(path, "rb") as file:
-                begin = file.read(HEAD)
-                if packed(begin) is None:
+                begin = file.read(DETECTION_BYTES)
+                if compressed_format(begin) is None:
                     sizes[path] = os.fstat(file.fileno()).st_size
                 elif begin.startswith(_ZIP):
-                    yield from _around(path)
+                    yield from _zip_neighbors(path)
                 elif begin.startswith(_GZIP):
                     gzips.add(path)
         except OSError:
@@ -64,13 +64,18 @@ def named(name: str, problems: Iterable[Problem], paths: Iterable[str]) -> Itera
     for problem in problems:
         rest = _REST.match(problem.detail)
         if rest is not None:
-            yield from _behind(problem.file, int(rest[2]), int(rest[2]) + int(rest[1]))
+            yield from _format_after(problem.file, int(rest[2]), int(rest[2]) + int(rest[1]))
             continue
         if problem.file in gzips:
             yield from _unpacked(problem, name)
             continue
         at, size = problem.offset, sizes.get(problem.file)
-        if at is None or size is None or problem.kind not in _SKIPPED or (problem.bytes or 0) < _LEAST:
+        if (
+            at is None
+            or size is None
+            or problem.kind not in _SKIPPED
+            or (problem.bytes or 0) < _MIN_FOREIGN_BYTES
+        ):
             continue
         if at and at + (problem.bytes or 0) < size:
             # More of the same file follows: these bytes are damaged.
@@ -81,7 +86,7 @@ def named(name: str, problems: Iterable[Problem], paths: Iterable[str]) -> Itera
             yield _problem(problem.file, at, end, f"the skipped bytes {at:,} to {end:,} are {what}")
 
 
-def _behind(path: str, at: int, end: int) -> Iterator[Problem]:
+def _format_after(path: str, at: int, end: int) -> Iterator[Problem]:
     """What stands behind packed data; there it may be of the same format."""
     what = _format(_head(path, at, end), end - at, None)
     if what is not None:
@@ -91,12 +96,12 @@ def _behind(path: str, at: int, end: int) -> Iterator[Problem]:
 def _unpacked(problem: Problem, own: str) -> Iterator[Problem]:
     """What the last bytes of an unpacked gzip file are, which a reader skipped."""
     at, size = problem.offset, problem.bytes or 0
-    if at is None or problem.kind not in _SKIPPED or size < _LEAST or at > _FARTHEST:
+    if at is None or problem.kind not in _SKIPPED or size < _MIN_FOREIGN_BYTES or at > _MAX_SCANNED_BYTES:
         return
     try:
         with gzip.open(problem.file) as file:
             file.seek(at)
-            head = file.read(min(HEAD, size))
+            head = file.read(min(DETECTION_BYTES, size))
     except (OSError, EOFError, zlib.error):
         return
     what = _format(head, size, own)
@@ -110,16 +115,16 @@ def _head(path: str, at: int, end: int) -> bytes:
     try:
         with open(path, "rb") as file:
             file.seek(at)
-            return file.read(min(HEAD, end - at))
+            return file.read(min(DETECTION_BYTES, end - at))
     except OSError:
         return b""
 
 
 def _format(head: bytes, size: int, own: str | None) -> str | None:
     """What bytes that begin so are; None if it is unknown, or what the file is."""
-    if len(head) < min(_LEAST, size) or not head.strip(b"\0"):
+    if len(head) < min(_MIN_FOREIGN_BYTES, size) or not head.strip(b"\0"):
         return None
-    found = packed(head)
+    found = compressed_format(head)
     if found is not None:
         return f"a {found[0]}"
     with suppress(InputError):
@@ -128,7 +133,7 @@ def _format(head: bytes, size: int, own: str | None) -> str | None:
     return None
 
 
-def _around(path: str) -> Iterator[Problem]:
+def _zip_neighbors(path: str) -> Iterator[Problem]:
     """What is before and behind the last archive of a file: only the last one's directory is at the end."""
     size = os.path.getsize(path)
     start, tail = _zip_end(path, size)
@@ -137,12 +142,12 @@ def _around(path: str) -> Iterator[Problem]:
         return
     directory_size, directory = struct.unpack_from("<II", tail, place + 12)
     first = start + place - directory_size - directory
-    if directory != 0xFFFFFFFF and first >= _LEAST:
+    if directory != 0xFFFFFFFF and first >= _MIN_FOREIGN_BYTES:
         yield _problem(path, 0, first, f"the bytes up to {first:,} are another ZIP archive")
     (comment,) = struct.unpack_from("<H", tail, place + 20)
     end = start + place + 22 + comment
     if size > end:
-        told = list(_behind(path, end, size)) if size - end >= _LEAST else []
+        told = list(_format_after(path, end, size)) if size - end >= _MIN_FOREIGN_BYTES else []
         detail = f"{size - end:,} bytes behind the ZIP archive are not read"
         yield from told or [Problem(None, "", path, end, None, "length", detail, size - end)]
 
@@ -151,7 +156,7 @@ def _zip_end(path: str, size: int) -> tuple[int, bytes]:
     """The bytes with the last end of an archive, and where they begin: behind it a large file may follow."""
     start = size
     with open(path, "rb") as file:
-        while start > 0 and size - start < _FARTHEST:
+        while start > 0 and size - start < _MAX_SCANNED_BYTES:
             # Parts overlap, so that an end is whole in one of them.
             end, start = min(size, start + 22), max(0, start - _PART)
             file.seek(start)
@@ -162,5 +167,5 @@ def _zip_end(path: str, size: int) -> tuple[int, bytes]:
 
 
 def _problem(path: str, at: int, end: int, what: str) -> Problem:
-    cure = say("cut_off", start=at + 1, count=end - at)
+    cure = phrase("cut_off", start=at + 1, count=end - at)
     return Problem(None, "", path, at, None, "section", f"{what}; {cure}", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zlens.record_pages.table import Bit, FieldRow, RecordPage, Reference, Structure
 
 
-def findings(page: RecordPage) -> list[str]:
+def inconsistencies(page: RecordPage) -> list[str]:
     """The inconsistencies on a page, one sentence each, in the order of the table."""
     problems = list(page.findings)
     if page.null:

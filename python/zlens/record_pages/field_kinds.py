@@ -68,7 +68,7 @@ def short(name: str) -> str:
     return name.split("_", 1)[-1]
 
 
-def known(record: str) -> KnownRecord:
+def known_record(record: str) -> KnownRecord:
     """The fields of a record known to the built-in catalog, from the newest layout that gives their kind."""
     path = monitor_root() / file_name(record)
     if not path.is_file():
@@ -98,14 +98,14 @@ def known(record: str) -> KnownRecord:
 def rules() -> tuple[KindRule, ...]:
     """The rules of the catalog, read once."""
     path = FACTS / "zvm" / "page_words.toml"
-    data = document.facts(path)
+    data = document.load_unchecked(path)
     rule_list = []
     for item in data["rule"]:
         rule = KindRule(
             name=item["name"],
             kind=item["kind"],
-            phrases=tuple(plain(phrase) for phrase in item["any"]),
-            excluded=tuple(plain(phrase) for phrase in item["not"]),
+            phrases=tuple(normalize(phrase) for phrase in item["any"]),
+            excluded=tuple(normalize(phrase) for phrase in item["not"]),
             types=tuple(item["types"]),
             lengths=tuple(item["lengths"]),
             unit=item.get("unit"),
@@ -121,14 +121,14 @@ def rules() -> tuple[KindRule, ...]:
     return tuple(rule_list)
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """Words in lower case with a blank around each, so that phrases match whole words."""
     return f" {' '.join(_WORDS.findall(text.lower()))} "
 
 
-def by_words(text: str, type_: str, length: int) -> KindRule | None:
+def match_rule(text: str, type_: str, length: int) -> KindRule | None:
     """The rule that the words of a description match; None if none does or two disagree."""
-    words = plain(text)
+    words = normalize(text)
     matching = [
         rule
         for rule in rules()
@@ -170,7 +170,7 @@ def _from_page(result: MonitorField, row: FieldRow) -> MonitorField:
     """What the page itself shows about a field of unknown kind."""
     if any(bit.name != "*" for bit in row.bits):
         return replace(result, kind="flags", kind_status="stated", note="by the named bits on the page")
-    rule = by_words(row.text, row.type, row.length)
+    rule = match_rule(row.text, row.type, row.length)
     if rule is None:
         return result
     return replace(

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from zlens.catalog.layouts import MonitorField, RecordLayout
-from zlens.record_pages.field_kinds import known, short
-from zlens.record_pages.page_layout import carried
+from zlens.record_pages.field_kinds import known_record, short
+from zlens.record_pages.page_layout import carried_sections
 
 
-def called(layout: RecordLayout, names: Mapping[str, str], refuse: Callable[[str], None]) -> RecordLayout:
+def add_zlens_names(
+    layout: RecordLayout, names: Mapping[str, str], refuse: Callable[[str], None]
+) -> RecordLayout:
     """The layout with fields of the page under zlens names, too; `refuse` is called with each problem."""
-    knowledge = known(layout.record)
+    knowledge = known_record(layout.record)
     page_fields = {field.name: field for field in layout.fields if not field.reserved}
     added = []
     for ours, theirs in names.items():
@@ -44,7 +46,9 @@ def called(layout: RecordLayout, names: Mapping[str, str], refuse: Callable[[str
     lookup |= {short(name): name for name in reversed(list(lookup))}
     section_names = {section.name for section in layout.sections}
     derived = tuple(
-        section for section in carried(lookup, knowledge, fields) if section.name not in section_names
+        section
+        for section in carried_sections(lookup, knowledge, fields)
+        if section.name not in section_names
     )
     subject = layout.subject
     if not subject and knowledge.file and set(knowledge.file.subject) <= set(_names(fields)):

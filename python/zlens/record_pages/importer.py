@@ -23,7 +23,7 @@ from zlens.record_pages import table as page_table
 from zlens.record_pages.packs import PageEntry
 from zlens.record_pages.page_files import PageFile, Skipped
 from zlens.record_pages.page_layout import BuiltLayout, build
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 
 class Imported(Struct, frozen=True):
@@ -101,7 +101,7 @@ def import_pages(
     if not paths:
         if release_wanted is None:
             raise CatalogError("no pages are named", expected="saved record pages, folders or zips of them")
-        problems = [] if dry_run else packs.refresh(release_wanted, pack_root)
+        problems = [] if dry_run else packs.apply_user_settings(release_wanted, pack_root)
         pack = (pack_root or packs.root()) / release_wanted
         return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
     files = page_files.gather(paths)
@@ -175,7 +175,7 @@ def _read(
             f"the page of {page.record} does not state its z/VM release",
             file=source.name,
             expected="a last line with words such as `based on z/VM V7R3.0`",
-            cure=say("import_release"),
+            cure=phrase("import_release"),
         )
     built = build(page, release)
     seen[text.sha256] = source.name
@@ -192,7 +192,7 @@ def _no_loss(built: BuiltLayout, release: str, pack_root: Path | None, file: str
         raise CatalogError(
             f"the page describes {built.record} in part, but the pack has all of it",
             file=file,
-            cure=say("import_replace"),
+            cure=phrase("import_replace"),
         )
 
 

@@ -139,7 +139,7 @@ def release_name(text: str) -> str:
     return f"{int(match[1])}.{int(match[2])}"
 
 
-def listed(base: Path | None = None) -> list[LayoutPack]:
+def installed_packs(base: Path | None = None) -> list[LayoutPack]:
     """The user's imported packs, oldest release first; packs made otherwise have no list of pages."""
     base_folder = root() if base is None else base
     names = [name for name in layouts.packs(base_folder) if _FOLDER.fullmatch(name)]
@@ -208,11 +208,11 @@ def save(
         problems = _apply_user(staging)
     with contextlib.suppress(OSError):
         user_roles.write_template(base_folder.parent)
-    layouts.forget()
+    layouts.clear_cache()
     return base_folder / name, problems
 
 
-def refresh(release: str, base: Path | None = None) -> list[str]:
+def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
     """Applies a changed `user.toml`; returns its problems, one sentence each."""
     base_folder = root() if base is None else base
     name = release_name(release)
@@ -222,7 +222,7 @@ def refresh(release: str, base: Path | None = None) -> list[str]:
         )
     with _locked(base_folder), _staged(base_folder, name, keep=True) as staging:
         problems = _apply_user(staging)
-    layouts.forget()
+    layouts.clear_cache()
     return problems
 
 
@@ -384,10 +384,10 @@ class _UserSettings:
 
     def record_file(self, file: RecordFile) -> RecordFile:
         if self.called:
-            from zlens.record_pages.field_names import called
+            from zlens.record_pages.field_names import add_zlens_names
 
             layouts = [
-                called(layout, self.called, lambda problem: self.refuse(problem, "names"))
+                add_zlens_names(layout, self.called, lambda problem: self.refuse(problem, "names"))
                 for layout in file.layouts
             ]
             subject = file.subject or (layouts[0].subject if layouts else ())
@@ -515,7 +515,7 @@ def _staged(base: Path, name: str, keep: bool) -> Iterator[Path]:
         if target.is_dir():
             _copy(target, staging, keep)
         yield staging
-        _exchange(staging, target)
+        _swap_folders(staging, target)
     except OSError as error:
         raise _storage_error(target, error) from error
     finally:
@@ -529,7 +529,7 @@ def _copy(target: Path, staging: Path, keep: bool) -> None:
         shutil.copy2(target / USER_FILE, staging / USER_FILE)
 
 
-def _exchange(staging: Path, target: Path) -> None:
+def _swap_folders(staging: Path, target: Path) -> None:
     old = target.parent / f"{_OLD}{staging.name.removeprefix(_STAGING)}"
     try:
         if target.exists():

@@ -24,8 +24,8 @@ from zlens.catalog.layouts import (
 )
 from zlens.catalog.plans import SAMPLED_CLASSES
 from zlens.errors import CatalogError
-from zlens.record_pages.consistency import confirmed, findings
-from zlens.record_pages.field_kinds import KnownRecord, known, plain, short
+from zlens.record_pages.consistency import confirmed, inconsistencies
+from zlens.record_pages.field_kinds import KnownRecord, known_record, normalize, short
 from zlens.record_pages.field_kinds import field as make_field
 from zlens.record_pages.table import MAX_RECORD, FieldRow, RecordPage, Structure
 
@@ -55,10 +55,10 @@ class BuiltLayout(Struct):
 
 def build(page: RecordPage, release: str) -> BuiltLayout:
     """The layout that a page gives for a release."""
-    problems = findings(page)
+    problems = inconsistencies(page)
     domain, number = _key(page, problems)
     record = layouts.record_id(domain, number)
-    knowledge = known(record)
+    knowledge = known_record(record)
     known_head = knowledge.file.head if knowledge.file else None
     head = RecordInfo(
         record=record,
@@ -129,7 +129,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     fields = _fields(rows, knowledge, built)
     known_file = knowledge.file
     all_end = max((row.end for row in rows), default=HEADER_LENGTH)
-    holes = _holes(rows, HEADER_LENGTH)
+    holes = _uncovered_bytes(rows, HEADER_LENGTH)
     built.findings += [f"bytes {begin} to {end} are in no row of the table" for begin, end in holes]
     variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
     lookup = _lookup(fields)
@@ -137,7 +137,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     certain = _subject_is_certain(known_file, subject, built.file.head)
     sampled = built.file.head.kind in SAMPLED_CLASSES
     if sampled and not certain and any(page_field.differenced for page_field in fields):
-        fields = _undifferenced(fields)
+        fields = _without_differences(fields)
         built.findings.append("its counters are not differenced: give the record's `subject` in user.toml")
     layout = RecordLayout(
         record=built.record,
@@ -164,7 +164,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
 
 
-def _holes(rows: list[FieldRow], begin: int) -> list[tuple[int, int]]:
+def _uncovered_bytes(rows: list[FieldRow], begin: int) -> list[tuple[int, int]]:
     """Bytes between rows that no row describes, not even as reserved: lines are missing on the page."""
     holes = []
     for row in sorted(rows, key=lambda row: row.offset):
@@ -181,7 +181,7 @@ def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: 
     return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
 
 
-def _undifferenced(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:
+def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:
     note = "not differenced: the record's subject is unknown; give `subject` in user.toml"
     return tuple(
         replace(
@@ -289,12 +289,12 @@ def _sections(
                 f"section {section.name} (line {structure.line}) is defined twice; left out"
             )
         sections.setdefault(section.name.lower(), section)
-    for section in carried(lookup, knowledge, fields):
+    for section in carried_sections(lookup, knowledge, fields):
         sections.setdefault(section.name.lower(), section)
     return tuple(sections.values())
 
 
-def carried(
+def carried_sections(
     lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[MonitorField, ...]
 ) -> Iterator[MonitorSection]:
     """Sections that follow from fields of the record, wherever these are, and are not tables on a page."""
@@ -363,7 +363,7 @@ def _section(
         places = {"offset": 0, "stride": max(length, 1), "count": 0}
         note = "the place of the entries is unknown; give offset, stride and count in user.toml"
         built.findings.append(f"section {name}: {note}{_likely_locators(page, lookup)}")
-        fields = _undifferenced(fields)
+        fields = _without_differences(fields)
     entry_lookup = _lookup(fields)
     offset, stride = places["offset"], places["stride"]
     assert offset is not None
@@ -403,7 +403,7 @@ def _likely_locators(page: RecordPage, lookup: dict[str, str]) -> str:
             if row.name in lookup.values()
             and row.type in ("unsigned", "signed")
             and 1 <= row.length <= 4
-            and all(any(f" {word} " in plain(row.text) for word in words) for words in lists)
+            and all(any(f" {word} " in normalize(row.text) for word in words) for words in lists)
         ]
         if names:
             candidates.append(f"{key} {' or '.join(names[:3])}")

@@ -10,18 +10,18 @@ from contextlib import contextmanager, suppress
 from zlens.errors import InputError
 
 
-def no_file(path: str) -> bool:
+def is_special_file(path: str) -> bool:
     """Whether a path exists and is a device or a pipe, not a regular file or folder."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 @contextmanager
-def whole_file(path: str) -> Iterator[str]:
+def atomic_write(path: str) -> Iterator[str]:
     """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
     if os.path.isdir(path):
         raise InputError("this is a folder", file=path, cure="name a file to write to")
     target = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
-    if no_file(target):
+    if is_special_file(target):
         # Write to a device or pipe; replacing it by a file would destroy /dev/null.
         yield target
         return

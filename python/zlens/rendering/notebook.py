@@ -7,15 +7,15 @@ from html import escape
 
 from zlens import _native
 from zlens.engine.results import QueryResult
-from zlens.rendering.rows import TERMINAL_ROWS, columns_of
-from zlens.rendering.time_format import clock_of
+from zlens.rendering.rows import MAX_TERMINAL_ROWS, format_columns
+from zlens.rendering.time_format import time_formatter
 from zlens.session.session import CoreSession
 
 
 def table(answer: QueryResult, session: CoreSession) -> str:
     """The first rows as a table, with their number below it if there are more."""
-    rows, more = answer.first(TERMINAL_ROWS, longest=sys.maxsize, most=sys.maxsize)
-    cells = columns_of(answer.types, rows, clock_of(session, answer.columns))
+    rows, more = answer.first(MAX_TERMINAL_ROWS, longest=sys.maxsize, most=sys.maxsize)
+    cells = format_columns(answer.types, rows, time_formatter(session, answer.columns))
     sides = ["right" if kind in ("int", "float") else "left" for kind in answer.types]
 
     def line(tag: str, texts: list[str]) -> str:

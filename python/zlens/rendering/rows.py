@@ -9,10 +9,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
-from zlens.engine.results import distinct
+from zlens.engine.results import unique_names
 
 #: Maximum rows shown on a terminal by default.
-TERMINAL_ROWS = 60
+MAX_TERMINAL_ROWS = 60
 #: Digits of a number in a table. CSV and JSON have the shortest that read back as the same double, as in
 #: DuckDB's CSV: sums may end in ...999999, and rounding them would make two answers of one number.
 DIGITS = 6
@@ -32,7 +32,7 @@ def write_table(
     widest: int | None = None,
 ) -> None:
     """Write aligned columns under their names: numbers right, the rest left, cut at `widest`."""
-    cells = columns_of(types, rows, show_time)
+    cells = format_columns(types, rows, show_time)
     aligned = [
         _aligned(name, column, kind in ("int", "float"), widest)
         for name, column, kind in zip(columns, cells, types, strict=True)
@@ -40,7 +40,7 @@ def write_table(
     out.writelines(f"{'  '.join(row).rstrip()}\n" for row in zip(*aligned, strict=True))
 
 
-def columns_of(types: Sequence[str], rows: Sequence[Sequence[Any]], show_time: Show) -> list[list[str]]:
+def format_columns(types: Sequence[str], rows: Sequence[Sequence[Any]], show_time: Show) -> list[list[str]]:
     """The cells of each column as text: numbers with one number of decimals, NULL, times by `show_time`."""
     return [_column(kind, index, rows, show_time) for index, kind in enumerate(types)]
 
@@ -63,7 +63,7 @@ def _field(value: Any) -> str:
 
 def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Write one array of objects; times ISO 8601 with Z, integers exact, non-finite numbers null."""
-    names = distinct(columns)
+    names = unique_names(columns)
     write_objects(out, (dict(zip(names, row, strict=True)) for row in rows))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def aligned(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
     """Rows of cells as lines: columns as wide as their widest cell, aligned left or right.
 
     >>> aligned([["name", "n"], ["a", "10"]], [True, False])

@@ -10,7 +10,7 @@ from zlens.rendering.rows import Show
 from zlens.session.session import CoreSession
 
 
-def clock_of(session: CoreSession, columns: Sequence[str]) -> Show:
+def time_formatter(session: CoreSession, columns: Sequence[str]) -> Show:
     """Formats times in the zone of the row's system, with its UTC offset."""
     system_index = columns.index("system") if "system" in columns else None
     unknown = {info.system for info in session.systems if info.local_time}

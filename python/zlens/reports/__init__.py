@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from zlens.catalog.reports.definition import FOLDER, ReportDefinition, load, names
+from zlens.catalog.reports.definition import FOLDER, ReportDefinition, load_report, names
 from zlens.errors import QueryError
 from zlens.reports.column_facts import check
-from zlens.reports.from_listing import listed
-from zlens.reports.report_list import ReportEntry, listing, listing_text
+from zlens.reports.from_listing import read_from_listing
+from zlens.reports.report_list import ReportEntry, format_report_list, list_reports
 from zlens.reports.rows import ReportSession
 
 FORMATS = ("text", "csv", "json", "html")
@@ -21,9 +21,9 @@ __all__ = [
     "ReportEntry",
     "check",
     "chunks",
-    "listing",
-    "listing_text",
-    "load",
+    "format_report_list",
+    "list_reports",
+    "load_report",
     "names",
     "render",
 ]
@@ -61,12 +61,12 @@ def chunks(
     """
     if format not in FORMATS:
         raise QueryError(f"reports have no format {format!r}", expected=f"one of {', '.join(FORMATS)}")
-    definition = load(report, folder) if isinstance(report, str) else report
-    definition = listed(definition, session)
+    definition = load_report(report, folder) if isinstance(report, str) else report
+    definition = read_from_listing(definition, session)
     if only:
-        from zlens.reports.subject_filter import narrowed
+        from zlens.reports.subject_filter import filter_subjects
 
-        definition = narrowed(definition, only, session)
+        definition = filter_subjects(definition, only, session)
     now = now or datetime.now()
     # Imported on demand: a text report needs neither csv, json nor html.
     if format == "csv":

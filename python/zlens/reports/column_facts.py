@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from zlens.catalog import measures as metrics
-from zlens.catalog.reports.definition import FOLDER, STATUSES, ReportColumn, files, folder_of, load
+from zlens.catalog.reports.definition import FOLDER, STATUSES, ReportColumn, files, folder_of, load_report
 from zlens.errors import CatalogError
 
 
@@ -15,7 +15,7 @@ def facts(column: ReportColumn) -> list[tuple[str, metrics.MeasureColumn]]:
     measures = []
     for measure in column.measures:
         table, _, name = measure.partition(".")
-        fact = metrics.table(table).column(name)
+        fact = metrics.load_measure(table).column(name)
         if fact is None:
             raise CatalogError(
                 f"column {column.key!r} of the report shows {measure!r}, which is not a measure",
@@ -46,7 +46,7 @@ def check(folder: Path = FOLDER) -> list[str]:
     for name, path in files(folder).items():
         here = f"reports/{path.relative_to(folder).as_posix()}"
         try:
-            report = load(name, folder)
+            report = load_report(name, folder)
             if path.parent.name != folder_of(report.group):
                 errors.append(
                     f"{here}: its group {report.group!r} belongs in the folder {folder_of(report.group)}"

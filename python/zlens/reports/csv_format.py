@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from zlens._native import Lines
 from zlens.catalog.reports.definition import ReportDefinition, ReportTable
-from zlens.reports.rows import ReportSession, fetch, printable
+from zlens.reports.rows import ReportSession, fetch, rows_in_order
 
 
 def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str]:
@@ -22,7 +22,7 @@ def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str
         for block in blocks:
             for part in block.tables[index][1]:
                 leading = [[*first, section.rows.called, block.name] for section in part]
-                yield from Lines.csv(printable(part), leading, timed=bool(table.time))
+                yield from Lines.csv(rows_in_order(part), leading, timed=bool(table.time))
 
 
 def fields(definition: ReportDefinition, table: ReportTable) -> list[str]:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from zlens.catalog import listings, measures
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
-from zlens.catalog.reports.titles import filled
-from zlens.reports.rows import ReportSession, can_fill, timed
+from zlens.catalog.reports.titles import fill_title
+from zlens.reports.rows import ReportSession, has_table_data, has_times
 
 #: Kinds of rows that are neither means nor totals.
 _PLAIN = ("interval", "row")
@@ -25,7 +25,7 @@ _TIME = (
 )
 
 
-def listed(definition: ReportDefinition, session: ReportSession) -> ReportDefinition:
+def read_from_listing(definition: ReportDefinition, session: ReportSession) -> ReportDefinition:
     """The report with its tables over its own rows of a listing, where the input has them.
 
     Tables that other data of the input fill too are computed from measures, as everywhere.
@@ -35,14 +35,15 @@ def listed(definition: ReportDefinition, session: ReportSession) -> ReportDefini
         return definition
     tables = tuple(
         _table(definition, table)
-        if _is_there(definition, table, session) and (all(printed) or not can_fill(table, session))
+        if _has_table_rows(definition, table, session)
+        and (all(printed) or not has_table_data(table, session))
         else table
         for table in definition.tables
     )
     return replace(definition, tables=tables, members="")
 
 
-def _is_there(definition: ReportDefinition, table: ReportTable, session: ReportSession) -> bool:
+def _has_table_rows(definition: ReportDefinition, table: ReportTable, session: ReportSession) -> bool:
     name = listings.table_name(definition, table)
     return any(name in source.tables for source in session.sources)
 
@@ -58,17 +59,17 @@ def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
     labels = Counter(kind.called for kind in table.rows if kind.label)
     rows: list[RowKind] = []
     for kind in table.rows:
-        names = [name for name in _names(kind) if (name, timed(kind)) not in claimed]
-        claimed.update((name, timed(kind)) for name in names)
+        names = [name for name in _names(kind) if (name, has_times(kind)) not in claimed]
+        claimed.update((name, has_times(kind)) for name in names)
         chosen = f"row_kind IN ({', '.join(map(literal, names))})" if names else "false"
         if kind.label and labels[kind.called] > 1:
-            chosen += f" AND {'' if timed(kind) else 'NOT '}within"
+            chosen += f" AND {'' if has_times(kind) else 'NOT '}within"
         query = f"SELECT * FROM ({raw}) AS printed WHERE {chosen}"
         shown = kind.kind if kind.kind in _PLAIN else "query"
         rows.append(replace(kind, kind=shown, query=query, order=("line_number",)))
     return replace(
         table,
-        title=filled(table.title, {}, lambda time: time),
+        title=fill_title(table.title, {}, lambda time: time),
         title_values="",
         query=raw,
         columns=tuple(columns),
@@ -80,7 +81,7 @@ def _names(rows: RowKind) -> tuple[str, ...]:
     """What the raw table calls the rows of a kind."""
     if rows.label:
         return (rows.called,)
-    if rows.kind not in _PLAIN and (timed(rows) or any(rows.cells.values())):
+    if rows.kind not in _PLAIN and (has_times(rows) or any(rows.cells.values())):
         return ("total",)
     return _PLAIN
 
@@ -98,7 +99,7 @@ def _selected(definition: ReportDefinition, table: ReportTable, columns: Sequenc
     values += [f"NULL AS {quote(name)}" for name in table.subject if name not in named]
     if table.time and table.time not in named:
         values.append(f"{_TIME} AS {quote(table.time)}")
-    known = block != "system" and measures.table("system").column(block) is not None
+    known = block != "system" and measures.load_measure("system").column(block) is not None
     owner, join = 'r."system"', ""
     if known:
         owner = f"coalesce(own.{quote(block)}, {owner})"

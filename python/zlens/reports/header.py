@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from zlens.catalog import caveats
 from zlens.catalog.reports.definition import REMARKABLE, ReportColumn, ReportDefinition
 from zlens.inputs.options import ALL
-from zlens.inputs.source import forgotten
+from zlens.inputs.source import without_raw_tables
 from zlens.reports import column_facts, style
-from zlens.reports.rows import Block, ReportSession, dotted
+from zlens.reports.rows import Block, ReportSession, columns_without_values
 from zlens.version import VERSION
 
 MADE = "Synthetic data, written by zlens; nothing in it was measured."
@@ -40,7 +40,7 @@ def header(
     span = "...."
     if block.start and block.end:
         seconds = round((block.end - block.start).total_seconds())
-        span = f"{seconds:>6} Secs {hours(seconds)}"
+        span = f"{seconds:>6} Secs {format_hours(seconds)}"
     synthetic = '"synthetic, not measured"' if block.made else ""
     return [
         _ends(f"{first:<{_PLACE}}{definition.name.upper()}", program(), width),
@@ -52,21 +52,23 @@ def header(
     ]
 
 
-def hours(seconds: int) -> str:
+def format_hours(seconds: int) -> str:
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour:02}:{minute:02}:{second:02}"
 
 
-def value(block: Block, name: str) -> str:
+def first_value(block: Block, name: str) -> str:
     """The first value that a system of the block has."""
     return next((str(system[name]).strip() for system in block.systems if system.get(name)), "")
 
 
 def _machine(block: Block) -> str:
-    kind = "-".join(part for part in (value(block, "machine_type"), value(block, "model")) if part)
+    kind = "-".join(
+        part for part in (first_value(block, "machine_type"), first_value(block, "model")) if part
+    )
     # A sequence code is padded with zeros; serial numbers are printed with five digits.
-    serial = value(block, "serial")
+    serial = first_value(block, "serial")
     serial = serial.lstrip("0").rjust(5, "0") if serial else ""
     return "   ".join(
         part for part in (f"CPU {kind}" if kind else "", f"SN {serial}" if serial else "") if part
@@ -113,7 +115,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
     if block.problems:
         problems = "1 problem" if block.problems == 1 else f"{block.problems:,} problems"
         lines.append(f"{problems} while reading, see: {_PROBLEMS}")
-    gone = forgotten(session.sources) & {str(system["system"]) for system in block.systems}
+    gone = without_raw_tables(session.sources) & {str(system["system"]) for system in block.systems}
     if gone:
         lines.append(
             f"Raw tables of {', '.join(sorted(gone))} are forgotten, at least in part; measures by hour "
@@ -124,7 +126,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
     lines += known_faults(definition, block)
     if block.empty:
         return lines
-    empty = dotted(block)
+    empty = columns_without_values(block)
     # By identity: comparing columns by value takes longer than all else of a short block.
     dots = {id(column) for column in empty}
     for status in REMARKABLE:
@@ -140,7 +142,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
         lines.append(f"Not available in this input: {_column_names(empty)}.")
     if empty or lines:
         lines.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
-    lines.append(times(block, session))
+    lines.append(time_zone_note(block, session))
     return lines
 
 
@@ -158,7 +160,7 @@ def several_sources(block: Block, session: ReportSession) -> list[str]:
 
 def known_faults(definition: ReportDefinition, block: Block) -> list[str]:
     """Known recording errors and omissions of the releases of its systems."""
-    return [caveat.note() + "." for caveat in caveats.of_report(definition.name, block.systems)]
+    return [caveat.note() + "." for caveat in caveats.report_caveats(definition.name, block.systems)]
 
 
 _STATUS = {
@@ -172,7 +174,7 @@ def _column_names(columns: list[ReportColumn]) -> str:
     return ", ".join(dict.fromkeys(column.name.replace(" ", _HARD) for column in columns))
 
 
-def times(block: Block, session: ReportSession) -> str:
+def time_zone_note(block: Block, session: ReportSession) -> str:
     """The footnote on the date and the time zone of the report."""
     undated = any(not info.dated for info in session.systems if info.system == block.system)
     unknown = "The date is not known: times count from 1970 (option date). "
@@ -187,4 +189,4 @@ def _zone(block: Block, session: ReportSession) -> str:
     if not offset:
         return "Times are UTC."
     sign = "-" if offset < timedelta(0) else "+"
-    return f"Times are local to the system (UTC{sign}{hours(int(abs(offset).total_seconds()))[:5]})."
+    return f"Times are local to the system (UTC{sign}{format_hours(int(abs(offset).total_seconds()))[:5]})."

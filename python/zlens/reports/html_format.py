@@ -17,8 +17,8 @@ from zlens.catalog.reports.definition import (
 from zlens.rendering.html import page
 from zlens.reports import column_facts, style
 from zlens.reports.header import footnotes, header
-from zlens.reports.rows import Block, Part, ReportSession, RowSection, fetch, offset_us, printable
-from zlens.reports.text_format import NARROWEST, blank, local
+from zlens.reports.rows import Block, Part, ReportSession, RowSection, fetch, offset_us, rows_in_order
+from zlens.reports.text_format import NARROWEST, is_left_blank, local
 
 _STYLE = """\
 body { font: 14px/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; max-width: none; }
@@ -147,7 +147,7 @@ def _rows(table: ReportTable, part: Part, offset: int) -> Iterator[str]:
         )
         empty.append([_empty(section, column) for column in table.columns])
     return _native.Lines.html(
-        printable(part),
+        rows_in_order(part),
         [(column.align == "right", column.type in ("number", "id")) for column in table.columns],
         [escape(section.rows.label or section.rows.kind) for section in part],
         fixed,
@@ -158,5 +158,5 @@ def _rows(table: ReportTable, part: Part, offset: int) -> Iterator[str]:
 
 
 def _empty(section: RowSection, column: ReportColumn) -> str:
-    dots = "" if blank(section, column) else style.dots(column.width)
+    dots = "" if is_left_blank(section, column) else style.dots(column.width)
     return f'<td class="m{" r" if column.align == "right" else ""}">{dots}</td>'

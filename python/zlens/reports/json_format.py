@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from zlens._native import Lines
 from zlens.catalog.reports.definition import ReportDefinition
-from zlens.reports.rows import ReportSession, fetch, printable
+from zlens.reports.rows import ReportSession, fetch, rows_in_order
 
 
 def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str]:
@@ -26,7 +26,7 @@ def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str
                     [*first, ("row", section.rows.called), (definition.block, block.name)] for section in part
                 ]
                 fixed = [no_cells] * len(part)
-                lines = Lines.json(printable(part), leading, names, fixed, timed=bool(table.time))
+                lines = Lines.json(rows_in_order(part), leading, names, fixed, timed=bool(table.time))
                 for position, chunk in enumerate(lines):
                     yield chunk if position else separator + chunk
                     separator = ",\n"

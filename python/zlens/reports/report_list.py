@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports import menus
-from zlens.catalog.reports.definition import FOLDER, ReportDefinition, ReportTable, load, names
-from zlens.reports.from_listing import listed
+from zlens.catalog.reports.definition import FOLDER, ReportDefinition, ReportTable, load_report, names
+from zlens.reports.from_listing import read_from_listing
 from zlens.reports.rows import ReportSession
 
 
@@ -46,21 +46,21 @@ class ReportEntry(Struct, frozen=True):
         return f"{f'{self.columns} of ' if self.columns < self.known else ''}{self.known} columns"
 
 
-def listing(
+def list_reports(
     session: ReportSession | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
 ) -> list[ReportEntry]:
     """Reports (of a menu) by group and name; with a session, the number of columns with values."""
     definitions = [
         definition
-        for definition in (load(name, folder) for name in names(folder))
+        for definition in (load_report(name, folder) for name in names(folder))
         if menu is None or menu.leads_to(definition.group)
     ]
     if session is not None:
-        expect(definitions, session)
+        announce_counts(definitions, session)
     known: dict[str, list[int]] = {}
     entries = []
     for definition in definitions:
-        available = None if session is None else values(definition, session, known).count
+        available = None if session is None else report_values(definition, session, known).count
         entries.append(entry(definition, available))
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
 
@@ -78,7 +78,7 @@ def entry(definition: ReportDefinition, available: int | None) -> ReportEntry:
     )
 
 
-def listing_text(entries: list[ReportEntry]) -> str:
+def format_report_list(entries: list[ReportEntry]) -> str:
     """The list as printed by the command."""
     lines: list[str] = []
     group = ""
@@ -110,7 +110,7 @@ class ReportValues(Struct, frozen=True):
     count: int
 
 
-def expect(definitions: Iterable[ReportDefinition], session: ReportSession) -> None:
+def announce_counts(definitions: Iterable[ReportDefinition], session: ReportSession) -> None:
     """Announce the queries that count columns with values."""
     session.expect(
         _counts(table)
@@ -120,14 +120,16 @@ def expect(definitions: Iterable[ReportDefinition], session: ReportSession) -> N
     )
 
 
-def values(definition: ReportDefinition, session: ReportSession, known: dict[str, list[int]]) -> ReportValues:
+def report_values(
+    definition: ReportDefinition, session: ReportSession, known: dict[str, list[int]]
+) -> ReportValues:
     """The columns of a report with values, and their number.
 
     `known` keeps the answers: several reports have the same table.
     """
     filled: set[tuple[str, str]] = set()
     total = 0
-    for table in listed(definition, session).tables:
+    for table in read_from_listing(definition, session).tables:
         if not session.fills_query(table.query):
             continue
         query = _counts(table)

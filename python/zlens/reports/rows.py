@@ -17,7 +17,7 @@ from zlens import _native
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
-from zlens.catalog.reports.titles import filled
+from zlens.catalog.reports.titles import fill_title
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
@@ -121,7 +121,7 @@ class Block(Struct):
         return str(self.systems[0]["system"]) if self.systems else self.name
 
 
-def printable(part: Part) -> list[tuple[_native.Section, int | None]]:
+def rows_in_order(part: Part) -> list[tuple[_native.Section, int | None]]:
     """The rows of a part: for each time, the rows of each section in turn."""
     return [section.printed for section in part]
 
@@ -132,7 +132,7 @@ def offset_us(block: Block, session: ReportSession) -> int:
     return offset // timedelta(microseconds=1) if offset else 0
 
 
-def dotted(block: Block) -> list[ReportColumn]:
+def columns_without_values(block: Block) -> list[ReportColumn]:
     """Columns without any value in this block; rows with a fixed text in the column do not count."""
     columns = []
     for table, parts in block.tables:
@@ -155,12 +155,12 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
         )
         if query and session.fills_query(query)
     ]
-    tables = [table for table in definition.tables if can_fill(table, session)]
+    tables = [table for table in definition.tables if has_table_data(table, session)]
     by_session: dict[int, tuple[ReportSession, list[str]]] = {id(session): (session, other_queries)}
     for table in tables:
         for rows in table.rows:
             source = _source(rows, session)
-            by_session.setdefault(id(source), (source, []))[1].append(question(table, rows, definition.block))
+            by_session.setdefault(id(source), (source, []))[1].append(rows_sql(table, rows, definition.block))
     for source, queries in by_session.values():
         source.expect(queries)
     blocks = _blocks(definition, session)
@@ -178,7 +178,7 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
             parts: list[Part] = []
             for rows, answer, by_block in pieces:
                 section = by_block.get(block.name) or RowSection(rows, (answer, None))
-                if parts and rows.kind != "interval" and timed(rows):
+                if parts and rows.kind != "interval" and has_times(rows):
                     parts[-1].append(section)
                 else:
                     parts.append([section])
@@ -197,7 +197,7 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
     return list(blocks.values())
 
 
-def can_fill(table: ReportTable, session: ReportSession) -> bool:
+def has_table_data(table: ReportTable, session: ReportSession) -> bool:
     """Whether the input has what a table is about; nothing is decoded to find out."""
     queries = {rows.query or table.query for rows in table.rows}
     return any(session.fills_query(query) for query in queries)
@@ -215,7 +215,7 @@ def _values(query: str, column: str, session: ReportSession) -> dict[object, dic
 
 
 def _filled(text: str, values: dict[str, Value], block: Block, session: ReportSession) -> str:
-    return filled(text, values, lambda time: session.display(time, block.system))
+    return fill_title(text, values, lambda time: session.display(time, block.system))
 
 
 def _titled(
@@ -228,7 +228,7 @@ def _titled(
 
 
 def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, Block]:
-    shown = ", ".join(quote(column.name) for column in measures.table("system").columns)
+    shown = ", ".join(quote(column.name) for column in measures.load_measure("system").columns)
     answer = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
     # With --every, shown intervals are buckets, which may end beyond the data; these are the recorded ones.
     spans = {
@@ -251,7 +251,7 @@ def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, B
     return blocks
 
 
-def timed(rows: RowKind) -> bool:
+def has_times(rows: RowKind) -> bool:
     """Whether its rows have a time each."""
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
@@ -262,7 +262,7 @@ def _source(rows: RowKind, session: ReportSession) -> ReportSession:
     Rows over the whole window use the recorded intervals regardless of --every; rows over all members use the
     members regardless of --group.
     """
-    source = session if timed(rows) else session.own_intervals
+    source = session if has_times(rows) else session.own_intervals
     return source.ungrouped if rows.kind == "total" or rows.overall else source
 
 
@@ -270,7 +270,7 @@ def _read(
     table: ReportTable, rows: RowKind, block: str, session: ReportSession
 ) -> tuple[_native.Section, dict[str, RowSection]]:
     """The rows of one kind, for all blocks and for each block."""
-    result = _source(rows, session).sql(question(table, rows, block))
+    result = _source(rows, session).sql(rows_sql(table, rows, block))
     answer = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
     by_block = {}
     for index, (name, count, values, longest, times, flags) in enumerate(answer.runs):
@@ -278,12 +278,12 @@ def _read(
     return answer, by_block
 
 
-def question(table: ReportTable, rows: RowKind, block: str) -> str:
+def rows_sql(table: ReportTable, rows: RowKind, block: str) -> str:
     """The SQL of one kind of row: block, time, flag, then one column for each column of the table."""
-    keys = [block, *([table.time] if timed(rows) and table.time else [])]
+    keys = [block, *([table.time] if has_times(rows) and table.time else [])]
     if rows.kind == "total":
         return _total(table, rows, keys)
-    time = quote(table.time) if timed(rows) and table.time else "NULL"
+    time = quote(table.time) if has_times(rows) and table.time else "NULL"
     if rows.kind == "query":
         shown = ", ".join(quote(column.column) for column in table.columns)
         columns = {column.column for column in table.columns}
@@ -295,7 +295,7 @@ def question(table: ReportTable, rows: RowKind, block: str) -> str:
         shown = ", ".join(_mean(table, column) for column in table.columns)
         return (
             f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
-            f"WHERE {aggregation.kept()} GROUP BY {_list(keys)} ORDER BY {_sorted(keys)}"
+            f"WHERE {aggregation.unflagged_sql()} GROUP BY {_list(keys)} ORDER BY {_sorted(keys)}"
         )
     shown = ", ".join(quote(column.column) for column in table.columns)
     return (
@@ -326,7 +326,7 @@ def _total(table: ReportTable, rows: RowKind, keys: list[str]) -> str:
             for index, weight in weights.items()
         ]
         subjects = list(dict.fromkeys([*groups, *table.subject]))
-        grouping = f" WHERE {aggregation.kept()} GROUP BY {_list(subjects)}"
+        grouping = f" WHERE {aggregation.unflagged_sql()} GROUP BY {_list(subjects)}"
     else:
         inner += [f"{quote(column.column)} AS c{index}" for index, column in enumerate(table.columns)]
         inner += [f"{weight} AS w{index}" for index, weight in weights.items()]
@@ -348,7 +348,7 @@ def _total(table: ReportTable, rows: RowKind, keys: list[str]) -> str:
             rows.by,
             summed,
             whole="whole" if rows.query else "seconds",
-            timed=timed(rows),
+            timed=has_times(rows),
         )
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM s.{name}" for name in map(quote, groups))
         values = ", ".join(f"s.{name}" for name in summed)
@@ -370,7 +370,7 @@ def _mean(table: ReportTable, column: ReportColumn) -> str:
     if column.mean in ("first", "last"):
         return f"{'arg_min' if column.mean == 'first' else 'arg_max'}({name}, {quote(table.time or '')})"
     if column.mean == "mean" and column.declared:
-        return aggregation.mean(replace(column.declared, name=column.column))
+        return aggregation.mean_sql(replace(column.declared, name=column.column))
     return _rule(column.mean, name, column)
 
 
@@ -378,7 +378,7 @@ def _weight(column: ReportColumn) -> str | None:
     """SQL of the weight of a column's values; None if its means are plain."""
     if column.mean != "mean" or not column.measures or not column.declared:
         return None
-    return aggregation.weight(column.declared)
+    return aggregation.weight_sql(column.declared)
 
 
 def _sum(rows: RowKind, column: ReportColumn, name: str, weight: str | None) -> str:

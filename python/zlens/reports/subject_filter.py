@@ -11,13 +11,15 @@ from zlens.catalog.expressions import literal, quote
 from zlens.catalog.reports.definition import ReportDefinition, ReportTable, RowKind
 from zlens.errors import QueryError
 from zlens.reports.rows import ReportSession
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Maximum subjects listed in a message.
 NAMED = 8
 
 
-def narrowed(definition: ReportDefinition, only: Sequence[str], session: ReportSession) -> ReportDefinition:
+def filter_subjects(
+    definition: ReportDefinition, only: Sequence[str], session: ReportSession
+) -> ReportDefinition:
     """The report limited to subjects that match the names; `*` matches any characters, `?` one.
 
     Names match the shown columns that identify subjects, and the first of these columns even if not shown.
@@ -36,7 +38,7 @@ def narrowed(definition: ReportDefinition, only: Sequence[str], session: ReportS
         raise QueryError(
             f"{definition.name} has no rows for {wanted}",
             expected=f"one of {', '.join(names)}" if names else None,
-            cure=say("only_out"),
+            cure=phrase("only_out"),
         )
     return replace(definition, tables=tables)
 

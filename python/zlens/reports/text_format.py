@@ -23,7 +23,16 @@ from zlens.catalog.reports.definition import (
 )
 from zlens.reports import style
 from zlens.reports.header import header, notes
-from zlens.reports.rows import Block, Part, ReportSession, RowSection, fetch, offset_us, printable, timed
+from zlens.reports.rows import (
+    Block,
+    Part,
+    ReportSession,
+    RowSection,
+    fetch,
+    has_times,
+    offset_us,
+    rows_in_order,
+)
 
 #: Minimum width of the header block and the footnotes.
 NARROWEST = 80
@@ -165,7 +174,7 @@ class PrintedSheet:
         for part in self.parts:
             if not any(len(section) for section in part):
                 continue
-            if printed and timed(part[0].rows):
+            if printed and has_times(part[0].rows):
                 yield "\n"
             printed = True
             yield from self._part(part)
@@ -199,7 +208,7 @@ class PrintedSheet:
     def _part(self, part: Part) -> Iterator[str]:
         columns = self.table.columns
         return _native.Lines.table(
-            printable(part),
+            rows_in_order(part),
             [(i, self.widths[i], columns[i].align == "right") for i in self.chosen],
             [self._section(section) for section in part],
             label_width=LABEL_WIDTH if self.table.time else None,
@@ -227,12 +236,12 @@ class PrintedSheet:
             blanks = min(over, width) if text == "" else 0
             over = over - blanks if text == "" else 0
             fixed.append(None if text is None else pad(text, width - blanks, column.align))
-            dots = "" if blank(section, column) else style.dots(column.width)
+            dots = "" if is_left_blank(section, column) else style.dots(column.width)
             empty.append(pad(dots, width, column.align))
         return section.rows.label, fixed, empty
 
 
-def blank(section: RowSection, column: ReportColumn) -> bool:
+def is_left_blank(section: RowSection, column: ReportColumn) -> bool:
     """Whether a missing value is left blank, as a text in a total; others are dotted."""
     return section.rows.kind == "total" and column.type != "number" and column.total == "none"
 

@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from zlens import _native
 from zlens.catalog.compile import compile_cache
 from zlens.errors import CanceledError, InputError, ZlensError
-from zlens.rendering.atomic_file import whole_file
+from zlens.rendering.atomic_file import atomic_write
 from zlens.rig import observed_values
 from zlens.rig.definition import Observation, RigDefinition
 from zlens.rig.jobs import Job
@@ -81,7 +81,7 @@ def run(
         waiting: set[Future[CompletedRun]] = set()
         try:
             waiting = {
-                pool.submit(_one, job, runner, rig.observations, str(Path(folder) / rig.name))
+                pool.submit(_run_one, job, runner, rig.observations, str(Path(folder) / rig.name))
                 for rig, job in every
             }
             while waiting:
@@ -108,18 +108,18 @@ def _begin(stop: Event) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: str) -> CompletedRun:
+def _run_one(job: Job, runner: Runner, observations: Sequence[Observation], folder: str) -> CompletedRun:
     """Run and observe, or find both done; an error becomes the result of this run alone."""
     began = time.monotonic()
     output = str(Path(folder) / f"{job.name}.data")
     try:
         digest = runner.digest(job)
-        earlier = _earlier(output, digest)
+        earlier = _completed_run(output, digest)
         data = earlier[0] if earlier else runner.run(job, output, _stop.is_set)
-        reads = _reads(observations)
+        reads = _observation_key(observations)
         if earlier and earlier[1] == reads:
             return CompletedRun(job, data, earlier[2], 0.0)
-        values = observed_values.values(data.files, data.throughput, observations)
+        values = observed_values.observed_values(data.files, data.throughput, observations)
     except CanceledError:
         return CompletedRun(job, RunData(()), {}, 0.0, "interrupted")
     except ZlensError as error:
@@ -128,16 +128,16 @@ def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: 
     return CompletedRun(job, data, values, time.monotonic() - began)
 
 
-def _reads(observations: Iterable[Observation]) -> str:
+def _observation_key(observations: Iterable[Observation]) -> str:
     """What the observed values depend on besides the data."""
     native = os.stat(_native.__file__ or "")
-    catalog = [compile_cache.stamp(str(root)) for root in compile_cache.ROOTS]
+    catalog = [compile_cache.catalog_digest(str(root)) for root in compile_cache.ROOTS]
     return json.dumps(
         [VERSION, native.st_size, native.st_mtime_ns, catalog, [asdict(one) for one in observations]]
     )
 
 
-def _earlier(output: str, digest: str) -> tuple[RunData, str, observed_values.Values] | None:
+def _completed_run(output: str, digest: str) -> tuple[RunData, str, observed_values.Values] | None:
     """Data and values of an earlier run with this digest, if all its files are there."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         found: dict[str, Any] = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
@@ -159,5 +159,5 @@ def _keep(output: str, digest: str, data: RunData, reads: str, values: observed_
         "reads": reads,
         "values": values,
     }
-    with whole_file(f"{output}.json") as path:
+    with atomic_write(f"{output}.json") as path:
         Path(path).write_text(json.dumps(found), encoding="utf-8")

@@ -51,7 +51,7 @@ def _outcome(outcome: VariantOutcome) -> dict[str, Any]:
                 "allowed": tables.allowed(one),
                 "of": one.observation.of,
                 "relative": one.observation.relative_to is not None,
-                "over_time": observed_values.course(one.observation),
+                "over_time": observed_values.series_sql(one.observation),
                 "worst": one.worst,
                 "rms": one.rms,
                 "misallocated": one.misallocated,

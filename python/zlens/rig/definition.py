@@ -11,7 +11,7 @@ from msgspec import Struct
 from zlens import models
 from zlens.catalog import aggregation, measures
 from zlens.errors import QueryError, ScenarioError
-from zlens.models.scenario import ScenarioValues, put, read
+from zlens.models.scenario import ScenarioValues, read, set_value
 from zlens.schema.facts import FACTS
 from zlens.schema.validators import (
     Boolean,
@@ -149,7 +149,7 @@ class RigDefinition(Struct, frozen=True):
         """The scenario of a case with the settings of a policy or control."""
         values = self.scenario
         for key, value in {**case.set, **settings}.items():
-            values = put(values, key, value)
+            values = set_value(values, key, value)
         return values
 
 
@@ -330,22 +330,22 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
     if entry["expected"] != PUBLISHED and not entry["expected"].startswith(_SOLVER):
         raise problem.value(f"{where}.expected", entry["expected"], f'"{PUBLISHED}" or "{_SOLVER}..."')
     if entry["measure"] is not None:
-        if entry["measure"] not in measures.tables():
-            raise problem.unknown(f"{where}.measure", entry["measure"], measures.tables())
-        table = measures.table(entry["measure"])
+        if entry["measure"] not in measures.measure_names():
+            raise problem.unknown(f"{where}.measure", entry["measure"], measures.measure_names())
+        table = measures.load_measure(entry["measure"])
         names = [column.name for column in table.columns]
         for name in (entry["column"], entry["by"], *entry["where"]):
             if name is not None and name not in names:
                 raise problem.unknown(f"{where}, a column of {table.name}", name, names)
         column = table.column(entry["column"])
         assert column is not None
-        statistic = statistic or aggregation.usual(column)
-        if statistic not in aggregation.gives(column):
-            expected = ", ".join(aggregation.gives(column))
+        statistic = statistic or aggregation.default_statistic(column)
+        if statistic not in aggregation.available_statistics(column):
+            expected = ", ".join(aggregation.available_statistics(column))
             raise problem.value(f"{where}.statistic", statistic, f"one of {expected}")
         try:
-            aggregation.merged(table, [entry["by"]] if entry["by"] else [],
-                               aggregation.pinned(table, entry["where"]))  # fmt: skip
+            aggregation.merges_subjects(table, [entry["by"]] if entry["by"] else [],
+                               aggregation.pinned_columns(table, entry["where"]))  # fmt: skip
         except QueryError as error:
             raise problem.wrong(f"{where}: {error.message}", "add where or by", error.expected) from None
         # A ratio has no unit.

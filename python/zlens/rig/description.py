@@ -34,7 +34,7 @@ def _lines(rig: RigDefinition) -> Iterator[str]:
         if case.name:
             yield f"Case {case.name}{f' ({settings})' if settings and settings != case.name else ''}"
         try:
-            found = expected_values.of_case(rig, case)
+            found = expected_values.expected_values(rig, case)
         except ZlensError as error:
             yield f"  {error}"
             continue

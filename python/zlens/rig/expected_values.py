@@ -10,7 +10,7 @@ from zlens.models.answer import Answer
 from zlens.rig.definition import PUBLISHED, Control, ExpectedNumber, Observation, RigCase, RigDefinition
 
 
-def of_case(
+def expected_values(
     rig: RigDefinition, case: RigCase, control: Control | None = None
 ) -> dict[str, dict[str, ExpectedNumber]]:
     """Expected numbers by observation and subject. A control may change what the solver is given."""

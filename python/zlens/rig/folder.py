@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from zlens.rendering.atomic_file import whole_file
+from zlens.rendering.atomic_file import atomic_write
 from zlens.rig import data_format, html_format
 from zlens.rig.results import RigResult
 
@@ -21,5 +21,5 @@ def write(results: Sequence[RigResult], folder: str) -> None:
         (REPORT, html_format.render(results, when)),
         (RESULTS, json.dumps(data_format.document(results, when))),
     ):
-        with whole_file(str(Path(folder) / name)) as path:
+        with atomic_write(str(Path(folder) / name)) as path:
             Path(path).write_text(text, encoding="utf-8")

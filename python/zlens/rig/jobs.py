@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.models.scenario import put
+from zlens.models.scenario import set_value
 from zlens.rig.definition import Control, Policy, RigCase, RigDefinition
 
 _NO_NAME = re.compile(r"[^a-z0-9.]+")
@@ -25,7 +25,9 @@ class Job(Struct, frozen=True):
     values: dict[str, Any]
 
 
-def of(rig: RigDefinition, seeds: int | None = None) -> Iterator[tuple[RigCase, Policy | Control, list[Job]]]:
+def rig_jobs(
+    rig: RigDefinition, seeds: int | None = None
+) -> Iterator[tuple[RigCase, Policy | Control, list[Job]]]:
     """The runs of each case and policy, then of each case and control.
 
     A control has one seed, or all where an order is judged: a single run of each case has one by chance.
@@ -43,7 +45,14 @@ def of(rig: RigDefinition, seeds: int | None = None) -> Iterator[tuple[RigCase, 
             for seed in range(first, first + count):
                 name = "-".join(file_name(part) for part in (*parts, str(seed)) if part)
                 jobs.append(
-                    Job(rig.name, name, case.name, variant.name, seed, put(values, "simulation.seed", seed))
+                    Job(
+                        rig.name,
+                        name,
+                        case.name,
+                        variant.name,
+                        seed,
+                        set_value(values, "simulation.seed", seed),
+                    )
                 )
             yield case, variant, jobs
 

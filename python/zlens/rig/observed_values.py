@@ -18,20 +18,22 @@ Values = dict[str, dict[str, float | None]]
 _MOST = 10_000
 
 
-def values(files: Sequence[str], throughput: str | None, observations: Sequence[Observation]) -> Values:
+def observed_values(
+    files: Sequence[str], throughput: str | None, observations: Sequence[Observation]
+) -> Values:
     """The observed values of a run's files."""
     with CoreSession(list(files), Options(throughput=throughput)) as session:
-        queries = [one.sql or query(one) for one in observations]
+        queries = [one.sql or observation_sql(one) for one in observations]
         session.expect(queries)
         return {one.name: _rows(session, sql, one) for one, sql in zip(observations, queries, strict=True)}
 
 
-def query(one: Observation) -> str:
+def observation_sql(one: Observation) -> str:
     """SQL of subject and value: the column averaged as the catalog declares."""
     return _query(one, [])
 
 
-def course(one: Observation) -> str | None:
+def series_sql(one: Observation) -> str | None:
     """SQL of end of interval, subject and value, scaled; None for an observation with SQL of its own."""
     if one.sql is not None:
         return None
@@ -42,7 +44,7 @@ def course(one: Observation) -> str | None:
 def _query(one: Observation, before: list[str]) -> str:
     assert one.measure is not None
     assert one.column is not None
-    table = measures.table(one.measure)
+    table = measures.load_measure(one.measure)
     column = table.column(one.column)
     assert column is not None
     conditions = [f"{quote(name)} = {literal(value)}" for name, value in one.where.items()]
@@ -51,7 +53,7 @@ def _query(one: Observation, before: list[str]) -> str:
         [(column, [one.statistic])],
         quote(table.name),
         [*before, *([one.by] if one.by else [])],
-        aggregation.pinned(table, one.where),
+        aggregation.pinned_columns(table, one.where),
         " AND ".join(conditions) or "true",
     )
     subject = f"{quote(one.by)}::VARCHAR" if one.by else "''"

@@ -70,14 +70,14 @@ def run(
     progress: Progress | None = None,
 ) -> list[RigResult]:
     """Run files and judge them. Raises Stopped after an interrupt, with the results so far."""
-    wanted = {rig.name: [job for _, _, those in jobs.of(rig, seeds) for job in those] for rig in rigs}
+    wanted = {rig.name: [job for _, _, those in jobs.rig_jobs(rig, seeds) for job in those] for rig in rigs}
     try:
         done = batch.run(
             [(rig, wanted[rig.name]) for rig in rigs], runner, folder, jobs=workers, progress=progress
         )
     except batch.BatchInterrupted as interrupt:
-        raise RigInterrupted([judged(rig, interrupt.done, seeds) for rig in rigs]) from None
-    return [judged(rig, done, seeds) for rig in rigs]
+        raise RigInterrupted([judge_rig(rig, interrupt.done, seeds) for rig in rigs]) from None
+    return [judge_rig(rig, done, seeds) for rig in rigs]
 
 
 class RigInterrupted(KeyboardInterrupt):
@@ -88,12 +88,12 @@ class RigInterrupted(KeyboardInterrupt):
         self.results = results
 
 
-def judged(
+def judge_rig(
     rig: RigDefinition, done: Mapping[tuple[str, str], CompletedRun], seeds: int | None = None
 ) -> RigResult:
     """The result of a file from its runs."""
     by_variant: dict[str, tuple[Policy | Control, dict[str, list[Job]]]] = {}
-    for case, variant, those in jobs.of(rig, seeds):
+    for case, variant, those in jobs.rig_jobs(rig, seeds):
         key = f"{type(variant).__name__} {variant.name}"
         by_variant.setdefault(key, (variant, {}))[1][case.name] = those
     outcomes = [_outcome(rig, variant, cases, done) for variant, cases in by_variant.values()]
@@ -116,7 +116,7 @@ def _outcome(
     numbers = {}
     for case in rig.cases:
         try:
-            numbers[case.name] = expected_values.of_case(rig, case, control)
+            numbers[case.name] = expected_values.expected_values(rig, case, control)
         except ZlensError as error:
             errors.append(str(error))
     verdicts = []

@@ -73,7 +73,7 @@ class SimulatorRunner(Struct, frozen=True):
     """Simulates the scenario."""
 
     def digest(self, job: Job) -> str:
-        ready = simulation.prepared(job.values)
+        ready = simulation.prepare(job.values)
         return _digest(_simulator(), json.dumps(ready.lowered.scenario, sort_keys=True, default=str))
 
     def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
@@ -81,7 +81,7 @@ class SimulatorRunner(Struct, frozen=True):
             if stopped():
                 raise CanceledError("the run was interrupted")
 
-        [done] = simulation.simulate([simulation.prepared(job.values)], output, progress=progress)
+        [done] = simulation.simulate([simulation.prepare(job.values)], output, progress=progress)
         return RunData(tuple(done.files.values()), done.throughput)
 
 

@@ -64,7 +64,7 @@ def in_order(results: Sequence[RigResult]) -> list[RigResult]:
     return sorted(results, key=lambda one: (AREAS.index(one.rig.area), one.rig.name))
 
 
-def listed(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer:
+def scenario_table(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer:
     """The scenarios, one row each."""
     rows = [
         (rig.name, rig.area, rig.title, count, rig.source.publication)
@@ -73,14 +73,14 @@ def listed(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer:
     return Answer("rig", f"{len(rigs)} scenarios", [AnswerTable("scenarios", "", _LISTED, rows)])
 
 
-def named(outcome: VariantOutcome) -> str:
+def variant_label(outcome: VariantOutcome) -> str:
     """A policy or control as tables show it."""
     return (
         f"control: {outcome.variant.name}" if isinstance(outcome.variant, Control) else outcome.variant.name
     )
 
 
-def word(outcome: VariantOutcome, one: ObservationVerdict) -> str:
+def result_word(outcome: VariantOutcome, one: ObservationVerdict) -> str:
     """The result of an observation under a policy or control. Of a control, one must fail."""
     if outcome.errors:
         return "ERROR"
@@ -96,12 +96,12 @@ def word(outcome: VariantOutcome, one: ObservationVerdict) -> str:
 def _summary(result: RigResult) -> Iterator[tuple[Value, ...]]:
     for outcome in result.outcomes:
         for one in outcome.verdicts:
-            own = word(outcome, one)
+            own = result_word(outcome, one)
             seeds = max((sum(1 for done in outcome.runs if done.job.case == case.name)
                          for case in result.rig.cases), default=0)  # fmt: skip
             unit = "points" if one.observation.of == "points" else "%"
             own = own if result.complete else "interrupted"
-            yield (result.rig.name, named(outcome), one.observation.name, len(one.compared), seeds,
+            yield (result.rig.name, variant_label(outcome), one.observation.name, len(one.compared), seeds,
                    one.worst, one.rms, unit, allowed(one), own)  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def _numbers(result: RigResult) -> Iterator[tuple[Value, ...]]:
         for one in outcome.verdicts:
             for row in one.compared:
                 passed = "" if row.passed is None else "ok" if row.passed else "off"
-                yield (result.rig.name, named(outcome), row.case, one.observation.name, row.subject,
+                yield (result.rig.name, variant_label(outcome), row.case, one.observation.name, row.subject,
                        row.expected.value, row.expected.low, row.expected.high, row.observed, row.half,
                        row.error, one.observation.unit, passed)  # fmt: skip
 
@@ -142,7 +142,7 @@ def _why(result: RigResult) -> Iterator[str]:
     for outcome in result.outcomes:
         if outcome.passed or not outcome.judged or not result.complete:
             continue
-        begin = ": ".join(part for part in (result.rig.name, named(outcome)) if part)
+        begin = ": ".join(part for part in (result.rig.name, variant_label(outcome)) if part)
         for error in outcome.errors[:3]:
             yield f"{begin}: {error}"
         if isinstance(outcome.variant, Control) and not outcome.errors:
@@ -163,7 +163,7 @@ def charts(result: RigResult) -> Iterator[Chart]:
     for at, one in enumerate(rig.observations):
         expected = "expected" if one.expected == PUBLISHED else "solver"
         drawn = [
-            (named(outcome) or "observed", outcome.verdicts[at])
+            (variant_label(outcome) or "observed", outcome.verdicts[at])
             for outcome in result.outcomes
             if rig.chart == "bars" or not isinstance(outcome.variant, Control)
         ]

@@ -40,13 +40,13 @@ class Cache:
         try:
             descriptor = os.open(self.folder() / key.hex(), _READ)
             with open(descriptor, "rb") as file:
-                if not _own(os.fstat(descriptor)):
+                if not _is_private_file(os.fstat(descriptor)):
                     return None
                 content = file.read(LARGEST + _DIGEST)
         except OSError:
             return None
         body = content[_DIGEST:]
-        return body if content[:_DIGEST] == sealed(key, body) else None
+        return body if content[:_DIGEST] == entry_digest(key, body) else None
 
     def write(self, depends: bytes, body: bytes) -> None:
         """Store an entry, if possible."""
@@ -61,7 +61,7 @@ class Cache:
                 _make_room(folder)
             try:
                 with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    file.write(sealed(key, body) + body)
+                    file.write(entry_digest(key, body) + body)
                 os.replace(temporary, folder / key.hex())
             except OSError:
                 temporary.unlink(missing_ok=True)
@@ -81,12 +81,12 @@ def _root(*_: str | None) -> Path:
     return Path(platformdirs.user_cache_dir("zlens", appauthor=False))
 
 
-def sealed(key: bytes, body: bytes) -> bytes:
+def entry_digest(key: bytes, body: bytes) -> bytes:
     """The digest that precedes an entry."""
     return blake2b(key + body, digest_size=_DIGEST).digest()
 
 
-def _own(status: os.stat_result) -> bool:
+def _is_private_file(status: os.stat_result) -> bool:
     """Whether a file is plain, owned by this user, and not writable for others."""
     if not stat.S_ISREG(status.st_mode):
         return False

@@ -23,7 +23,7 @@ def text_of(path: Path) -> str:
         raise CatalogError(f"cannot be read: {reason}", file=str(path), cure="check the name") from None
 
 
-def parsed(
+def parse_toml(
     text: str, file: str, error: type[ZlensError] = CatalogError, cure: str = "correct the line"
 ) -> dict[str, Any]:
     """The parsed TOML text, a catalog's from the cache; an error of the given class with the line."""
@@ -33,19 +33,19 @@ def parsed(
         raise error(f"is not valid TOML: {problem}", file=_place(file, text, problem), cure=cure) from None
 
 
-def checked(text: str, file: str, kind: Validator, root: str = "the file") -> Any:
+def parse_checked(text: str, file: str, kind: Validator, root: str = "the file") -> Any:
     """The parsed TOML text of the catalog, checked against the kind of its document."""
-    return kind.check(parsed(text, file), "", DocumentErrors(file, root=root, text=text))
+    return kind.check(parse_toml(text, file), "", DocumentErrors(file, root=root, text=text))
 
 
 def load(path: Path, kind: Validator, root: str = "the file") -> Any:
     """A parsed file of the catalog, checked against the kind of its document."""
-    return checked(text_of(path), str(path), kind, root)
+    return parse_checked(text_of(path), str(path), kind, root)
 
 
-def facts(path: Path) -> dict[str, Any]:
+def load_unchecked(path: Path) -> dict[str, Any]:
     """A parsed file of the catalog, unchecked."""
-    return parsed(text_of(path), str(path))
+    return parse_toml(text_of(path), str(path))
 
 
 def from_json(data: bytes, problem: DocumentErrors) -> Any:

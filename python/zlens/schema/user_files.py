@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from zlens.errors import InputError
 from zlens.schema import toml as parser
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: The longest file of names and numbers that people write by hand.
 HAND_WRITTEN = 1_000_000
@@ -23,7 +23,7 @@ _SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
 
 
 @contextmanager
-def sealed() -> Iterator[None]:
+def forbid_file_names() -> Iterator[None]:
     """Inside, no query may name a file: it comes from the page, not from the user who started zlens."""
     token = _SEALED.set(True)
     try:
@@ -32,15 +32,15 @@ def sealed() -> Iterator[None]:
         _SEALED.reset(token)
 
 
-def named(path: str) -> str:
+def checked_path(path: str) -> str:
     """A path named in a query; InputError if it may not name one."""
     if _SEALED.get():
-        raise InputError("a query from the page may not name a file", cure=say("terminal"))
+        raise InputError("a query from the page may not name a file", cure=phrase("terminal"))
     return path
 
 
 @contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
+def open_user_file(path: str) -> Iterator[BinaryIO]:
     """A file to read; InputError for a pipe that nobody writes to, which would be waited for without end."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
@@ -58,10 +58,10 @@ def opened(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def content(path: str, longest: int, what: str, cure: str) -> bytes:
+def read_content(path: str, longest: int, what: str, cure: str) -> bytes:
     """The bytes of a file; InputError if it cannot be read or is too long for such a file."""
     try:
-        with opened(named(path)) as file:
+        with open_user_file(checked_path(path)) as file:
             data = file.read(longest + 1)
     except OSError as error:
         raise InputError(

@@ -73,7 +73,7 @@ class DocumentErrors(Struct):
     def value(self, where: str, value: Any, expected: str) -> ZlensError:
         """A value that is not allowed."""
         cure = f"change {where}" if where else "write key = value"
-        return self.wrong(f"{where or self.root} is {shown(value)}", cure, expected, where)
+        return self.wrong(f"{where or self.root} is {format_value(value)}", cure, expected, where)
 
     def unknown(self, where: str, name: str, known: Iterable[str]) -> ZlensError:
         """A key that does not exist."""
@@ -599,7 +599,7 @@ def _is_text(value: str) -> bool:
     return "\0" not in value and (value.isascii() or not _SURROGATE.search(value))
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as an error shows it: short and printable."""
     if isinstance(value, dict):
         return "a table"

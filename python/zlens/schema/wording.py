@@ -16,10 +16,10 @@ from zlens.schema.facts import FACTS
 
 @cache
 def _words() -> dict[str, dict[str, str]]:
-    return document.facts(FACTS / "wording.toml")
+    return document.load_unchecked(FACTS / "wording.toml")
 
 
-def say(code: str, **arguments: object) -> Wording:
+def phrase(code: str, **arguments: object) -> Wording:
     """The words of a code; as a str it has Python's words. KeyError if there is no such code."""
     words = {face: text.format(**arguments) for face, text in _words()[code].items()}
     return Wording(words["python"], words["command"], words["page"])

@@ -32,7 +32,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     if request["system"] is not None:
         conditions["system"] = buckets.is_one_of("system", [request["system"]])
     where = " AND ".join(conditions.values()) or "true"
-    pinned = aggregation.pinned(table, request["where"])
+    pinned = aggregation.pinned_columns(table, request["where"])
     width, time = 0.0, None
     if request["buckets"] is not None:
         width, nominal = buckets.buckets(place, request, request["buckets"])
@@ -44,24 +44,24 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             raise QueryError("top without by", expected="by: the column whose values are ranked")
         ranked = [(wanted[0][0], ["mean", "max"])]
         largest = MeasureQuery(table, ranked, quote(table.name), by, pinned, where, fixed=fixed)
-        top = _largest(place, largest, request, groups)
+        top = _top_values(place, largest, request, groups)
         groups.append(buckets.is_one_of(by[0], top))
     question = MeasureQuery(table, wanted, quote(table.name), by, pinned, where, time, fixed)
-    course = _course(place, question, request) if request["course"] else None
+    course = _series_query(place, question, request) if request["course"] else None
     read = [*question.columns(), *(course.columns() if course else ()), *request["where"]]
-    place.kept(table.name, [*read, *_ahead(table, request["keep"])])
+    place.kept(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
     windowed = WindowQueries(place, table.name, read, buckets.window(request), groups)
 
     def query(of: Callable[[MeasureQuery], str]) -> str:
-        rows = time_series.sql(question, course, of(question), of(course)) if course else of(question)
+        rows = time_series.series_sql(question, course, of(question), of(course)) if course else of(question)
         return f"{rows}{_order(request, question)}"
 
     answer_rows = place.session.select(
         f"{query(windowed.sql)}\nLIMIT {request['limit'] + 1}", {table.name: read}
     )
-    rows, lines, axis = json_values.limited(answer_rows, request["limit"]), None, None
+    rows, lines, axis = json_values.first_rows(answer_rows, request["limit"]), None, None
     if course:
-        plain, lines, axis = time_series.placed(json.loads(rows.text))
+        plain, lines, axis = time_series.align_series(json.loads(rows.text))
         rows = replace(rows, text=json_values.text(plain))
     return {
         "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
@@ -81,7 +81,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 def reads(request: dict[str, Any]) -> list[str]:
     """The columns of a measure that a request without a course reads."""
     table = measure(request["table"])
-    pinned = aggregation.pinned(table, request["where"])
+    pinned = aggregation.pinned_columns(table, request["where"])
     question = MeasureQuery(table, _wanted(table, request), quote(table.name), request["by"], pinned)
     return [*question.columns(), *request["where"]]
 
@@ -94,7 +94,7 @@ def _fixed(place: Workspace, system: str | None, by: list[str]) -> dict[str, str
     return {"system": system, "source": sources.pop()}
 
 
-def _course(place: Workspace, question: MeasureQuery, request: dict[str, Any]) -> MeasureQuery:
+def _series_query(place: Workspace, question: MeasureQuery, request: dict[str, Any]) -> MeasureQuery:
     """The same query for one column over time."""
     if request["buckets"] is not None:
         raise QueryError("course and buckets exclude each other", expected="one of them")
@@ -105,15 +105,15 @@ def _course(place: Workspace, question: MeasureQuery, request: dict[str, Any]) -
     return replace(question, wanted=[(column, [course["statistic"]])], bucket=time)
 
 
-def _ahead(table: Measure, keep: list[str]) -> list[str]:
+def _columns_of_later_queries(table: Measure, keep: list[str]) -> list[str]:
     """The columns that queries for `keep` read, whatever they group by."""
-    columns = aggregation.counted(table) if keep else []
+    columns = aggregation.difference_columns(table) if keep else []
     for name in keep:
-        columns += aggregation.columns(table, column_of(table, name), subjects=True)
+        columns += aggregation.mean_inputs(table, column_of(table, name), subjects=True)
     return list(dict.fromkeys(columns))
 
 
-def _largest(
+def _top_values(
     place: Workspace, question: MeasureQuery, request: dict[str, Any], groups: list[str]
 ) -> list[Any]:
     """The values largest by mean and by maximum, alternating: a mean alone hides short peaks."""
@@ -134,9 +134,9 @@ def _largest(
 
 
 def measure(name: str) -> Measure:
-    if name not in measures.tables():
+    if name not in measures.measure_names():
         raise QueryError(f"there is no measure {name!r}", cure="SHOW TABLES lists them")
-    return measures.table(name)
+    return measures.load_measure(name)
 
 
 def _with_intervals(table: Measure) -> Measure:
@@ -176,9 +176,11 @@ def _wanted(table: Measure, request: dict[str, Any]) -> list[tuple[MeasureColumn
 def _statistics(column: MeasureColumn, requested: list[str] | None) -> list[str]:
     """The requested statistics that a column has; without a request, its default one."""
     if requested is None:
-        return [aggregation.usual(column)]
+        return [aggregation.default_statistic(column)]
     statistics = [
-        statistic for statistic in dict.fromkeys(requested) if statistic in aggregation.gives(column)
+        statistic
+        for statistic in dict.fromkeys(requested)
+        if statistic in aggregation.available_statistics(column)
     ]
     if not statistics:
         _has(column, requested)
@@ -186,10 +188,13 @@ def _statistics(column: MeasureColumn, requested: list[str] | None) -> list[str]
 
 
 def _has(column: MeasureColumn, requested: list[str]) -> None:
-    missing = [statistic for statistic in requested if statistic not in aggregation.gives(column)]
+    missing = [
+        statistic for statistic in requested if statistic not in aggregation.available_statistics(column)
+    ]
     if missing:
         raise QueryError(
-            f"{column.name} has no {missing[0]}", expected=f"one of {', '.join(aggregation.gives(column))}"
+            f"{column.name} has no {missing[0]}",
+            expected=f"one of {', '.join(aggregation.available_statistics(column))}",
         )
 
 

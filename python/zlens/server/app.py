@@ -30,7 +30,7 @@ from zlens.server import current_user, endpoints, json_values, metrics, openapi,
 from zlens.server import guard as guards
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
-from zlens.server.live_updates import MOST, EventStreamResponse, LiveWorkspace, ServedWorkspace
+from zlens.server.live_updates import MAX_CLIENTS, EventStreamResponse, LiveWorkspace, ServedWorkspace
 from zlens.server.request_log import RequestLog
 from zlens.server.response_bodies import BodySender, BusyError, JsonLinesResponse, TooManyError
 from zlens.server.running_requests import RunningRequests
@@ -47,7 +47,7 @@ PROBLEMS = "zlens-problems"
 _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^\s'\";,/]+)")
 
 
-def create(
+def create_app(
     place: Workspace | ServedWorkspace,
     guard: Guard | None = None,
     running: RunningRequests | None = None,
@@ -61,7 +61,7 @@ def create(
     pages = metrics.MetricsPages(exported or exposition.ExportLimits())
     routes = [Route(path, _methods(path, served, running, sending, guard), methods=None) for path in _paths()]
     routes.append(Route(guards.METRICS, _metrics(served, running, sending, pages), methods=None))
-    routes += [Route(path, _well(path, served), methods=None) for path in guards.HEALTH]
+    routes += [Route(path, _health_handler(path, served), methods=None) for path in guards.HEALTH]
     if isinstance(served, LiveWorkspace):
         routes.append(_following(served))
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
@@ -78,8 +78,8 @@ def _following(served: LiveWorkspace) -> Route:
     """Events of a place that is replaced."""
 
     async def follow(request: Request) -> Response:
-        if served.clients >= MOST:
-            return failed(BusyError(f"{MOST:,} clients already follow", cure="try again later"))
+        if served.clients >= MAX_CLIENTS:
+            return failed(BusyError(f"{MAX_CLIENTS:,} clients already follow", cure="try again later"))
         return EventStreamResponse(served)
 
     return Route(FOLLOW, follow, methods=["GET"])
@@ -101,7 +101,7 @@ def _methods(
             return response
         try:
             if endpoint.name == "enter":
-                return await _entered(endpoint, request, guard)
+                return await _exchange_token(endpoint, request, guard)
             if endpoint.lines:
                 return await _streamed(endpoint, request, served, running)
             answer = await _answer(endpoint, request, served, running)
@@ -119,7 +119,7 @@ def _methods(
     return _Any(handle)
 
 
-async def _entered(endpoint: Endpoint, request: Request, guard: Guard) -> Response:
+async def _exchange_token(endpoint: Endpoint, request: Request, guard: Guard) -> Response:
     """Exchanges the token for a cookie."""
     cookie = guard.entry(endpoint.check(await _body(request))["token"])
     if cookie is None:
@@ -140,7 +140,7 @@ def _metrics(
             with served.use() as place:
                 return WorkerResponse(200, 0, pages.page(place, openmetrics=openmetrics))
 
-        return await running.ask(None, "metrics", work, _never)
+        return await running.ask(None, "metrics", work, _wait_forever)
 
     async def prepare(following: LiveWorkspace, *, openmetrics: bool) -> None:
         """Compute the next page before it is scraped; the next scrape prepares the one after it."""
@@ -170,7 +170,7 @@ def _metrics(
     return _Any(handle)
 
 
-def _well(path: str, served: ServedWorkspace) -> Any:
+def _health_handler(path: str, served: ServedWorkspace) -> Any:
     """The handler of a page that says whether the server answers, or has data, and nothing of them."""
 
     async def handle(request: Request) -> Response:
@@ -189,12 +189,12 @@ def _wrong_method(message: str) -> Response:
     return response
 
 
-async def _never() -> None:
+async def _wait_forever() -> None:
     """Waits for ever: who gives up asks again soon, and the answer is then ready."""
     await asyncio.Event().wait()
 
 
-async def _gone(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     """Waits until the client is gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -216,7 +216,7 @@ def live_answers() -> Work:
     # Loaded before the process is forked.
     from zlens.live import published
 
-    catalog.tables()
+    catalog.measure_names()
     opened: list[Workspace] = []
 
     def answer(request: dict[str, Any], server: Server) -> WorkerResponse:
@@ -278,7 +278,7 @@ async def _answer(
                 with place.of_run(parameters["run"]) as whole, whole.of_systems(parameters) as own:
                     return ready(endpoint.answer(own, parameters), whole)
 
-    return await running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request))
+    return await running.ask(parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request))
 
 
 async def _streamed(
@@ -306,7 +306,9 @@ async def _streamed(
         finally:
             put(None)
 
-    asked = asyncio.ensure_future(running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request)))
+    asked = asyncio.ensure_future(
+        running.ask(parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request))
+    )
     # The work may be refused before it begins.
     first = asyncio.ensure_future(queue.get())
     await asyncio.wait({asked, first}, return_when=asyncio.FIRST_COMPLETED)

@@ -10,7 +10,7 @@ from typing import Any
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.time_blocks import TimeWindow
 from zlens.errors import QueryError
-from zlens.server.workspace import Workspace, moment
+from zlens.server.workspace import Workspace, parse_request_time
 
 #: Columns that contain the time of a row, in order of preference.
 TIMES = ("interval_end", "time")
@@ -54,7 +54,7 @@ def _time(table: str, types: Mapping[str, str]) -> str:
 
 
 def instant(value: float | str) -> dt.datetime:
-    parsed = moment(value)
+    parsed = parse_request_time(value)
     if parsed.date is None:
         raise QueryError(f"{value!r} has no date", expected="seconds since 1970, or a date with a time")
     return parsed.utc(dt.UTC, parsed.date)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.compare import CompareOptions, Side, compare, html_format, measure, text_format
+from zlens.compare import CompareOptions, Side, compare, html_format, measure_run, text_format
 from zlens.compare.data_format import objects
 from zlens.engine import cancellation
 from zlens.errors import QueryError
@@ -24,12 +24,12 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         raise QueryError("two sides have the same name", cure="rename one of them")
     sides = []
     for index, (name, window) in enumerate(zip(names, windows, strict=True)):
-        cancellation.tell(index, len(windows) + 1, f"measuring {name}")
+        cancellation.report_progress(index, len(windows) + 1, f"measuring {name}")
         key = tuple(window[part] for part in _WINDOW)
 
         def work(key: tuple[Any, ...] = key, name: str = name) -> Any:
             with place.narrowed(*key) as session:
-                return measure(session, name)
+                return measure_run(session, name)
 
         sides.append(Side(name, [place.once(("run", key), work)]))
     choice = CompareOptions(
@@ -38,16 +38,17 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         burg=request["burg"],
         across=request["across_generations"],
     )
-    cancellation.tell(len(windows), len(windows) + 1, "testing differences")
+    cancellation.report_progress(len(windows), len(windows) + 1, "testing differences")
     comparison = compare(sides, choice)
     if request["format"] == "html":
         return {"html": html_format.render(comparison)}
     by_kind: dict[str, list[Any]] = {"difference": [], "part": [], "warning": [], "note": []}
     for entry in objects(comparison):
-        by_kind[entry["kind"]].append(json_values.plain(entry))
+        by_kind[entry["kind"]].append(json_values.json_value(entry))
     return {
         "sides": [
-            {"name": side.name, "systems": side.systems, **json_values.plain(_span(side))} for side in sides
+            {"name": side.name, "systems": side.systems, **json_values.json_value(_span(side))}
+            for side in sides
         ],
         "differences": by_kind["difference"],
         "waterfall": by_kind["part"],

@@ -466,7 +466,7 @@ ENDPOINTS = (
         "GET",
         "moved",
         "Metrics that moved with busy in a window, up or down, strongest first",
-        "peaks:moved",
+        "peaks:correlated_metrics",
         (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
             "rows": "metrics with their rank correlation with busy, their value in the peak of /happened and "

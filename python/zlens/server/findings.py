@@ -8,7 +8,7 @@ from typing import Any
 
 from zlens.catalog.rules import CLASSES
 from zlens.engine import cancellation
-from zlens.engine.cancellation import held
+from zlens.engine.cancellation import hold_lock
 from zlens.findings import Finding, FindingsResult
 from zlens.findings import evidence as evidences
 from zlens.findings.evaluate import find_in_stages
@@ -48,7 +48,7 @@ def stream(place: Workspace, request: dict[str, Any]) -> Iterator[dict[str, Any]
 
 def _part(findings: FindingsResult, system: str | None) -> dict[str, Any]:
     return {
-        "rows": [json_values.plain(row.row()) for row in _rows(findings, system)],
+        "rows": [json_values.json_value(row.row()) for row in _rows(findings, system)],
         "asked": [
             {"rule": rule.id, "title": rule.title, "systems": _sorted(findings.systems[rule.id])}
             for rule in findings.asked
@@ -109,7 +109,7 @@ class _SharedEvaluation:
         try:
             at = 0
             while True:
-                with held(self._lock):
+                with hold_lock(self._lock):
                     if at == len(self._done) and not self._ended:
                         self._compute()
                     if at == len(self._done):
@@ -164,7 +164,9 @@ class _EvaluationByMachine(_SharedEvaluation):
     def _evaluate(self) -> Iterator[FindingsResult]:
         machines = self._place.machines()
         for at in range(len(self._done), len(machines)):
-            cancellation.tell(at, len(machines), f"findings of {machines[at][0]} and others of its machine")
+            cancellation.report_progress(
+                at, len(machines), f"findings of {machines[at][0]} and others of its machine"
+            )
             with self._place.alone(machines[at], *self._window[:2]) as session:
                 findings = FindingsResult(session)
                 for part in find_in_stages(session, classes=self._classes):
@@ -183,8 +185,8 @@ def evidence(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "rule": result.rule.id,
         "unit": result.rule.unit or "",
         "sql": result.sql,
-        "t": [json_values.epoch(time) for time in times],
-        "value": json_values.plain(list(value)),
-        "threshold": json_values.plain(list(threshold)),
+        "t": [json_values.epoch_seconds(time) for time in times],
+        "value": json_values.json_value(list(value)),
+        "threshold": json_values.json_value(list(threshold)),
         "held": list(applied),
     }

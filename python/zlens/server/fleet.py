@@ -26,7 +26,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         before = None if base_start is None and base_end is None else (base_start, base_end)
         return _systems(place, fleet.members(place.session, (start, end), before))
 
-    return _kept(place, ("fleet", *moments), work)
+    return _cached(place, ("fleet", *moments), work)
 
 
 def members(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -39,13 +39,13 @@ def members(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     span = _span(request)
 
     def kind(of: cluster.SharedMeasure) -> dict[str, Any]:
-        rows = cluster.shared(place.session, of, systems, span)
+        rows = cluster.shared_subjects(place.session, of, systems, span)
         return {
             "unit": of.unit(),
             "explain": f"{of.table}.{of.column}",
             "rows": [
-                [one.name, json_values.plain(one.together), len(one.members)]
-                + [json_values.plain(one.members.get(system)) for system in systems]
+                [one.name, json_values.json_value(one.together), len(one.members)]
+                + [json_values.json_value(one.members.get(system)) for system in systems]
                 for one in rows
             ],
         }
@@ -69,11 +69,11 @@ def machine(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             return {
                 "partition": partition.name,
                 "cpu_type": partition.cpu_type,
-                "mean": json_values.plain(partition.mean),
-                "course": _course(partition.hours, axis),
+                "mean": json_values.json_value(partition.mean),
+                "course": _series(partition.hours, axis),
             }
 
-        column = measures.table(fleet.PARTITIONS).column(fleet.USED)
+        column = measures.load_measure(fleet.PARTITIONS).column(fleet.USED)
         return {
             "unit": column.unit if column is not None else "",
             "explain": f"{fleet.PARTITIONS}.{fleet.USED}",
@@ -81,7 +81,7 @@ def machine(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             "partitions": [row(partition) for partition in found],
         }
 
-    return _kept(place, ("machine", name, request["from"], request["to"]), work)
+    return _cached(place, ("machine", name, request["from"], request["to"]), work)
 
 
 def trends(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -96,14 +96,14 @@ def trends(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         shifts[name] = hours
 
     def work() -> dict[str, Any]:
-        found = [*trend.measured(place.session, fleet.MEASURE, fleet.COLUMN, shifts)]
+        found = [*trend.measured_hours(place.session, fleet.MEASURE, fleet.COLUMN, shifts)]
         limit, least = constant("trend_limit"), constant("trend_days")
         title = f"Trend of {fleet.MEASURE}.{fleet.COLUMN}"
-        answer = trend.answer(title, found, fleet.unit(), float(limit.default), int(least.default))
+        answer = trend.trend_answer(title, found, fleet.unit(), float(limit.default), int(least.default))
         answer.assumptions = [limit.assumed(), least.assumed()]
         return {"answer": as_data(answer)}
 
-    return _kept(place, ("trend", *shifts.items()), work)
+    return _cached(place, ("trend", *shifts.items()), work)
 
 
 def _span(request: dict[str, Any]) -> fleet.Span:
@@ -111,13 +111,13 @@ def _span(request: dict[str, Any]) -> fleet.Span:
     return start, end
 
 
-def _course(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> list[Any]:
+def _series(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> list[Any]:
     """The value of each hour of an axis."""
     known = dict(hours)
-    return [json_values.plain(known.get(end)) for end in axis]
+    return [json_values.json_value(known.get(end)) for end in axis]
 
 
-def _kept(place: Workspace, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _cached(place: Workspace, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     # What still arrives is computed for each request.
     return work() if place.live else place.once(key, work)
 
@@ -137,14 +137,14 @@ def _systems(place: Workspace, members: list[fleet.FleetMember]) -> dict[str, An
             "sysplex": info.sysplex,
             "cluster": clusters.get(member.system),
             "release": info.release,
-            "mean": json_values.plain(member.mean),
-            "busiest": json_values.plain(member.busiest),
-            "at": json_values.plain(member.at),
-            "before": json_values.plain(member.before),
-            "change": json_values.plain(member.change),
-            "growth": json_values.plain(member.growth),
+            "mean": json_values.json_value(member.mean),
+            "busiest": json_values.json_value(member.busiest),
+            "at": json_values.json_value(member.at),
+            "before": json_values.json_value(member.before),
+            "change": json_values.json_value(member.change),
+            "growth": json_values.json_value(member.growth),
             "meets": member.meets,
-            "course": _course(member.hours, axis),
+            "course": _series(member.hours, axis),
         }
 
     return {

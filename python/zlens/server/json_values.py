@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from zlens._native import json_rows
-from zlens.engine.cancellation import held
+from zlens.engine.cancellation import hold_lock
 from zlens.engine.results import MOST, QueryResult
 from zlens.rendering.rows import iso
 from zlens.schema.validators import EXACT
@@ -21,7 +21,7 @@ from zlens.schema.validators import EXACT
 _WRITING = threading.Semaphore(2)
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value of a column; an integer that JavaScript would round becomes text."""
     if value is None or isinstance(value, str | bool):
         return value
@@ -32,14 +32,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return iso(value)
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     return str(value)
 
 
 def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    return [[plain(value) for value in row] for row in table]
+    return [[json_value(value) for value in row] for row in table]
 
 
 class JsonRows(Struct, frozen=True):
@@ -49,13 +49,13 @@ class JsonRows(Struct, frozen=True):
     more: bool
 
 
-def limited(answer: QueryResult, limit: int) -> JsonRows:
+def first_rows(answer: QueryResult, limit: int) -> JsonRows:
     """The first rows of an answer, written from the engine's columns without Python objects.
 
     There are fewer of them than `limit` if these have more values than an answer may have.
     """
     limit = min(limit, max(1, MOST // max(1, len(answer.columns))))
-    with held(_WRITING):
+    with hold_lock(_WRITING):
         return JsonRows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
 
 
@@ -73,5 +73,5 @@ def text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def epoch(time: dt.datetime | None) -> float | None:
+def epoch_seconds(time: dt.datetime | None) -> float | None:
     return None if time is None else time.timestamp()

@@ -16,7 +16,7 @@ from zlens.rendering import charts
 from zlens.rendering.rows import iso
 from zlens.schema import user_files
 from zlens.server import json_values, scenario_numbers
-from zlens.server.workspace import Workspace, moment
+from zlens.server.workspace import Workspace, parse_request_time
 
 #: Name of a sent scenario in messages.
 SENT = "scenario"
@@ -28,7 +28,7 @@ def solve(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     model = request["model"]
     scenario_values = _read(request)
     try:
-        with user_files.sealed():
+        with user_files.forbid_file_names():
             if request["sweep"]:
                 return {"answer": as_data(sweeps.solve(model, scenario_values, request["sweep"]))}
             return {"answer": as_data(models.solve(model, scenario_values))}
@@ -43,9 +43,9 @@ def _checked(request: dict[str, Any]) -> dict[str, Any]:
     spec = models.find(request["model"]).SPEC
     try:
         scenario_values = _read(request)
-        with user_files.sealed():
+        with user_files.forbid_file_names():
             checked = models.prepared(request["model"], scenario_values)
-            listed = scenario_numbers.of(spec, scenario_values)
+            listed = scenario_numbers.scenario_numbers(spec, scenario_values)
     except (ScenarioError, InputError, QueryError) as error:
         problem = {
             "message": error.message,
@@ -71,7 +71,7 @@ def _read(request: dict[str, Any]) -> dict[str, Any]:
     except RecursionError:
         raise ScenarioError("the scenario is nested too deeply", cure="write it flat") from None
     for setting in request["set"]:
-        scenario_values = scenario.changed(scenario_values, setting)
+        scenario_values = scenario.apply_setting(scenario_values, setting)
     return scenario_values
 
 
@@ -79,12 +79,12 @@ def expected(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Expected and observed values of a measured interval."""
     name = request["model"]
     module = models.measured(name)
-    with user_files.sealed():
-        system = interval_choice.system(place.session, module.TABLE, request["system"])
-        at = moment(request["at"]) if request["at"] is not None else None
-        end = interval_choice.moment(place.session, system, at, module.busy(request["set"]))
+    with user_files.forbid_file_names():
+        system = interval_choice.choose_system(place.session, module.TABLE, request["system"])
+        at = parse_request_time(request["at"]) if request["at"] is not None else None
+        end = interval_choice.choose_interval(place.session, system, at, module.busy(request["set"]))
         answer: Answer = module.compare(place.session, system, end, request["set"])
-    return {"answer": as_data(answer), "system": system, "at": json_values.plain(end)}
+    return {"answer": as_data(answer), "system": system, "at": json_values.json_value(end)}
 
 
 def plan(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -92,11 +92,11 @@ def plan(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     at = request["at"]
     if isinstance(at, int | float):
         at = _clock(at)
-    with user_files.sealed():
+    with user_files.forbid_file_names():
         if request["set"]:
             answer = planning.plan(place.session, request["set"], system=request["system"], at=at)
         else:
-            answer = planning.listed(place.session, system=request["system"], at=at)
+            answer = planning.list_settings(place.session, system=request["system"], at=at)
     return {"answer": as_data(answer)}
 
 
@@ -115,7 +115,7 @@ def keys(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "name": request["model"],
         "summary": model.SUMMARY,
         "example": model.EXAMPLE,
-        "keys": "".join(scenario.described(model.SPEC)),
+        "keys": "".join(scenario.describe_keys(model.SPEC)),
     }
 
 
@@ -128,7 +128,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
         "figures": [
             {
                 "key": figure.key,
-                "value": json_values.plain(figure.value),
+                "value": json_values.json_value(figure.value),
                 "unit": figure.unit,
                 "text": figure.text,
                 "decimals": figure.decimals,
@@ -154,7 +154,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
             }
             for table in answer.tables
         ],
-        "charts": [json_values.plain(charts.as_data(chart)) for chart in answer.charts],
+        "charts": [json_values.json_value(charts.as_data(chart)) for chart in answer.charts],
         "notes": list(answer.notes),
         "assumptions": [_assumption(assumption) for assumption in answer.assumptions],
     }
@@ -169,7 +169,7 @@ def _whole(cells: list[Any]) -> bool:
 def _assumption(assumption: Any) -> dict[str, Any]:
     return {
         "name": assumption.name,
-        "value": json_values.plain(assumption.value),
+        "value": json_values.json_value(assumption.value),
         "unit": assumption.unit,
         "text": assumption.text,
         "status": assumption.status,

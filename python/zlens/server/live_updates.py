@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 #: The type of an answer that is events.
 EVENTS = "text/event-stream"
 #: Seconds after which a client without events gets a comment, so that it knows that the server is there.
-_QUIET_S = 15.0
+_HEARTBEAT_S = 15.0
 #: Seconds that a client has to take an event.
-_PATIENCE_S = 30.0
+_SEND_TIMEOUT_S = 30.0
 #: Most intervals of a step that an event names.
 _SHOWN = 100
 #: Most clients that follow.
-MOST = 1000
+MAX_CLIENTS = 1000
 
 
 class ServedWorkspace:
@@ -145,7 +145,7 @@ class LiveWorkspace(ServedWorkspace):
                 waiting.clear()
                 if self._event is sent and not self._ended:
                     try:
-                        async with asyncio.timeout(_QUIET_S):
+                        async with asyncio.timeout(_HEARTBEAT_S):
                             await waiting.wait()
                     except TimeoutError:
                         yield b": here\n\n"
@@ -182,7 +182,7 @@ def _alert(alert: FindingAlert) -> dict[str, Any]:
         "title": finding.rule.title,
         "system": finding.system,
         "subject": finding.subject or None,
-        "value": json_values.plain(finding.value),
+        "value": json_values.json_value(finding.value),
         "unit": finding.rule.unit or None,
         "since": alert.since_us / 1e6,
         "until": None if alert.until_us is None else alert.until_us / 1e6,
@@ -208,7 +208,7 @@ class EventStreamResponse(Response):
         async def sending() -> None:
             async with aclosing(self._following.events()) as events:
                 async for event in events:
-                    async with asyncio.timeout(_PATIENCE_S):
+                    async with asyncio.timeout(_SEND_TIMEOUT_S):
                         await send({"type": "http.response.body", "body": event, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
 

@@ -23,7 +23,7 @@ class MetricsPages:
     def page(self, place: Workspace, *, openmetrics: bool) -> bytes:
         """The metrics of the newest interval of each system."""
         # One at a time: a second scrape waits for the first one's page.
-        with cancellation.held(self._lock):
+        with cancellation.hold_lock(self._lock):
             intervals = newest(place)
             of, body = self._kept.get(openmetrics, (None, b""))
             if of != intervals:

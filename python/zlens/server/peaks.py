@@ -17,12 +17,12 @@ from msgspec import Struct
 
 from zlens.catalog import measures
 from zlens.catalog import peaks as facts
-from zlens.catalog.comparison_metrics import declared
+from zlens.catalog.comparison_metrics import compared_metrics
 from zlens.catalog.expressions import literal
 from zlens.catalog.peaks import SubjectGroup
-from zlens.compare import measure
-from zlens.compare.comparison import CRITERION
-from zlens.compare.correlation import moved as moved_with
+from zlens.compare import measure_run
+from zlens.compare.comparison import REGRESSION_CRITERION
+from zlens.compare.correlation import correlated_metrics as moved_with
 from zlens.compare.noise import FEWEST_INTERVALS
 from zlens.models import interval_choice
 from zlens.models.interval_choice import BusyInterval
@@ -30,7 +30,7 @@ from zlens.server import aggregate, buckets, endpoints, json_values
 from zlens.server.workspace import Workspace
 
 #: The column by which intervals are busiest.
-LEAD = "load.busy_pct"
+BUSY_COLUMN = "load.busy_pct"
 #: The columns of an event.
 _EVENT = ("time", "kind", "subject", "detail", "inferred")
 
@@ -59,16 +59,16 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The busiest interval of a window, the subjects that grew with it and the events around it."""
     place.system_names(request["system"])
     peak = _peak(place, request)
-    shown = facts.declared()
+    shown = facts.load_peak_facts()
     if peak is None:
         return {"lead": None, "peak": None, "grew": [], "events": [], "minutes": shown.minutes}
     around = dt.timedelta(minutes=shown.minutes)
     events = _events(place, request["system"])
-    whole = _whole(place, request["system"], peak.source)
+    whole = _recording_baselines(place, request["system"], peak.source)
     near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
     return {
-        "lead": _lead(peak),
-        "peak": {"from": json_values.epoch(peak.start), "to": json_values.epoch(peak.end)},
+        "lead": _busiest_interval(peak),
+        "peak": {"from": json_values.epoch_seconds(peak.start), "to": json_values.epoch_seconds(peak.end)},
         "grew": [
             group
             for declared_group, of_recording in whole
@@ -80,29 +80,29 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def moved(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+def correlated_metrics(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The metrics of a comparison that moved with busy in a window."""
     place.system_names(request["system"])
     peak = _peak(place, request)
     if peak is None:
-        return {"rows": [], "least": facts.declared().correlation, "fewest": FEWEST_INTERVALS}
+        return {"rows": [], "least": facts.load_peak_facts().correlation, "fewest": FEWEST_INTERVALS}
     # The same run that a comparison of the whole input measures.
     everything = (None,) * 5
 
     def work() -> Any:
         with place.narrowed(*everything) as session:
-            return measure(session, "base")
+            return measure_run(session, "base")
 
     run = place.once(("run", everything), work).systems.get(request["system"])
-    shown = facts.declared()
+    shown = facts.load_peak_facts()
     first, last = _window(request)
     results = (
         []
         if run is None
         else moved_with(
             run,
-            LEAD,
-            [metric for metric in declared() if metric.key not in shown.parts],
+            BUSY_COLUMN,
+            [metric for metric in compared_metrics() if metric.key not in shown.parts],
             (first or peak.rows[0].start, last or peak.rows[-1].end),
             (peak.start, peak.end),
         )
@@ -113,8 +113,8 @@ def moved(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             {
                 "title": " ".join([result.metric.heading, *result.subject]),
                 "correlation": result.correlation,
-                "value": json_values.plain(result.value),
-                "usual": json_values.plain(result.usual),
+                "value": json_values.json_value(result.value),
+                "usual": json_values.json_value(result.usual),
                 "unit": result.metric.unit,
                 "explain": result.metric.key,
                 "view": shown.view_of(result.metric.table, result.metric.column),
@@ -166,29 +166,29 @@ def _intervals(place: Workspace, system: str) -> dict[str, list[BusyInterval]]:
     by_source = {}
     for source in sorted(sources):
         busy = f"{interval_choice.BUSY} WHERE source = {literal(source)}"
-        rows = interval_choice.intervals(place.session, system, busy)
+        rows = interval_choice.complete_intervals(place.session, system, busy)
         by_source[source] = [row for row in rows if row.busy is not None]
     return dict(sorted(by_source.items(), key=lambda entry: -len(entry[1])))
 
 
-def _lead(peak: Peak) -> dict[str, Any]:
-    table, _, column = LEAD.partition(".")
-    busy = measures.table(table).column(column)
+def _busiest_interval(peak: Peak) -> dict[str, Any]:
+    table, _, column = BUSY_COLUMN.partition(".")
+    busy = measures.load_measure(table).column(column)
     assert busy is not None
     return {
-        "explain": LEAD,
+        "explain": BUSY_COLUMN,
         "unit": busy.unit,
         "text": busy.text,
-        "value": json_values.plain(peak.worst.busy),
-        "usual": json_values.plain(peak.usual),
-        "from": json_values.epoch(peak.worst.start),
-        "to": json_values.epoch(peak.worst.end),
+        "value": json_values.json_value(peak.worst.busy),
+        "usual": json_values.json_value(peak.usual),
+        "from": json_values.epoch_seconds(peak.worst.start),
+        "to": json_values.epoch_seconds(peak.worst.end),
         "intervals": len(peak.rows),
     }
 
 
 def _groups(place: Workspace) -> list[SubjectGroup]:
-    return [group for group in facts.declared().groups if place.session.fills(group.table)]
+    return [group for group in facts.load_peak_facts().groups if place.session.fills(group.table)]
 
 
 def reads(place: Workspace) -> dict[str, list[str]]:
@@ -200,7 +200,7 @@ def reads(place: Workspace) -> dict[str, list[str]]:
     return {table: sorted(read) for table, read in columns.items() if place.session.fills(table)}
 
 
-def _whole(
+def _recording_baselines(
     place: Workspace, system: str, source: str
 ) -> list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]]:
     """The groups that an input has and, by subject, what their peaks are compared with: totals or medians."""
@@ -229,7 +229,7 @@ def _group(
     near: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """The subjects of a group that grew most, beyond the difference that counts as none."""
-    within = {"from": json_values.epoch(peak.start), "to": json_values.epoch(peak.end)}
+    within = {"from": json_values.epoch_seconds(peak.start), "to": json_values.epoch_seconds(peak.end)}
     if group.statistic == "total":
         inside = _by_subject(place, system, peak.source, group, "total", within)
         seconds = sum(row.seconds for row in peak.rows)
@@ -246,7 +246,7 @@ def _group(
     grew = [
         (subject, group.scale * value[subject], group.scale * usual[subject])
         for subject in value
-        if subject in usual and value[subject] > usual[subject] * (1 + CRITERION)
+        if subject in usual and value[subject] > usual[subject] * (1 + REGRESSION_CRITERION)
     ]
     grew.sort(key=lambda row: row[2] - row[1])
     return {
@@ -256,23 +256,23 @@ def _group(
         "view": group.view,
         "rows": [
             _subject(group, dict(zip(group.by, subject, strict=True)), value_, usual_, near)
-            for subject, value_, usual_ in grew[: facts.declared().rows]
+            for subject, value_, usual_ in grew[: facts.load_peak_facts().rows]
         ],
-        "more": max(0, len(grew) - facts.declared().rows),
+        "more": max(0, len(grew) - facts.load_peak_facts().rows),
     }
 
 
 def _subject(
     group: SubjectGroup, named: dict[str, Any], value: float, usual: float, near: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    own = facts.filled(group.event, named) if group.event else None
+    own = facts.fill_placeholders(group.event, named) if group.event else None
     return {
-        "subject": facts.filled(group.name, named),
-        "value": json_values.plain(value),
-        "usual": json_values.plain(usual),
-        "settings": {key: facts.filled(text, named) for key, text in group.settings.items()},
+        "subject": facts.fill_placeholders(group.name, named),
+        "value": json_values.json_value(value),
+        "usual": json_values.json_value(usual),
+        "settings": {key: facts.fill_placeholders(text, named) for key, text in group.settings.items()},
         "events": [
-            {"t": json_values.epoch(event["time"]), "kind": event["kind"]}
+            {"t": json_values.epoch_seconds(event["time"]), "kind": event["kind"]}
             for event in near
             if own is not None and event["subject"] == own
         ],
@@ -326,17 +326,17 @@ def _events(place: Workspace, system: str) -> list[dict[str, Any]]:
         )
         events = [dict(zip(_EVENT, row, strict=True)) for row in result.rows if row[0] is not None]
         counts = Counter(event["kind"] for event in events)
-        return [event for event in events if counts[event["kind"]] <= facts.declared().frequent]
+        return [event for event in events if counts[event["kind"]] <= facts.load_peak_facts().frequent]
 
     rows_of_system: list[dict[str, Any]] = place.once(("events", system), work)
     return rows_of_system
 
 
 def _event(event: dict[str, Any]) -> dict[str, Any]:
-    shown = facts.declared().view_of_event(event["subject"] or "")
+    shown = facts.load_peak_facts().view_of_event(event["subject"] or "")
     return {
-        **{name: json_values.plain(event[name]) for name in ("kind", "subject", "detail", "inferred")},
-        "t": json_values.epoch(event["time"]),
+        **{name: json_values.json_value(event[name]) for name in ("kind", "subject", "detail", "inferred")},
+        "t": json_values.epoch_seconds(event["time"]),
         "view": shown and shown[0],
         "settings": shown[1] if shown else {},
     }

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens import _native, reports
-from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, load
+from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, load_report
 from zlens.reports import column_facts, header, style
-from zlens.reports.rows import Block, Part, fetch, printable, question
+from zlens.reports.rows import Block, Part, fetch, rows_in_order, rows_sql
 from zlens.server import json_values
 from zlens.server.workspace import Workspace
 from zlens.session.session import CoreSession
@@ -19,12 +19,12 @@ MOST = 50_000
 
 
 def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    definition = load(request["name"])
+    definition = load_report(request["name"])
     with place.narrowed(request["system"], request["from"], request["to"], request["input"]) as session:
         if request["only"]:
-            from zlens.reports.subject_filter import narrowed
+            from zlens.reports.subject_filter import filter_subjects
 
-            definition = narrowed(definition, request["only"], session)
+            definition = filter_subjects(definition, request["only"], session)
         if request["format"] == "table":
             return _tables(definition, session)
         text = reports.render(definition, session, request["format"])
@@ -53,7 +53,7 @@ def _tables(definition: ReportDefinition, session: CoreSession) -> dict[str, Any
                     "block": block.name,
                     "columns": _columns(table),
                     "rows": rows,
-                    "sql": question(table, table.rows[0], definition.block),
+                    "sql": rows_sql(table, table.rows[0], definition.block),
                 }
             )
     return {
@@ -72,9 +72,9 @@ def _rows(table: ReportTable, part: Part) -> Iterator[list[Any]]:
     leading = [[("row", section.rows.called)] for section in part]
     names = [column.key for column in table.columns]
     fixed = [[section.rows.cells.get(name) for name in names] for section in part]
-    for chunk in _native.Lines.json(printable(part), leading, names, fixed, timed=bool(table.time)):
+    for chunk in _native.Lines.json(rows_in_order(part), leading, names, fixed, timed=bool(table.time)):
         for line in chunk.removeprefix(",\n").split(",\n"):
-            yield [json_values.plain(value) for value in json.loads(line).values()]
+            yield [json_values.json_value(value) for value in json.loads(line).values()]
 
 
 def _facts(block: Block, session: CoreSession) -> list[tuple[str, str]]:
@@ -84,7 +84,9 @@ def _facts(block: Block, session: CoreSession) -> list[tuple[str, str]]:
         return style.stamp(session.display(time, block.system)) if time else ""
 
     machine = "-".join(
-        part for part in (header.value(block, "machine_type"), header.value(block, "model")) if part
+        part
+        for part in (header.first_value(block, "machine_type"), header.first_value(block, "model"))
+        if part
     )
     return [
         ("System", block.name),

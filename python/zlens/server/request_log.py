@@ -10,7 +10,7 @@ import os
 import sys
 
 from zlens.errors import InputError
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: The log goes to standard error.
 STDERR = "-"
@@ -30,7 +30,7 @@ class RequestLog:
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError(
-                f"the log cannot be written: {reason.lower()}", file=file, cure=say("log")
+                f"the log cannot be written: {reason.lower()}", file=file, cure=phrase("log")
             ) from None
         # Who asked is nobody else's business on this machine.
         if file != STDERR and os.name == "posix":

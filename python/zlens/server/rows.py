@@ -33,7 +33,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     read += [name for name in buckets.TIMES if name in types]
     place.kept(table.name, read)
     result = place.session.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
-    rows = json_values.limited(result, request["limit"])
+    rows = json_values.first_rows(result, request["limit"])
     return {
         "columns": columns,
         "types": [types[name] for name in columns],

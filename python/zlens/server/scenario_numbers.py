@@ -13,7 +13,7 @@ _MOST = 400
 _Number = tuple[str, Key, Number | Integer, float]
 
 
-def of(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]:
+def scenario_numbers(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]:
     """The numbers of a scenario by their keys for --set, with allowed values."""
     entries = []
     for path, key, kind, value in _walk(spec.keys, values, ""):

@@ -11,7 +11,7 @@ from zlens.catalog import glossary, measures, roles, subjects
 from zlens.catalog.reports import definition, menus
 from zlens.engine import cancellation
 from zlens.findings.evaluate import USUAL
-from zlens.inputs.source import SystemInfo, forgotten
+from zlens.inputs.source import SystemInfo, without_raw_tables
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
 from zlens.server import workload_hints
@@ -30,7 +30,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 def _schema(place: Workspace) -> dict[str, Any]:
     session = place.session
-    gone = forgotten(session.sources)
+    gone = without_raw_tables(session.sources)
     own = session.own_tables
     fills = session.filled
     return {
@@ -65,7 +65,7 @@ def _schema(place: Workspace) -> dict[str, Any]:
         "expected": list(models.MEASURED),
         "classes": list(USUAL),
         "every_s": session.options.every_s,
-        "hints": workload_hints.regions(),
+        "hints": workload_hints.hint_regions(),
         "glossary": [
             {"name": term.name, "text": term.text, "source": term.source, "of": term.of}
             for term in glossary.terms()
@@ -121,8 +121,8 @@ def _time(micro: int | None) -> str | None:
 def _tables(place: Workspace) -> list[dict[str, Any]]:
     session = place.session
     tables = []
-    for name in measures.tables():
-        table = measures.table(name)
+    for name in measures.measure_names():
+        table = measures.load_measure(name)
         tables.append(
             {
                 "name": name,
@@ -149,7 +149,7 @@ def _tables(place: Workspace) -> list[dict[str, Any]]:
         )
     engine = session.engine
     for name in engine.raw_tables():
-        if name not in measures.tables():
+        if name not in measures.measure_names():
             columns = [{"name": column, "type": type} for column, type in engine.raw_columns(name)]
             raw = {"name": name, "kind": "raw", "text": "", "key": [], "fills": True, "columns": columns}
             tables.append(raw)
@@ -178,7 +178,7 @@ def _reports(place: Workspace, own: Mapping[OfSource, frozenset[str]]) -> list[d
             filled[table] = place.session.fills(table)
         return filled[table]
 
-    tables = {*measures.tables(), *(f"role.{name}" for name in roles.entities())}
+    tables = {*measures.measure_names(), *(f"role.{name}" for name in roles.entities())}
     engine = place.session.engine
     tables_of: dict[str, frozenset[str]] = {}
     for (system, _), raw in own.items():
@@ -187,7 +187,7 @@ def _reports(place: Workspace, own: Mapping[OfSource, frozenset[str]]) -> list[d
     distinct = {*tables_of.values()}
     listed = []
     for name in definition.names():
-        report = definition.load(name)
+        report = definition.load_report(name)
         read = {table for item in report.tables for table in engine.tables(item.query)} & tables
         # The first table is what a report is about; others may add a line of a more common measure.
         about = report.tables[0].query
@@ -224,11 +224,11 @@ def reports(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         listed = []
         names = definition.names()
         known: dict[str, list[int]] = {}
-        report_list.expect(map(definition.load, names), place.session)
+        report_list.announce_counts(map(definition.load_report, names), place.session)
         for done, name in enumerate(names):
-            cancellation.tell(done, len(names), f"report {name}")
-            report = definition.load(name)
-            entry = report_list.entry(report, report_list.values(report, place.session, known).count)
+            cancellation.report_progress(done, len(names), f"report {name}")
+            report = definition.load_report(name)
+            entry = report_list.entry(report, report_list.report_values(report, place.session, known).count)
             listed.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
         return listed
 

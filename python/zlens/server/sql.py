@@ -33,9 +33,9 @@ def _kept(place: Workspace, query: str, keep: dict[str, list[str]]) -> str:
         return query
     tables = {}
     for table, columns in keep.items():
-        if table not in measures.tables():
+        if table not in measures.measure_names():
             raise QueryError(f"keep names {table!r}, which is not a measure", cure="show tables lists them")
-        unknown = [name for name in columns if measures.table(table).column(name) is None]
+        unknown = [name for name in columns if measures.load_measure(table).column(name) is None]
         if unknown:
             raise QueryError(f"{table} has no column {unknown[0]!r}", cure=f"DESCRIBE {table} lists them")
         tables[table] = place.kept(table, columns)

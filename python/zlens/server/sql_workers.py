@@ -37,7 +37,7 @@ from zlens.server import current_user
 from zlens.server.limits import RequestLimits
 
 #: Questions answered at a time; others wait for their turn.
-COUNT = 3
+MAX_WORKERS = 3
 #: Seconds that a canceled question has to end before its process is killed.
 _PATIENCE_S = 0.5
 #: How often those who wait look whether they are canceled.
@@ -107,7 +107,7 @@ class SqlWorkers:
         self._folder = tempfile.mkdtemp(prefix="zlens-")
         self._guard = threading.Lock()
         self._idle: list[_SqlWorker] = []
-        self._free = COUNT
+        self._free = MAX_WORKERS
         self._waiting: list[_QueuedQuery] = []
         self._served: set[str | None] = set()
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -116,7 +116,7 @@ class SqlWorkers:
             self._control.close()
             if closing is not None:
                 closing.close()
-            _wait_and_fork(far, work, memory)
+            _fork_server(far, work, memory)
         far.close()
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class SqlWorkers:
             self._serve()
         try:
             while not turn.began.wait(_LOOK_S):
-                cancellation.check()
+                cancellation.check_canceled()
             yield
         finally:
             with self._guard:
@@ -271,7 +271,9 @@ class _SqlWorker:
         self.reusable = False
         try:
             _send(self._channel, _QUESTION + json.dumps(request).encode())
-            while (answer := self._received(cancellation.check)) is not None and answer.startswith(_ASKED):
+            while (answer := self._received(cancellation.check_canceled)) is not None and answer.startswith(
+                _ASKED
+            ):
                 _send(self._channel, _REPLY + self._reply(json.loads(answer.removeprefix(_ASKED))))
         except OSError:
             answer = None
@@ -339,11 +341,11 @@ def _send(channel: socket.socket, message: bytes) -> None:
 
 def _receive(channel: socket.socket) -> bytes | None:
     """The next message; None at the end."""
-    length = _exactly(channel, _LENGTH.size)
-    return _exactly(channel, _LENGTH.unpack(length)[0]) if length is not None else None
+    length = _read_exactly(channel, _LENGTH.size)
+    return _read_exactly(channel, _LENGTH.unpack(length)[0]) if length is not None else None
 
 
-def _exactly(channel: socket.socket, size: int) -> bytes | None:
+def _read_exactly(channel: socket.socket, size: int) -> bytes | None:
     data = bytearray()
     while len(data) < size:
         part = channel.recv(min(size - len(data), 1 << 20))
@@ -356,7 +358,7 @@ def _exactly(channel: socket.socket, size: int) -> bytes | None:
 # In the other processes ----------------------------------------------------------------------------
 
 
-def _wait_and_fork(control: socket.socket, work: Work, memory: int) -> NoReturn:
+def _fork_server(control: socket.socket, work: Work, memory: int) -> NoReturn:
     """What the process that only waits does: fork one that answers for every channel it is sent."""
     # Ctrl-C reaches all processes of a terminal; the server says when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -385,7 +387,7 @@ def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoR
         # Where the system has too little memory for all, it ends this process before the server.
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000")
-        memory_limits.bound_memory(memory)
+        memory_limits.limit_memory(memory)
         _send(channel, str(os.getpid()).encode())
         server = Server(channel, folder)
         cancel = CancelToken()
@@ -427,10 +429,10 @@ class Server:
 
     def fetch(self, request: dict[str, Any]) -> str:
         """Ask for something that the server writes into a file, whose name is returned."""
-        with cancellation.held(self._asking):
+        with cancellation.hold_lock(self._asking):
             self.send(_ASKED + json.dumps(request).encode())
             while True:
-                cancellation.check()
+                cancellation.check_canceled()
                 try:
                     reply = self.replies.get(timeout=_LOOK_S)
                 except Empty:

@@ -9,7 +9,7 @@ from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
 
 
-def sql(question: MeasureQuery, course: MeasureQuery, rows: str, over_time: str) -> str:
+def series_sql(question: MeasureQuery, course: MeasureQuery, rows: str, over_time: str) -> str:
     """SQL of the rows, with the times and values of the course of each as the last columns.
 
     course      the same query for one column, with buckets
@@ -30,7 +30,7 @@ def sql(question: MeasureQuery, course: MeasureQuery, rows: str, over_time: str)
     )
 
 
-def placed(rows: list[list[Any]]) -> tuple[list[list[Any]], list[list[float | None]], list[float]]:
+def align_series(rows: list[list[Any]]) -> tuple[list[list[Any]], list[list[float | None]], list[float]]:
     """Rows without their courses, the courses on a common axis, and the axis."""
     # Lists arrive as text.
     [all_times, all_values] = (

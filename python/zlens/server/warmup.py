@@ -45,7 +45,7 @@ def warm(place: Workspace) -> None:
     next((part for part in findings.stream(place, every_system) if part["rows"]), None)
     # First those that no chart of the overview asks for, beside the others that charts ask for themselves.
     for table in sorted(wanted, key=lambda table: table in SHOWN):
-        if measures.table(table).lazy:
+        if measures.load_measure(table).lazy:
             place.kept(table, wanted[table])
         else:
             place.session.sql(f"SELECT count(*) FROM {table}").first(1)

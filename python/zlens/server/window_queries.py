@@ -14,7 +14,7 @@ from zlens.catalog.time_blocks import BlockQuery, TimeWindow
 from zlens.server.workspace import Workspace
 
 #: Rows of a table from which parts of answers are kept; shorter tables are read as fast.
-LONG = 100_000
+LONG_TABLE_ROWS = 100_000
 #: Blocks that the time of a table is divided into.
 BLOCKS = 48
 
@@ -34,12 +34,12 @@ class WindowQueries(Struct, frozen=True):
 
     def sql(self, question: MeasureQuery) -> str:
         """SELECT of a question, whose own condition does not include the window."""
-        if not self.place.is_long(self.table, self.read, LONG):
+        if not self.place.is_long(self.table, self.read, LONG_TABLE_ROWS):
             return self.plain(question)
         if question.merged:
             kept = self.place.derived(question.over_intervals(), self.table, self.read)
             return self.plain(question) if kept is None else self._of_intervals(question, kept)
-        divisible, others = time_blocks.split(question)
+        divisible, others = time_blocks.split_statistics(question)
         width = self._width()
         if question.bucket or divisible is None or not width or not self.window.spans(width):
             return self.plain(question)
@@ -48,7 +48,7 @@ class WindowQueries(Struct, frozen=True):
         if kept is None:
             return self.plain(question)
         first = blocked.sql(self.window, kept, self.groups)
-        return first if others is None else time_blocks.joined(question, first, self.plain(others))
+        return first if others is None else time_blocks.join_results_sql(question, first, self.plain(others))
 
     def plain(self, question: MeasureQuery) -> str:
         """The same SELECT over the rows of the measure alone."""

@@ -10,7 +10,7 @@ from zlens.catalog import cpumf
 _TEST = re.compile(r"(l1mp|rni) (<=?|>=?) ([0-9.]+)")
 
 
-def regions() -> dict[str, Any]:
+def hint_regions() -> dict[str, Any]:
     """The catalog's table of hints: bounds of L1MP and RNI of each line, null if open.
 
     The first line that applies gives the category, so a bound belongs to the earlier line.

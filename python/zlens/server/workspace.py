@@ -18,26 +18,26 @@ from zlens.catalog import measures
 from zlens.catalog.expressions import quote
 from zlens.engine import cancellation
 from zlens.errors import QueryError
-from zlens.inputs.options import Options, TimeSpec, parse_moment
+from zlens.inputs.options import Options, TimeSpec, parse_time_spec
 from zlens.server.resource_pool import ResourcePool
 from zlens.server.rig_runs import RigRuns
 from zlens.server.sql_workers import ProcessesOf, SqlWorkers
 from zlens.session.session import CoreSession
 
 #: Narrower sessions kept open, with the measures they have computed.
-NARROWER = 6
+MAX_NARROW_SESSIONS = 6
 #: Runs of the rig kept open.
-OPENED_RUNS = 4
+MAX_OPEN_RUNS = 4
 #: With more systems, requests for one of them read its data alone, by a place of its own.
-WIDE = 50
+MANY_SYSTEMS = 50
 #: Places of systems kept open.
-OPENED_SYSTEMS = 4
+MAX_OPEN_SYSTEMS = 4
 #: Answers kept because they are requested repeatedly, such as findings.
-ANSWERS = 32
+MAX_CACHED_ANSWERS = 32
 #: Maximum derived tables, which requests for different windows share.
-DERIVED = 48
+MAX_DERIVED_TABLES = 48
 #: Tables with some columns of a lazy measure before one with all columns is made.
-GROWTHS = 4
+MAX_PARTIAL_TABLES = 4
 
 
 class Workspace(Struct):
@@ -55,9 +55,9 @@ class Workspace(Struct):
     runs: RigRuns | None = None
     live: bool = False
     _guard: threading.Lock = field(default_factory=threading.Lock)
-    _narrower: ResourcePool[CoreSession] = field(default_factory=lambda: ResourcePool(NARROWER))
-    _opened_runs: ResourcePool[Workspace] = field(default_factory=lambda: ResourcePool(OPENED_RUNS))
-    _opened_systems: ResourcePool[Workspace] = field(default_factory=lambda: ResourcePool(OPENED_SYSTEMS))
+    _narrower: ResourcePool[CoreSession] = field(default_factory=lambda: ResourcePool(MAX_NARROW_SESSIONS))
+    _opened_runs: ResourcePool[Workspace] = field(default_factory=lambda: ResourcePool(MAX_OPEN_RUNS))
+    _opened_systems: ResourcePool[Workspace] = field(default_factory=lambda: ResourcePool(MAX_OPEN_SYSTEMS))
     _answers: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     _answering: dict[Any, threading.RLock] = field(default_factory=dict)
     _wanted: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Workspace(Struct):
     @property
     def wide(self) -> bool:
         """Whether measures of all systems are too many to be computed for a request."""
-        return not self.live and len(self.session.systems) > WIDE
+        return not self.live and len(self.session.systems) > MANY_SYSTEMS
 
     @contextmanager
     def of_systems(self, request: dict[str, Any]) -> Iterator[Workspace]:
@@ -187,8 +187,8 @@ class Workspace(Struct):
         if start is not None or end is not None:
             options = replace(
                 options,
-                start=options.start if start is None else moment(start),
-                end=options.end if end is None else moment(end),
+                start=options.start if start is None else parse_request_time(start),
+                end=options.end if end is None else parse_request_time(end),
             )
         return options
 
@@ -203,7 +203,7 @@ class Workspace(Struct):
         """An answer that stays the same while the server runs, computed by the first request for it."""
         with self._guard:
             answering = self._answering.setdefault(key, threading.RLock())
-        with cancellation.held(answering):
+        with cancellation.hold_lock(answering):
             with self._guard:
                 if key in self._answers:
                     self._answers.move_to_end(key)
@@ -216,7 +216,7 @@ class Workspace(Struct):
                 raise
             with self._guard:
                 self._answers[key] = answer
-                while len(self._answers) > ANSWERS:
+                while len(self._answers) > MAX_CACHED_ANSWERS:
                     self._answering.pop(self._answers.popitem(last=False)[0], None)
             return answer
 
@@ -226,7 +226,7 @@ class Workspace(Struct):
         Requests repeat, so a new column is added to the earlier ones; after a few such tables all columns
         are kept, which limits their number.
         """
-        if table not in measures.tables() or not measures.table(table).lazy:
+        if table not in measures.measure_names() or not measures.load_measure(table).lazy:
             return table
         return self.session.keep(table, self._wants(table, columns))
 
@@ -236,14 +236,21 @@ class Workspace(Struct):
 
     def _wants(self, table: str, columns: Sequence[str]) -> frozenset[str]:
         """The columns to keep of a measure: these, and all that were wanted before."""
-        names = [column.name for column in measures.table(table).columns]
-        with cancellation.held(self._guard):
+        names = [column.name for column in measures.load_measure(table).columns]
+        with cancellation.hold_lock(self._guard):
             count, wanted = self._wanted.get(table, (0, frozenset()))
             if not wanted >= set(columns):
-                leading = {"system", "source", "interval_end", "seconds", "flag", *measures.table(table).key}
+                leading = {
+                    "system",
+                    "source",
+                    "interval_end",
+                    "seconds",
+                    "flag",
+                    *measures.load_measure(table).key,
+                }
                 wanted = wanted | {name for name in {*columns, *leading} if name in names}
                 count += 1
-                if count > GROWTHS:
+                if count > MAX_PARTIAL_TABLES:
                     wanted = frozenset(names)
                 self._wanted[table] = (count, wanted)
             return wanted
@@ -258,16 +265,16 @@ class Workspace(Struct):
     def derived(self, query: str, table: str, columns: Sequence[str]) -> str | None:
         """A table with the rows of a query over columns of a measure; None if there are too many."""
         with self._guard:
-            if query not in self._derived and len(self._derived) >= DERIVED:
+            if query not in self._derived and len(self._derived) >= MAX_DERIVED_TABLES:
                 return None
             self._derived.add(query)
         return quote(self.session.derive(query, {table: columns}))
 
 
-def moment(value: str | float) -> TimeSpec:
+def parse_request_time(value: str | float) -> TimeSpec:
     """A time of a request: seconds since 1970, or in the form of --from."""
     if isinstance(value, str):
-        return parse_moment(value)
+        return parse_time_spec(value)
     try:
         time = dt.datetime.fromtimestamp(value, dt.UTC)
     except (ValueError, OverflowError, OSError):

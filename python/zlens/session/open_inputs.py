@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterable
 from types import ModuleType
 
-from zlens.catalog.synthetic import is_made
+from zlens.catalog.synthetic import is_synthetic
 from zlens.errors import InputError
 from zlens.inputs.options import ALL, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import CompanionSource, Progress, Source, SystemInfo, shared_us
 from zlens.lake.file_names import is_lake, is_url
 from zlens.readers import trailing_data
-from zlens.readers.recognition import READERS, InputFiles, digest, find, problem, reader
-from zlens.schema.wording import say
+from zlens.readers.recognition import READERS, InputFiles, digest, problem, reader_module, recognize
+from zlens.schema.wording import phrase
 
 
 def open_inputs(
@@ -24,18 +24,18 @@ def open_inputs(
     names = list(inputs)
     lakes = [name for name in dict.fromkeys(names) if is_lake(name)]
     file_names = [name for name in names if name not in lakes]
-    opened: list[Source] = [source for name in lakes for source in _lake().open_lake(name, options)]
+    opened: list[Source] = [source for name in lakes for source in _lake_reader().open_lake(name, options)]
     for name in file_names:
         if is_url(name):
-            raise InputError("there is no lake at this URL", file=name, cure=say("lake_make"))
-    input_files = find(file_names, is_lake) if file_names or not lakes else InputFiles({}, [])
+            raise InputError("there is no lake at this URL", file=name, cure=phrase("lake_make"))
+    input_files = recognize(file_names, is_lake) if file_names or not lakes else InputFiles({}, [])
     sources: list[Source] = list(opened)
     problems = list(input_files.problems)
     errors: list[InputError] = []
     for name in READERS:
         paths = input_files.files.get(name, [])
         for path in [path for path in paths if opened and not os.path.isdir(path)]:
-            twin = _lake().already_there(opened, path, lambda path: digest(path).hex())
+            twin = _lake_reader().already_there(opened, path, lambda path: digest(path).hex())
             if twin is not None:
                 paths.remove(path)
                 detail = f"the same data as {twin} in the lake; read once"
@@ -43,13 +43,13 @@ def open_inputs(
         if not paths:
             continue
         try:
-            source = reader(name).open_files(paths, options, progress)
+            source = reader_module(name).open_files(paths, options, progress)
         except InputError as error:
             errors.append(error)
             continue
         sources.append(source)
-        if name in trailing_data.OF_RECORDS:
-            problems += trailing_data.named(name, source.problems(), paths)
+        if name in trailing_data.RECORD_READERS:
+            problems += trailing_data.find_trailing_data(name, source.problems(), paths)
     for source in sources:
         # A source that does not describe its machine may take that from another one.
         if isinstance(source, CompanionSource):
@@ -57,7 +57,7 @@ def open_inputs(
             source.accompany([info for systems in companions for info in systems])
     for source in sources:
         for info in source.systems:
-            info.made = info.made or is_made(info.system, info.serial)
+            info.made = info.made or is_synthetic(info.system, info.serial)
     if not sources and errors:
         raise errors[0]
     if opened:
@@ -98,12 +98,12 @@ def _check_apart(infos: Iterable[SystemInfo]) -> None:
                 raise InputError(
                     f"{info.system} is in two inputs at the same time, for {common / 60e6:,.0f} minutes",
                     file=", ".join([*other.files[:1], *info.files[:1]]),
-                    cure=say("one_lake"),
+                    cure=phrase("one_lake"),
                 )
         others.append(info)
 
 
-def _lake() -> ModuleType:
+def _lake_reader() -> ModuleType:
     # Imported only for lakes.
     from zlens.lake import reader
 

@@ -22,7 +22,7 @@ from zlens.inputs.source import ArrowSource, FilelessSource, Interval, RawTable,
 from zlens.session.session import CoreSession
 
 #: Between the name of a system or a machine and the number of its change; no name has it.
-MARK = "\n"
+CHANGE_SEPARATOR = "\n"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _OPTIONS: dict[str, Any] = {
     "systems": (),
@@ -42,18 +42,18 @@ class RoundingChange(Struct, frozen=True):
     up: bool
 
     def sql(self) -> str:
-        value, half = quote(self.column), quote(self.column + listings.HALF)
+        value, half = quote(self.column), quote(self.column + listings.PRECISION_SUFFIX)
         if self.up:
             return f"{value} + {half}"
         return f"CASE WHEN {value} >= 0 THEN greatest({value} - {half}, 0) ELSE {value} - {half} END"
 
 
-def has_printed(session: CoreSession) -> bool:
+def has_rounded_values(session: CoreSession) -> bool:
     """Whether an input has numbers with a precision."""
-    return any(info.source in listings.PRINTED for info in session.systems)
+    return any(info.source in listings.ROUNDED_SOURCES for info in session.systems)
 
 
-def changes(session: CoreSession, numbers: Iterable[tuple[str, str]]) -> list[RoundingChange]:
+def rounding_changes(session: CoreSession, numbers: Iterable[tuple[str, str]]) -> list[RoundingChange]:
     """The changes of those numbers, as raw table and column, that the input has rounded."""
     by_table: dict[str, list[str]] = {}
     for table, column in sorted(set(numbers)):
@@ -61,8 +61,8 @@ def changes(session: CoreSession, numbers: Iterable[tuple[str, str]]) -> list[Ro
     found = []
     for table in sorted(by_table.keys() & _printed_tables(session)):
         known = {*session.sql(f"SELECT * FROM {quote(table)}").columns}
-        columns = [column for column in by_table[table] if listings.half_name(column) in known]
-        largest = ", ".join(f"max({quote(listings.half_name(column))})" for column in columns)
+        columns = [column for column in by_table[table] if listings.precision_column(column) in known]
+        largest = ", ".join(f"max({quote(listings.precision_column(column))})" for column in columns)
         if not columns:
             continue
         ((*halves,),) = session.sql(f"SELECT {largest} FROM {quote(table)}").rows
@@ -79,10 +79,10 @@ def _printed_tables(session: CoreSession) -> set[str]:
 
 
 def _is_printed(source: Source) -> bool:
-    return any(info.source in listings.PRINTED for info in source.systems)
+    return any(info.source in listings.ROUNDED_SOURCES for info in source.systems)
 
 
-def rounded(session: CoreSession, changed: Sequence[RoundingChange]) -> CoreSession:
+def perturb(session: CoreSession, changed: Sequence[RoundingChange]) -> CoreSession:
     """The listings of a session with their systems once for each change, and once as they are."""
     beside = session.narrowed(replace(session.options, **_OPTIONS))
     names = sorted({source.name for source in session.sources if _is_printed(source)})
@@ -108,7 +108,7 @@ class _PerturbedTable:
 
     def _value(self, column: str) -> str:
         if column == "system":
-            return f"system || '{MARK}' || change"
+            return f"system || '{CHANGE_SEPARATOR}' || change"
         own = [
             f"WHEN {number} THEN {change.sql()}"
             for number, change in enumerate(self._changed, 1)
@@ -133,9 +133,9 @@ class _PerturbedSource(FilelessSource):
         self.systems = [
             replace(
                 info,
-                system=f"{info.system}{MARK}{number}",
+                system=f"{info.system}{CHANGE_SEPARATOR}{number}",
                 # A machine is the systems of one change.
-                serial=info.serial and f"{info.serial}{MARK}{number}",
+                serial=info.serial and f"{info.serial}{CHANGE_SEPARATOR}{number}",
                 known=intervals.get((info.system, info.source), []),
             )
             for info in session.systems

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec.structs import replace
 
 from zlens.catalog.raw_columns import RawColumn
-from zlens.engine.cancellation import held
+from zlens.engine.cancellation import hold_lock
 from zlens.errors import QueryError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import ALL, Options, TimeSpec
@@ -26,9 +26,9 @@ from zlens.inputs.source import (
     SizedSource,
     Source,
     SystemInfo,
-    table_of,
+    table_prefix,
 )
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 from zlens.session.open_inputs import open_inputs
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ class CoreSession:
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
         self._engine: Engine | None = None
         if self.throughput is not None:
-            from zlens.session.throughput_join import belongs
+            from zlens.session.throughput_join import check_systems
 
-            belongs(self.throughput, self.systems)
+            check_systems(self.throughput, self.systems)
 
     _own_intervals: CoreSession | None = None
     _ungrouped: CoreSession | None = None
@@ -244,10 +244,12 @@ class CoreSession:
     def _doubts(self) -> list[Problem]:
         """Problems that the measures show: counters withheld or doubtful, systems that moved."""
         # Cached: computing them takes longer than most queries, and the input does not change.
-        from zlens.inputs.data_quality import doubts, views
+        from zlens.inputs.data_quality import find_quality_problems, quality_views
 
-        filled = {name for _, _, names in views() for name in names if self.engine.fills(f"role.{name}")}
-        return doubts(self.engine.rows, filled) if filled else []
+        filled = {
+            name for _, _, names in quality_views() for name in names if self.engine.fills(f"role.{name}")
+        }
+        return find_quality_problems(self.engine.rows, filled) if filled else []
 
     def display(self, time: dt.datetime, system: str, source: str | None = None) -> dt.datetime:
         """A time in the system's local zone; in UTC with the option, or if the zone is unknown.
@@ -279,7 +281,7 @@ class CoreSession:
     def engine(self) -> Engine:
         """The SQL engine over the input; created on first use."""
         if self._engine is None:
-            with held(_OPENING):
+            with hold_lock(_OPENING):
                 if self._engine is None:
                     self._engine = self._make_engine()
         return self._engine
@@ -365,15 +367,15 @@ class CoreSession:
         """The rows of the throughput file joined with intervals."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput_join import joined
+        from zlens.session.throughput_join import join_intervals
 
-        return joined(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
+        return join_intervals(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
 
     def throughput_offsets(self) -> list[ClockOffset]:
         """For each source of a system, the clock offset with the best correlation of rate and busy."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput_join import suggest
+        from zlens.session.throughput_join import suggest_offset
 
         rows = self.sql(
             "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
@@ -390,7 +392,7 @@ class CoreSession:
             busy = [(_micro(end), seconds, value) for _, _, end, seconds, _, value in own_rows]
             measure = own_rows[0][4] if own_rows else "busy"
             offset = self.options.throughput_offset_s
-            suggestions.append(suggest(self.throughput, info, busy, self.options.tz, offset, measure))
+            suggestions.append(suggest_offset(self.throughput, info, busy, self.options.tz, offset, measure))
         return [suggestion for suggestion in suggestions if suggestion is not None]
 
     def throughput_notes(self, *, suggested: bool = False) -> list[str]:
@@ -469,7 +471,7 @@ class CoreSession:
         engine = self._engine or self._open_engine(list)
         try:
             rows = engine.unselected(interval_tables, record_intervals.COLUMNS, record_intervals.QUERY)
-            return record_intervals.find(self.systems, rows)
+            return record_intervals.find_record_intervals(self.systems, rows)
         finally:
             if engine is not self._engine:
                 engine.close()
@@ -519,9 +521,9 @@ class CoreSession:
         if not peaks:
             raise QueryError(
                 "there is no busy time to find a peak in",
-                cure=say("no_peak"),
+                cure=phrase("no_peak"),
             )
-        return record_intervals.within(intervals, peaks)
+        return record_intervals.within_time_range(intervals, peaks)
 
     def _loads(self) -> list[tuple[SystemInfo, list[Load]]]:
         """The processors of each system in the selected intervals, where its source has them."""
@@ -568,14 +570,14 @@ class CoreSession:
 
         def chosen(of_records: list[tuple[SystemInfo, Interval]]) -> list[tuple[SystemInfo, Interval]]:
             if self.options.peak_minutes:
-                return record_intervals.within(of_records, intervals())
+                return record_intervals.within_time_range(of_records, intervals())
             return [(info, interval) for info, interval in of_records if self._is_selected(info, interval)]
 
         def others() -> list[tuple[SystemInfo, Interval]]:
             return chosen(self._other_intervals)
 
         def of_load() -> list[tuple[SystemInfo, Interval]]:
-            return record_intervals.instead(intervals(), chosen(self._load_intervals))
+            return record_intervals.replace_intervals(intervals(), chosen(self._load_intervals))
 
         @cache
         def ends() -> tuple[int, int] | None:
@@ -620,7 +622,7 @@ class CoreSession:
         sizes: Counter[str] = Counter()
         for source in self.sources:
             for row in source.inventory(with_layouts=False):
-                sizes[table_of(row.name)] += row.bytes or 0
+                sizes[table_prefix(row.name)] += row.bytes or 0
         return sizes
 
     @cached_property
@@ -681,7 +683,7 @@ class CoreSession:
         return (" AND ".join(parts), named) if parts else None
 
 
-def nothing() -> CoreSession:
+def empty_session() -> CoreSession:
     """A session without input: every table exists and is empty, so that queries can be checked."""
     return CoreSession.over([], Options())
 
@@ -708,6 +710,6 @@ def _busy_weight() -> str:
     """SQL of an interval's weight in a mean of busy; NULL for a stub or a gap."""
     from zlens.catalog import aggregation, measures
 
-    column = measures.table("load").column("busy_pct")
+    column = measures.load_measure("load").column("busy_pct")
     assert column is not None
-    return f"CASE WHEN {aggregation.kept()} THEN {aggregation.weight(column)} END"
+    return f"CASE WHEN {aggregation.unflagged_sql()} THEN {aggregation.weight_sql(column)} END"

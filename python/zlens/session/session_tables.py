@@ -185,7 +185,7 @@ def tables(
     }
 
     def read_by_problems() -> list[Helper]:
-        return [(helper, data_quality.COLUMNS, roles) for helper, _, roles in data_quality.views()]
+        return [(helper, data_quality.COLUMNS, roles) for helper, _, roles in data_quality.quality_views()]
 
     reads = {"problem": read_by_problems}
     return {
@@ -244,7 +244,7 @@ def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
         "files": len(info.files),
         "made": info.made,
     }
-    return tuple(values.get(column.name) for column in measures.table("system").columns)
+    return tuple(values.get(column.name) for column in measures.load_measure("system").columns)
 
 
 def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> tuple[Any, ...]:

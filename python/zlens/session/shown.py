@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zlens.catalog import measures
 from zlens.catalog.expressions import literal, quote
 from zlens.engine.table_store import ROWS
-from zlens.inputs.source import Source, SystemInfo, table_of
+from zlens.inputs.source import Source, SystemInfo, table_prefix
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -27,7 +27,7 @@ def own_tables(sources: Iterable[Source]) -> dict[OfSource, frozenset[str]]:
         records: dict[OfSource, set[str]] = {}
         for row in source.inventory(with_layouts=False):
             if row.system is not None:
-                records.setdefault((row.system, row.source), set()).add(table_of(row.name))
+                records.setdefault((row.system, row.source), set()).add(table_prefix(row.name))
         keys = [(info.system, info.source) for info in source.systems]
         known = {record for key in keys for record in records.get(key, ())}
         # Systems of one source mostly have the same records.
@@ -48,7 +48,7 @@ def fills(session: CoreSession, own: Mapping[OfSource, frozenset[str]]) -> dict[
     by_source = {}
     for key, tables in own.items():
         if tables not in filled:
-            filled[tables] = [name for name in measures.tables() if session.fills(name, tables)]
+            filled[tables] = [name for name in measures.measure_names() if session.fills(name, tables)]
         by_source[key] = filled[tables]
     return by_source
 
@@ -94,7 +94,7 @@ def _ordered(
 
 def _of_one_source(measure: str) -> bool:
     """Whether rows of a measure that sources say of the same system and time say the same."""
-    table = measures.table(measure)
+    table = measures.load_measure(measure)
     # Sources tell of different events.
     return not table.plain and bool(table.rows) and measure != "event"
 
@@ -115,7 +115,7 @@ def repeated(
     for level in _LEVELS:
         if table.endswith(level):
             measure, time = table.removesuffix(level), "bucket_end"
-    if measure not in measures.tables() or not _of_one_source(measure):
+    if measure not in measures.measure_names() or not _of_one_source(measure):
         return None
     tests = []
     for system, infos in several.items():

@@ -19,7 +19,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval, SystemInfo
 from zlens.readers.throughput.table import Throughput, ThroughputRow
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 _SECOND = 1_000_000
 
@@ -46,7 +46,7 @@ def zone_of(throughput: Throughput, info: SystemInfo, tz: dt.tzinfo | None) -> d
     return (tz or info.zone()) if throughput.local else None
 
 
-def belongs(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
+def check_systems(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
     """InputError if a file does not name its system, or names systems that the input lacks."""
     input_systems = {info.system for info in systems}
     file_systems = {row.system for row in throughput.rows}
@@ -56,7 +56,7 @@ def belongs(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
             f"line {line} does not name its system, and the input has {len(input_systems)}",
             file=throughput.path,
             expected=f"a column system with {', '.join(sorted(input_systems)[:8])}",
-            cure=say("throughput_system"),
+            cure=phrase("throughput_system"),
         )
     if input_systems and None not in file_systems and not input_systems & file_systems:
         raise InputError(
@@ -78,7 +78,7 @@ def _at(us: int, zone: dt.tzinfo | None) -> int:
     return us - shift // dt.timedelta(microseconds=1)
 
 
-def joined(
+def join_intervals(
     throughput: Throughput,
     intervals: Iterable[tuple[SystemInfo, Interval]],
     tz: dt.tzinfo | None,
@@ -149,7 +149,7 @@ def _overlap(
 # How clocks differ --------------------------------------------------------------------------------
 
 #: The largest clock difference to search, as large as between time zones.
-FARTHEST_S = 14 * 3600
+MAX_CLOCK_OFFSET_S = 14 * 3600
 #: Fewer intervals than these are not conclusive.
 LEAST = 12
 _MOST_POINTS = 720
@@ -195,7 +195,7 @@ class ClockOffset(Struct, frozen=True):
         )
 
 
-def suggest(
+def suggest_offset(
     throughput: Throughput,
     info: SystemInfo,
     busy: Iterable[tuple[int, float | None, float | None]],
@@ -221,14 +221,14 @@ def suggest(
     )
     if len(points) < LEAST or not rows:
         return None
-    points = _thin(points)
+    points = _downsample(points)
     step = round((points[-1][1] - points[0][0]) / len(points))
     times, sums = _running_sums(rows)
 
     def at(offset_us: int) -> tuple[float, int] | None:
         return _correlation(points, times, sums, offset_us)
 
-    reach = min(FARTHEST_S * _SECOND, _MOST_POINTS // 2 * step)
+    reach = min(MAX_CLOCK_OFFSET_S * _SECOND, _MOST_POINTS // 2 * step)
     least = max(LEAST, len(points) // 4)
     given_us = round(given_s * _SECOND)
     candidates = {
@@ -249,11 +249,11 @@ def suggest(
     here = at(given_us)
     return ClockOffset(
         info.system, info.source, round(offset / _SECOND, 1), max(step / 10 / _SECOND, 0.1), correlation,
-        given_s, here[0] if here else None, count, _sure(correlation, elsewhere, count), measure,
+        given_s, here[0] if here else None, count, _certainty(correlation, elsewhere, count), measure,
     )  # fmt: skip
 
 
-def _sure(best: float, elsewhere: float, count: int) -> str:
+def _certainty(best: float, elsewhere: float, count: int) -> str:
     apart = (_fisher(best) - _fisher(elsewhere)) / math.sqrt(2 / max(count - 3, 1))
     if best < 0.5 or apart < 1:
         return "unknown"
@@ -264,7 +264,7 @@ def _fisher(r: float) -> float:
     return math.atanh(max(min(r, 0.999999), -0.999999))
 
 
-def _thin(points: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+def _downsample(points: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
     """Merges neighbors until there are few enough points to try quickly."""
     size = -(-len(points) // _MOST_POINTS)
     thinned = []

@@ -67,17 +67,17 @@ _MEMORY = {"ONCHIP": "chip", "ON_CHIP": "chip", "OFFDRAWER": "machine", "OFF_DRA
 _SIDES = {"L1D": "data", "DCW": "data", "L1I": "instruction", "ICW": "instruction", "IDCW": "both"}
 
 
-def table(generation: str) -> dict[str, Any]:
+def counter_table(generation: str) -> dict[str, Any]:
     """The table that the engine takes: versions, counter sets, and the role of every counter it counts.
 
     CatalogError if the generation has no counter for one of the sources or names, as those before z14.
     """
     facts = cpumf.generation(generation)
     named = {counter.name: number for number, counter in facts.counters.items()}
-    _all_there(generation, _NAMED, named)
+    _check_sources(generation, _NAMED, named)
     roles = {number: role for number, role in _COMMON.items() if number in facts.counters}
     roles |= {named[name]: role for name, role in _NAMED.items()}
-    roles |= {number: {"sourced": [side, source]} for number, side, source in _sourced(facts)}
+    roles |= {number: {"sourced": [side, source]} for number, side, source in _line_sources(facts)}
     sizes = cpumf.sizes(facts.cfvn, facts.csvn)
     return {
         "cfvn": facts.cfvn,
@@ -91,7 +91,7 @@ def table(generation: str) -> dict[str, Any]:
     }
 
 
-def simulated() -> tuple[str, ...]:
+def simulated_generations() -> tuple[str, ...]:
     """The generations whose counters can be simulated."""
     return tuple(_caches())
 
@@ -103,11 +103,11 @@ def caches(generation: str) -> dict[str, float]:
 
 
 def _caches() -> dict[str, Any]:
-    facts: dict[str, Any] = document.facts(FACTS / "models" / "caches.toml")
+    facts: dict[str, Any] = document.load_unchecked(FACTS / "models" / "caches.toml")
     return facts
 
 
-def _all_there(generation: str, needed: Iterable[str], present: Collection[str]) -> None:
+def _check_sources(generation: str, needed: Iterable[str], present: Collection[str]) -> None:
     missing = [name for name in needed if name not in present]
     if missing:
         raise CatalogError(
@@ -116,16 +116,16 @@ def _all_there(generation: str, needed: Iterable[str], present: Collection[str])
         )
 
 
-def _sourced(facts: cpumf.Generation) -> Iterator[tuple[int, str, str]]:
+def _line_sources(facts: cpumf.Generation) -> Iterator[tuple[int, str, str]]:
     """Number, side and source of counters that together count every line exactly once."""
     found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    _all_there(facts.name, _LEVELS, facts.metrics)
+    _check_sources(facts.name, _LEVELS, facts.metrics)
     for metric, level in _LEVELS.items():
         for number in cpumf.numbers_in([facts.metrics[metric].formula]):
             counter = facts.counters[number]
             if counter.set == "extended":
                 found[_source(counter.name, level)][_SIDES[counter.name.partition("_")[0]]].append(number)
-    _all_there(facts.name, _SOURCES, found)
+    _check_sources(facts.name, _SOURCES, found)
     for source in _SOURCES:
         sides = found[source]
         if "data" in sides and "instruction" in sides:

@@ -21,7 +21,7 @@ from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
 from zlens.models.scenario_errors import ScenarioErrors, SimulationSpec
 from zlens.models.simulation_spec import CHANNELS, COUNTERS, CP, INSTRUCTIONS, MACHINE, SIMULATION
-from zlens.models.system.partitions import Entry, SystemPartition, parts, users_of
+from zlens.models.system.partitions import Entry, SystemPartition, system_partitions, users_of
 from zlens.models.system.spec import LOAD, MEMORY
 from zlens.simulation import counters
 
@@ -48,9 +48,9 @@ def table(scenario: Scenario, spec: SimulationSpec, values: Entry | None, where:
     return found
 
 
-def lower(scenario: Scenario) -> LoweredScenario:
+def lower_scenario(scenario: Scenario) -> LoweredScenario:
     """What the simulator takes; ScenarioError for what cannot be simulated."""
-    found = parts(scenario)
+    found = system_partitions(scenario)
     simulation = table(scenario, SIMULATION, scenario["simulation"], "simulation")
     start_s = _time(scenario, simulation["start"], simulation["zone"], "simulation.start")
     kinds = [kind for kind, count in scenario["processors"].items() if count]
@@ -182,12 +182,12 @@ class _MachineLowering:
 
     def _counters(self, given: Entry, generation: str) -> dict[str, Any] | None:
         """The hardware counters of the machine; None if they are not wanted or cannot be simulated."""
-        if not given["hardware_counters"] or generation not in counters.simulated():
+        if not given["hardware_counters"] or generation not in counters.simulated_generations():
             return None
         costs = self.table(COUNTERS, given["counters"], "machine.counters")
         levels = ("core", "chip", "drawer", "beyond", "memory")
         return {
-            "table": counters.table(generation),
+            "table": counters.counter_table(generation),
             "caches": counters.caches(generation),
             "costs": {
                 "miss_cycles": [costs[f"miss_{level}"] for level in levels],
@@ -240,7 +240,7 @@ class _MachineLowering:
         highs = mediums = 0
         if entry["polarization"] == "vertical" and not dedicated:
             rule = self.scenario["integer_entitlement"]
-            if prsm.is_whole(entitled):
+            if prsm.is_integer(entitled):
                 self.scenario.problem.moving["integer_entitlement"] = constant(
                     "integer_entitlement"
                 ).assumed()
@@ -300,7 +300,7 @@ class _MachineLowering:
             "name": part.system,
             "partition": number,
             "recorded": recorded,
-            "release": writer_plans.mark(part.of("records")),
+            "release": writer_plans.release_mark(part.of("records")),
             "transaction_ends": bool(part.of("transaction_ends")),
             "ipl_tod": _native.tod_from_unix_us(round(ipl_s * 1e6)),
             "threads": self._threads(part),
@@ -458,7 +458,7 @@ class _MachineLowering:
         return [
             {
                 "name": volume["name"],
-                "device": _free(numbers) if volume["device"] is None else volume["device"],
+                "device": _free_device_numbers(numbers) if volume["device"] is None else volume["device"],
                 "control_unit": names["control_unit"][volume["control_unit"]],
                 "paging": volume["paging"],
                 "slots": volume["slots"],
@@ -555,7 +555,7 @@ def _places(entries: Sequence[Entry]) -> dict[str, int]:
     return {entry["name"]: at for at, entry in enumerate(entries)}
 
 
-def _free(numbers: Iterator[int]) -> int:
+def _free_device_numbers(numbers: Iterator[int]) -> int:
     number = next(numbers, None)
     if number is None:
         raise ScenarioError(
@@ -574,9 +574,9 @@ def _demands(user: Entry, *, transactions: bool) -> list[float | None]:
     dedicated, sharing = user["dedicated"], user["virtual_cpus"] - user["dedicated"]
     free = 0.0 if transactions else None
     if user["demands"] is not None:
-        own: list[float | None] = [_at_most_all(demand) for demand in user["demands"]]
+        own: list[float | None] = [_cap_demand(demand) for demand in user["demands"]]
     elif user["demand"] is not None and sharing:
-        own = [_at_most_all(user["demand"] / sharing)] * sharing
+        own = [_cap_demand(user["demand"] / sharing)] * sharing
     else:
         own = [free] * sharing
     own = [free] * dedicated + own
@@ -584,7 +584,7 @@ def _demands(user: Entry, *, transactions: bool) -> list[float | None]:
     return own[:1] if len(set(own)) == 1 else own
 
 
-def _at_most_all(demand: float) -> float | None:
+def _cap_demand(demand: float) -> float | None:
     return None if demand >= 100 else demand
 
 

@@ -26,11 +26,11 @@ from zlens.errors import InputError, ScenarioError
 from zlens.models import simulation_spec
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
-from zlens.models.scenario import Scenario, checked, put
+from zlens.models.scenario import Scenario, check_scenario, set_value
 from zlens.models.system.spec import SPEC
-from zlens.rendering.atomic_file import no_file, whole_file
+from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
-from zlens.simulation.lowering import LoweredScenario, lower
+from zlens.simulation.lowering import LoweredScenario, lower_scenario
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -71,7 +71,7 @@ class SimulationRun(Struct, frozen=True):
     summary: dict[str, Any]
 
 
-def prepared(
+def prepare(
     values: Mapping[str, Any], *, file: str | None = None, seed: int | None = None, hours: float | None = None
 ) -> PreparedScenario:
     """A scenario as parsed from TOML, checked and lowered; ScenarioError if it cannot be simulated."""
@@ -85,7 +85,7 @@ def prepared(
         )
     given = {"seed": seed, "seconds": None if hours is None else 3600 * hours}
     for key, value in given.items():
-        values = values if value is None else put(values, f"simulation.{key}", value)
+        values = values if value is None else set_value(values, f"simulation.{key}", value)
     models.find(name)
     module = simulation.find(name)
     scenario = models.prepared(name, values, file=file)
@@ -102,15 +102,15 @@ def prepared(
             )
             made = _plain({**machine, **_plain(kept), **own})
             # Lines of what is made from a scenario are not those of its text.
-            whole = checked(SPEC, made, problem=replace(scenario.problem, text=None))
-        lowered = lower(whole)
+            whole = check_scenario(SPEC, made, problem=replace(scenario.problem, text=None))
+        lowered = lower_scenario(whole)
     except ScenarioError as error:
         error.file = error.file or file
         raise
     return PreparedScenario(name, whole.title, lowered, tuple(_constants(name, values, whole)))
 
 
-def seeded(
+def prepare_seeds(
     values: Mapping[str, Any],
     runs: int,
     *,
@@ -121,10 +121,10 @@ def seeded(
     """The scenario prepared so many times, each with a seed one higher."""
     if not 1 <= runs <= MOST_RUNS:
         raise ScenarioError(f"{runs} runs cannot be simulated", expected=f"1 to {MOST_RUNS}")
-    first = prepared(values, file=file, seed=seed, hours=hours)
+    first = prepare(values, file=file, seed=seed, hours=hours)
     begin = first.lowered.scenario["seed"]
     later = range(begin + 1, begin + runs)
-    return [first, *(prepared(values, file=file, seed=one, hours=hours) for one in later)]
+    return [first, *(prepare(values, file=file, seed=one, hours=hours) for one in later)]
 
 
 def _plain(value: Any) -> Any:
@@ -164,7 +164,7 @@ def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, 
 @cache
 def layouts(release: str | None = None) -> str:
     """The layouts of the records that are written: of a release, or zlens' own."""
-    return json.dumps(writer_plans.plan(_native.simulated_records(), release))
+    return json.dumps(writer_plans.writer_plan(_native.simulated_records(), release))
 
 
 def simulate(
@@ -183,7 +183,7 @@ def simulate(
     with _interruptible() as interrupted:
         if len(ready) == 1:
             return [_one(ready[0], paths[0], progress, interrupted)]
-        return _several(ready, paths, progress, interrupted)
+        return _run_parallel(ready, paths, progress, interrupted)
 
 
 def outputs(ready: PreparedScenario, output: str, number: int = 1, of: int = 1) -> dict[str, str]:
@@ -237,10 +237,10 @@ def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float
     """Simulate one scenario; its files appear when they are complete."""
     scenario = ready.lowered.scenario
     for path in paths.values():
-        if no_file(path):
+        if is_special_file(path):
             raise InputError("this is no regular file", file=path, cure="name a file to write to")
     with ExitStack() as stack:
-        written = {name: stack.enter_context(whole_file(path)) for name, path in paths.items()}
+        written = {name: stack.enter_context(atomic_write(path)) for name, path in paths.items()}
         recorded = ready.lowered.recorded
         systems = {name: (path, layouts(recorded[name])) for name, path in written.items() if name}
         try:
@@ -293,7 +293,7 @@ def _begin(stop: Event, done: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _apart(number: int, ready: PreparedScenario, paths: dict[str, str]) -> SimulationRun:
+def _run_in_process(number: int, ready: PreparedScenario, paths: dict[str, str]) -> SimulationRun:
     def report(seconds: float) -> bool:
         _done[number] = seconds
         return not _stop.is_set()
@@ -301,7 +301,7 @@ def _apart(number: int, ready: PreparedScenario, paths: dict[str, str]) -> Simul
     return _run(ready, paths, report)
 
 
-def _several(
+def _run_parallel(
     ready: Sequence[PreparedScenario],
     paths: Sequence[dict[str, str]],
     progress: Progress | None,
@@ -314,7 +314,7 @@ def _several(
     workers = min(len(ready), os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, context, _begin, (stop, done)) as pool:
         futures: list[Future[SimulationRun]] = [
-            pool.submit(_apart, number, one, of_it)
+            pool.submit(_run_in_process, number, one, of_it)
             for number, (one, of_it) in enumerate(zip(ready, paths, strict=True))
         ]
         waiting: set[Future[SimulationRun]] = set(futures)

@@ -14,7 +14,7 @@ from zlens.catalog.expressions import literal, quote
 from zlens.catalog.measures import Measure
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
-from zlens.lake.rollup_reader import TIME
+from zlens.lake.rollup_reader import BUCKET_END
 from zlens.lake.rollups import DAY_US
 
 #: The length of a bucket in microseconds, by the end of its table's name.
@@ -31,16 +31,16 @@ class BucketColumn(NamedTuple):
 
 def measures() -> list[str]:
     """The measures that are kept: those whose rows are of an interval."""
-    return [name for name in metrics.tables() if not metrics.table(name).plain]
+    return [name for name in metrics.measure_names() if not metrics.load_measure(name).plain]
 
 
-def items(table: Measure, level: str) -> list[BucketColumn]:
+def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
     """The columns of a measure by hour or day."""
     listed = [
         BucketColumn(RawColumn("system", "text", "", "system"), "system"),
         BucketColumn(RawColumn("source", "text", "", "where the row comes from"), "source"),
         BucketColumn(
-            RawColumn(TIME, "time", "", f"end of the {level} of the system's local time, UTC"),
+            RawColumn(BUCKET_END, "time", "", f"end of the {level} of the system's local time, UTC"),
             f"TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(coalesce({', '.join(_ends())}))",
         ),
         *(
@@ -58,7 +58,7 @@ def items(table: Measure, level: str) -> list[BucketColumn]:
     ]
     for column in table.columns:
         if column.name not in _HEADS and column.name not in table.key:
-            listed += _kept(table, column)
+            listed += _kept_columns(table, column)
     return [BucketColumn(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in listed]
 
 
@@ -66,19 +66,19 @@ def _keys(table: Measure) -> list[metrics.MeasureColumn]:
     return [column for column in table.columns if column.name in table.key]
 
 
-def _kept(table: Measure, column: metrics.MeasureColumn) -> list[BucketColumn]:
+def _kept_columns(table: Measure, column: metrics.MeasureColumn) -> list[BucketColumn]:
     name, unit, text = column.name, column.unit, column.text
-    usual = aggregation.usual(column) if column.type in ("int", "float") else "last"
+    usual = aggregation.default_statistic(column) if column.type in ("int", "float") else "last"
     if usual == "total":
-        value = aggregation.total(table, column, among="_known")
+        value = aggregation.total_sql(table, column, among="_known")
     else:
-        value = aggregation.statistic(table, column, usual)
+        value = aggregation.statistic_sql(table, column, usual)
     # The mean of whole numbers is seldom one.
     of_mean = "float" if usual == "mean" else column.type
     kept = [BucketColumn(RawColumn(name, of_mean, unit, f"{text} ({usual})"), value)]
     if usual == "last":
         return kept
-    sums = aggregation.sums(column)
+    sums = aggregation.sum_and_weight_sql(column)
     if sums is not None:
         weight = "intervals" if usual == "total" else column.weight or "seconds"
         kept += [
@@ -92,14 +92,14 @@ def _kept(table: Measure, column: metrics.MeasureColumn) -> list[BucketColumn]:
         kept.append(
             BucketColumn(
                 RawColumn(f"{name}_max", column.type, unit, f"{name}: the largest value"),
-                aggregation.statistic(table, column, "max"),
+                aggregation.statistic_sql(table, column, "max"),
             )
         )
     return kept
 
 
 def _unflagged(function: str, value: str) -> str:
-    return f"{function}(CASE WHEN {aggregation.kept()} THEN {value} END)"
+    return f"{function}(CASE WHEN {aggregation.unflagged_sql()} THEN {value} END)"
 
 
 def _type(column: RawColumn) -> str:
@@ -110,7 +110,7 @@ def intervals(
     name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
 ) -> tuple[tuple[RawColumn, ...], str]:
     """The columns of a measure with the local day of each row, and their SELECT; arguments as of `query`."""
-    table = metrics.table(name)
+    table = metrics.load_measure(name)
     day = RawColumn("day", "text", "", "the local day that the interval is in, as YYYY-MM-DD")
     columns = (*(RawColumn(one.name, one.type, one.unit, one.text) for one in table.columns), day)
     listed = ", ".join(map(literal, systems))
@@ -125,7 +125,7 @@ def intervals(
     return columns, f"SELECT {selected} FROM ({rows}) {within} ORDER BY {order}"
 
 
-def nothing(columns: Iterable[RawColumn]) -> str:
+def empty_select(columns: Iterable[RawColumn]) -> str:
     """SELECT of no row with these columns."""
     listed = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quote(column.name)}" for column in columns)
     return f"SELECT {listed} WHERE false"
@@ -154,7 +154,7 @@ def _ends() -> list[str]:
     return [f"_{level}_end" for level in LEVELS]
 
 
-def query(
+def buckets_sql(
     name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
 ) -> str:
     """SELECT of a measure's buckets of some systems and local days, of all levels in one statement.
@@ -164,20 +164,20 @@ def query(
     offsets   seconds between local time and UTC, by system and source
     days      the first and the last one, counted from 1970
     """
-    table = metrics.table(name)
+    table = metrics.load_measure(name)
     listed = ", ".join(map(literal, systems))
     ends = ", ".join(
         f"(_middle + {length - 1}) // {length} * {length} - _offset AS {end}"
         for end, length in zip(_ends(), LEVELS.values(), strict=True)
     )
     rows = (
-        f"SELECT *, {ends}, {_DAY} AS _day, ({aggregation.known(table)}) AS _known "
+        f"SELECT *, {ends}, {_DAY} AS _day, ({aggregation.has_differences_sql(table)}) AS _known "
         f"FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
     )
     keys = ", ".join(["system", "source", *(quote(key.name) for key in _keys(table))])
     sets = ", ".join(f"({keys}, {end}, _day)" for end in _ends())
     # Levels differ in no column but the text of one.
-    selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in items(table, "hour"))
+    selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in bucket_columns(table, "hour"))
     levels = " ".join(
         f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in zip(LEVELS, _ends(), strict=True)
     )

@@ -20,8 +20,8 @@ from zlens.lake.documents import ConsolidatedDocument, MeasuresDocument, Measure
 from zlens.lake.lake_folder import LakeFolder, Staging
 from zlens.lake.manifest import ConsolidatedDay, DayRollup, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.parquet_streams import parquet
-from zlens.lake.rollup_reader import MANY
+from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.lake.rollup_reader import MIN_CONSOLIDATED_SYSTEMS
 
 #: Days gathered before they become part of the lake.
 _DAYS = 7
@@ -30,14 +30,14 @@ _DAYS = 7
 _SHARE = 8
 
 
-def gather(into: LakeFolder, progress: Progress | None = None) -> None:
+def consolidate(into: LakeFolder, progress: Progress | None = None) -> None:
     """Gather the measures of days of many systems that are not gathered, or many of which have changed."""
     with into.reading():
         days = [*_stale(into, into.load())]
     for done in range(0, len(days), _DAYS):
         if progress is not None:
             progress(done, len(days), f"gathering {days[done]}")
-        with lake_folder.typed(into):
+        with lake_folder.translate_os_errors(into):
             into.repeat(partial(_gather, into, days[done : done + _DAYS]))
 
 
@@ -49,7 +49,7 @@ def _stale(into: LakeFolder, manifest: Manifest) -> dict[str, list[DayRollup]]:
     return {
         day: members
         for day, members in sorted(by_day.items())
-        if len(members) >= MANY and _is_stale(into, manifest.gathered.get(day), members)
+        if len(members) >= MIN_CONSOLIDATED_SYSTEMS and _is_stale(into, manifest.gathered.get(day), members)
     }
 
 
@@ -79,13 +79,13 @@ def _gather(into: LakeFolder, days: list[str]) -> None:
                 stale = _stale(into, into.load())
                 for day in days:
                     if day in stale:
-                        entry = _gathered(into, engine, staged, day, stale[day], moves)
+                        entry = _write_day(into, engine, staged, day, stale[day], moves)
                         found.append((entry, stale[day]))
         finally:
             engine.close()
         if not found:
             return
-        lake_folder.sync(moves.values())
+        lake_folder.fsync_files(moves.values())
         with into.locked():
             current = into.load()
             into.clean(current)
@@ -106,7 +106,7 @@ def _gather(into: LakeFolder, days: list[str]) -> None:
             into.sweep(current)
 
 
-def _gathered(
+def _write_day(
     into: LakeFolder,
     engine: ParquetEngine,
     staged: Staging,
@@ -123,7 +123,7 @@ def _gathered(
     parts: dict[str, dict[str, MeasuresFile]] = {}
     for rollup, document in alike:
         for file in document.files:
-            name = file_names.measure(file.table, rollup.system, rollup.day, rollup.state)
+            name = file_names.measure_file(file.table, rollup.system, rollup.day, rollup.state)
             parts.setdefault(file.table, {})[into.absolute(name)] = file
     area = staged.path / "gathered" / day
     area.mkdir(parents=True, exist_ok=True)
@@ -131,10 +131,12 @@ def _gathered(
     for table, of_systems in sorted(parts.items()):
         into.verify(of_systems)
         path = os.fspath(area / f"{table}.parquet")
-        engine.copy(f"SELECT * FROM {parquet([*of_systems])}", path)
+        engine.copy(f"SELECT * FROM {read_parquet_sql([*of_systems])}", path)
         rows = sum(file.rows for file in of_systems.values())
         files.append(
-            MeasuresFile(table, rows, os.path.getsize(path), lake_folder.digest(path), lake_folder.foot(path))
+            MeasuresFile(
+                table, rows, os.path.getsize(path), lake_folder.digest(path), lake_folder.footer_digest(path)
+            )
         )
         moves[file_names.gathered(table, day, key)] = path
     own = {file.table: schemas[file.table] for file in files}

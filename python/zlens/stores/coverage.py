@@ -18,7 +18,7 @@ from zlens.catalog import roles
 from zlens.errors import LakeError
 from zlens.lake.retained import Retained, retained
 from zlens.lake.rollups import DAY_US, day_name
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 from zlens.session.session import CoreSession
 
 #: Days and tables that an error names.
@@ -107,7 +107,7 @@ def lost_error(path: str, lost: Sequence[Lost]) -> LakeError:
     return LakeError(
         f"rows of raw tables are in no measure: {'; '.join(map(str, lost[:_MOST]))}{more}",
         file=path,
-        cure=say("rows_in_no_measure"),
+        cure=phrase("rows_in_no_measure"),
     )
 
 
@@ -152,7 +152,7 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
         found.withheld = _withheld(session, {table: found.raw[table].keys() for table in counters})
     machines = {info.system: info.machine for info in session.systems if info.machine}
     for name, of_measure in lengths.items():
-        if metrics.table(name).column("observer") is not None:
+        if metrics.load_measure(name).column("observer") is not None:
             found.retained[name] |= _observed(found, name, of_measure, machines)
     return found
 

@@ -18,7 +18,7 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import QueryError
 from zlens.lake import file_names, lake_folder
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.parquet_streams import parquet
+from zlens.lake.parquet_streams import read_parquet_sql
 
 #: Types of columns in Iceberg and in Delta Lake, by those of the catalog.
 _ICEBERG = {
@@ -72,7 +72,8 @@ class ParquetFiles:
         for system in systems:
             for day in days:
                 target = self.base / table / file_names.escape(system) / f"{day}.parquet"
-                chosen = f"FROM {parquet([path])} WHERE system = {literal(system)} AND day = {literal(day)}"
+                own = f"system = {literal(system)} AND day = {literal(day)}"
+                chosen = f"FROM {read_parquet_sql([path])} WHERE {own}"
                 ((count,),) = self.engine.rows(f"SELECT count(*) {chosen}")
                 total += count
                 if not count:
@@ -84,7 +85,7 @@ class ParquetFiles:
                     f"COPY (SELECT * {chosen}) TO {literal(os.fspath(staged))} "
                     f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{facts}}})"
                 )
-                lake_folder.sync([os.fspath(staged)])
+                lake_folder.fsync_files([os.fspath(staged)])
                 os.replace(staged, target)
         return total
 
@@ -104,7 +105,7 @@ class DeltaTables:
         self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
         place = os.fspath(self.base / table)
-        ((count,),) = self.engine.rows(f"SELECT count(*) FROM {parquet([path])}")
+        ((count,),) = self.engine.rows(f"SELECT count(*) FROM {read_parquet_sql([path])}")
         if not self.has(table):
             fields = [
                 self.delta.Field(
@@ -118,7 +119,7 @@ class DeltaTables:
         listed = [", ".join(map(literal, values)) for values in (systems, days)]
         self.delta.write_deltalake(
             place,
-            self.engine.stream(f"SELECT * FROM {parquet([path])}"),
+            self.engine.stream(f"SELECT * FROM {read_parquet_sql([path])}"),
             mode="overwrite",
             schema_mode="merge",
             predicate=f"system IN ({listed[0]}) AND day IN ({listed[1]})",
@@ -158,7 +159,7 @@ class IcebergTables:
                 for column in fresh:
                     update.add_column(column.name, self._type(column), doc=comment(column))
         listed = ", ".join(quote(column.name) for column in columns)
-        rows = self.arrow.table(self.engine.stream(f"SELECT {listed} FROM {parquet([path])}"))
+        rows = self.arrow.table(self.engine.stream(f"SELECT {listed} FROM {read_parquet_sql([path])}"))
         of = self.iceberg
         place = of.And(of.In("system", {*systems}), of.In("day", {*days}))
         # Both in one step; without rows of these days there is nothing to delete.

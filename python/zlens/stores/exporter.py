@@ -24,11 +24,11 @@ from zlens.lake.file_names import is_lake
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.rollups import LakeMachine
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 from zlens.stores import bucket_sql
 from zlens.stores.coverage import Lost, coverage, lost_error
 from zlens.stores.export_targets import TARGETS, ExportTarget
-from zlens.stores.rollup_builder import measures_of, of_days, spans
+from zlens.stores.rollup_builder import day_ranges, measures_of, open_days
 
 _STATE, _LOCK, _STAGING = "zlens-export.json", ".zlens-export.lock", ".zlens-export"
 _VERSION = 1
@@ -70,8 +70,8 @@ def export(
     """
     path = os.fspath(lake)
     if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into, base = lake_folder.at(path), Path(destination)
+        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
+    into, base = lake_folder.open_folder(path), Path(destination)
     with into.reading():
         manifest = into.load()
         machines = rollups.machines(into, manifest)
@@ -85,7 +85,7 @@ def export(
                     continue
                 if progress is not None:
                     progress(number, len(machines), ", ".join(machine.systems[:3]))
-                with lake_folder.typed(into):
+                with lake_folder.translate_os_errors(into):
                     results.append(_machine(into, machine, sorted(wanted), state, target, engine, base))
                 if report is not None:
                     report(results[-1])
@@ -120,9 +120,9 @@ def _machine(
     }
     exported = ExportResult(machine.systems)
     written: set[str] = set()
-    for span in spans(sorted(stale)):
+    for span in day_ranges(sorted(stale)):
         days = [rollups.day_name(day) for day in span]
-        with of_days(into, machine, span) as session:
+        with open_days(into, machine, span) as session:
             present = measures_of(session)
             for name in tables:
                 columns, query = bucket_sql.intervals(
@@ -130,11 +130,11 @@ def _machine(
                 )
                 staged = os.fspath(base / _STAGING / f"{name}.parquet")
                 if name in present:
-                    session.announce(name, [column.name for column in measures.table(name).columns])
+                    session.announce(name, [column.name for column in measures.load_measure(name).columns])
                     session.engine.write_parquet(query, staged)
                 elif target.has(name):
                     # Nothing is left of what these days had.
-                    engine.copy(bucket_sql.nothing(columns), staged)
+                    engine.copy(bucket_sql.empty_select(columns), staged)
                 else:
                     continue
                 rows = target.replace(name, columns, staged, machine.systems, days)
@@ -170,7 +170,7 @@ class _ExportState(Struct):
         staged = base / _STAGING / _STATE
         facts = {"zlens_export": _VERSION, "format": self.form, "tables": self.tables, "days": self.days}
         staged.write_text(json.dumps(facts, indent=0, sort_keys=True) + "\n", encoding="ascii")
-        lake_folder.sync([os.fspath(staged)])
+        lake_folder.fsync_files([os.fspath(staged)])
         os.replace(staged, base / _STATE)
 
     @classmethod

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.results import time_of
+from zlens.engine.results import python_time
 from zlens.errors import QueryError
 from zlens.inputs.source import SystemInfo
-from zlens.lake.rollup_reader import TIME
+from zlens.lake.rollup_reader import BUCKET_END
 from zlens.lake.rollups import DAY_US
 from zlens.session.session import CoreSession
 from zlens.stores import bucket_sql
@@ -60,13 +60,13 @@ def mean(some: Iterable[Hour], at: int = 0) -> float | None:
     )
 
 
-def hours(session: CoreSession, table: str, columns: Sequence[str]) -> list[Hour]:
+def hourly_values(session: CoreSession, table: str, columns: Sequence[str]) -> list[Hour]:
     """The hours of all systems in order of time, of one source for each: the one that covers most.
 
     QueryError if a column has no mean over time or the measure has keys besides the system.
     """
     _check(table, columns)
-    found = _hours(session, table, columns, _last_kept(session, table))
+    found = _hours(session, table, columns, _last_stored_hours(session, table))
     return sorted(_of_one_source(found), key=itemgetter(0, 2))
 
 
@@ -97,8 +97,8 @@ def _hours(
     session: CoreSession, table: str, columns: Sequence[str], last: dict[tuple[str, str], _Last]
 ) -> list[Hour]:
     kept = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
-    keys = list(measures.table(table).key)
-    wanted = ["system", "source", TIME, *keys, "seconds", *kept]
+    keys = list(measures.load_measure(table).key)
+    wanted = ["system", "source", BUCKET_END, *keys, "seconds", *kept]
     heads = 3 + len(keys)
     # A fleet has hundreds of thousands, with values of the types that the statements give.
     rows: list[Any] = _computed(session, table, wanted, last)
@@ -112,7 +112,7 @@ def _hours(
         Hour(
             row[0],
             row[1],
-            time_of(row[2]),
+            python_time(row[2]),
             row[heads] or 0.0,
             row[heads + 1 : weights],
             row[weights:],
@@ -124,20 +124,24 @@ def _hours(
 
 def _numbers(wanted: Sequence[str], heads: int) -> str:
     """The named columns: ends in microseconds since 1970; floating-point numbers behind the heads."""
-    plain = [f"epoch_us({TIME})" if name == TIME else quote(name) for name in wanted[:heads]]
+    plain = [f"epoch_us({BUCKET_END})" if name == BUCKET_END else quote(name) for name in wanted[:heads]]
     return ", ".join(plain + [f"CAST({quote(name)} AS DOUBLE)" for name in wanted[heads:]])
 
 
 def _check(table: str, columns: Iterable[str]) -> None:
-    measure = measures.table(table) if table in measures.tables() else None
+    measure = measures.load_measure(table) if table in measures.measure_names() else None
     if measure is None or measure.plain or measure.key:
-        expected = [name for name in bucket_sql.measures() if not measures.table(name).key]
+        expected = [name for name in bucket_sql.measures() if not measures.load_measure(name).key]
         raise QueryError(
             f"{table} is no measure with one row per system and interval", expected=", ".join(expected)
         )
     for name in columns:
         column = measure.column(name)
-        if column is None or column.type not in ("int", "float") or aggregation.sums(column) is None:
+        if (
+            column is None
+            or column.type not in ("int", "float")
+            or aggregation.sum_and_weight_sql(column) is None
+        ):
             raise QueryError(f"{table}.{name} has no mean over time", expected="a rate, ratio or gauge")
 
 
@@ -148,15 +152,15 @@ class _Last(NamedTuple):
     seconds: float
 
 
-def _last_kept(session: CoreSession, table: str) -> dict[tuple[str, str], _Last]:
+def _last_stored_hours(session: CoreSession, table: str) -> dict[tuple[str, str], _Last]:
     """The last hour that the lake keeps, by system and source."""
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return {}
     rows = session.select(
-        f"SELECT system, source, max(epoch_us({TIME})), arg_max(seconds, {TIME}) FROM {name} "
+        f"SELECT system, source, max(epoch_us({BUCKET_END})), arg_max(seconds, {BUCKET_END}) FROM {name} "
         "GROUP BY system, source",
-        {name: ["system", "source", TIME, "seconds"]},
+        {name: ["system", "source", BUCKET_END, "seconds"]},
     ).rows
     return {(system, source): _Last(end, seconds or 0.0) for system, source, end, seconds in rows}
 
@@ -167,14 +171,15 @@ def _last_of_machine(session: CoreSession, table: str, machine: str) -> _Last | 
     if name not in session.engine.raw_tables():
         return None
     ((end, seconds),) = session.select(
-        f"SELECT max(epoch_us({TIME})), arg_max(seconds, (epoch_us({TIME}), seconds)) FROM {name} "
+        f"SELECT max(epoch_us({BUCKET_END})), arg_max(seconds, (epoch_us({BUCKET_END}), seconds)) "
+        f"FROM {name} "
         f"WHERE machine = {literal(machine)}",
-        {name: ["machine", TIME, "seconds"]},
+        {name: ["machine", BUCKET_END, "seconds"]},
     ).rows
     return None if end is None else _Last(end, seconds or 0.0)
 
 
-def _is_whole(info: SystemInfo, last: _Last) -> bool:
+def _is_complete(info: SystemInfo, last: _Last) -> bool:
     """Whether the last kept hour has all intervals that are there of it and after it."""
     end_us, seconds = last
     if info.ends_us is not None:
@@ -207,21 +212,23 @@ def _computed(
     for info in session.systems:
         key = info.system, info.source
         last = kept.get(key)
-        if info.first_us is None or info.last_us is None or (last is not None and _is_whole(info, last)):
+        if info.first_us is None or info.last_us is None or (last is not None and _is_complete(info, last)):
             continue
         offsets[key] = info.utc_offset_s or 0
         first_us = info.first_us if last is None else last.end_us - HOUR_US
         days += [(us + offsets[key] * 1_000_000) // DAY_US for us in (first_us, info.last_us)]
         same = f"system = {literal(info.system)} AND source = {literal(info.source)}"
-        late.append(same if last is None else f"{same} AND epoch_us({TIME}) >= {last.end_us}")
+        late.append(same if last is None else f"{same} AND epoch_us({BUCKET_END}) >= {last.end_us}")
     if not days:
         return []
     systems = sorted({system for system, _ in offsets})
-    every = bucket_sql.query(table, systems, offsets, (min(days) - 1, max(days)))
+    every = bucket_sql.buckets_sql(table, systems, offsets, (min(days) - 1, max(days)))
     where = " OR ".join(f"({condition})" for condition in late)
     heads = wanted.index("seconds")
     query = f"SELECT {_numbers(wanted, heads)} FROM ({every}) WHERE _level = 'hour' AND ({where})"
-    return session.select(query, {table: [column.name for column in measures.table(table).columns]}).rows
+    return session.select(
+        query, {table: [column.name for column in measures.load_measure(table).columns]}
+    ).rows
 
 
 def _of_one_source(found: list[Hour]) -> list[Hour]:

@@ -24,9 +24,9 @@ from zlens.lake.manifest import RULES, DayRollup, Manifest
 from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.reader import LakeSource
 from zlens.lake.retained import Retained
-from zlens.lake.rollup_reader import TIME
+from zlens.lake.rollup_reader import BUCKET_END
 from zlens.lake.rollups import LakeMachine
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 from zlens.session.session import CoreSession
 from zlens.stores import bucket_sql, consolidation
 from zlens.stores.coverage import Lost, coverage, lost_error
@@ -70,8 +70,8 @@ def rollup(
     """
     path = os.fspath(lake)
     if not is_lake(path):
-        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into, chosen = lake_folder.at(path), set(systems)
+        raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
+    into, chosen = lake_folder.open_folder(path), set(systems)
     with into.reading():
         manifest = into.load()
         there = {part.system for _, part in manifest.parts()}
@@ -86,18 +86,18 @@ def rollup(
             if not chosen or chosen & {*machine.systems}
         ]
     results: list[RollupResult] = []
-    with lake_folder.typed(into):
+    with lake_folder.translate_os_errors(into):
         groups = [*_groups(_stale(into, manifest, machine) for machine in machines)]
     for group in groups:
         if progress is not None:
             progress(len(results), len(machines), ", ".join(group[0].machine.systems[:3]))
-        with lake_folder.typed(into):
+        with lake_folder.translate_os_errors(into):
             rolled = into.repeat(partial(_compute, into, group))
         results += rolled
         if report is not None:
             for one in rolled:
                 report(one)
-    consolidation.gather(into, progress)
+    consolidation.consolidate(into, progress)
     if lost := [each for rolled in results for each in rolled.lost]:
         raise lost_error(path, lost)
     return results
@@ -155,15 +155,15 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
     if not days:
         return results
     with into.staging() as staged:
-        work = _RollupWriter(into, rollups.together([one.machine for one in group]), staged)
+        work = _RollupWriter(into, rollups.merge_machines([one.machine for one in group]), staged)
         try:
-            for span in spans(days):
+            for span in day_ranges(days):
                 work.compute(span)
             found = [work.documents(one.machine, one.states) for one in group]
         finally:
             work.engine.close()
         moves = {name: path for _, placed in found for name, path in placed.items()}
-        lake_folder.sync(moves.values())
+        lake_folder.fsync_files(moves.values())
         with into.locked():
             current = into.load()
             into.clean(current)
@@ -219,7 +219,7 @@ def _states(machines: list[LakeMachine], machine: LakeMachine) -> dict[int, str]
     return {}
 
 
-def spans(days: list[int]) -> Iterator[list[int]]:
+def day_ranges(days: list[int]) -> Iterator[list[int]]:
     """Days that are computed together: neighbors, at most a week."""
     span: list[int] = []
     for day in days:
@@ -247,7 +247,7 @@ class _RollupWriter:
     def compute(self, days: list[int]) -> None:
         """Write the buckets of some neighboring days of all systems of the machine."""
         # Closed before the manifest is replaced: the files that it retires can then be removed.
-        with of_days(self.into, self.machine, days) as session:
+        with open_days(self.into, self.machine, days) as session:
             for name in measures_of(session):
                 self._write(session, name, days)
             covered = coverage(session, bucket_sql.measures())
@@ -259,16 +259,16 @@ class _RollupWriter:
     def _write(self, session: CoreSession, name: str, days: list[int]) -> None:
         area = self.staged.path / "measures" / str(days[0])
         area.mkdir(parents=True, exist_ok=True)
-        query = bucket_sql.query(name, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
+        query = bucket_sql.buckets_sql(name, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
         unit = "concat(_level, ' ', _unit)"
         select = f"SELECT * EXCLUDE (_level) REPLACE ({unit} AS _unit) FROM buckets"
 
         def write(stream: object) -> list[WrittenFile]:
             self.engine.bring("buckets", stream)
-            return self.engine.write(select, os.fspath(area / name), "_unit", TIME)
+            return self.engine.write(select, os.fspath(area / name), "_unit", BUCKET_END)
 
         # Not as a query of the user: those of a lake run in a database of their own, which copies the rows.
-        reads = {name: [column.name for column in measures.table(name).columns]}
+        reads = {name: [column.name for column in measures.load_measure(name).columns]}
         for written in session.select(query, reads).read(write):
             level, place, day = written.key.split(" ")
             table = f"{name}_{level}"
@@ -277,12 +277,14 @@ class _RollupWriter:
                 written.rows,
                 written.bytes,
                 lake_folder.digest(written.path),
-                lake_folder.foot(written.path),
+                lake_folder.footer_digest(written.path),
             )
             key = self.machine.systems[int(place) - 1], int(day)
             self._files.setdefault(key, []).append((file, written.path))
             if table not in self._schemas:
-                columns = tuple(item.column for item in bucket_sql.items(measures.table(name), level))
+                columns = tuple(
+                    item.column for item in bucket_sql.bucket_columns(measures.load_measure(name), level)
+                )
                 self._schemas[table] = self._schema(documents.dump_schema(columns))
 
     def written(self, machine: LakeMachine) -> tuple[int, int]:
@@ -320,7 +322,7 @@ class _RollupWriter:
             self.staged.write(name, data)
             moves[name] = os.fspath(self.staged.path / name)
             for file, path in files:
-                moves[file_names.measure(file.table, *place)] = path
+                moves[file_names.measure_file(file.table, *place)] = path
             for key in schemas.values():
                 moves[file_names.schema(key)] = os.fspath(self.staged.path / file_names.schema(key))
             lost = sum(each.intervals for each in self.lost if (each.system, each.day) == place[:2])
@@ -346,7 +348,7 @@ def measures_of(session: CoreSession) -> list[str]:
 
 
 @contextmanager
-def of_days(into: LakeFolder, machine: LakeMachine, days: list[int]) -> Iterator[CoreSession]:
+def open_days(into: LakeFolder, machine: LakeMachine, days: list[int]) -> Iterator[CoreSession]:
     """The lake as far as some neighboring days of a machine need it."""
     offsets_us = [offset * 1_000_000 for offset in machine.offsets.values()]
     first_us = days[0] * rollups.DAY_US - max(offsets_us)

@@ -12,9 +12,9 @@ from typing import Any, Protocol, cast
 
 from zlens.errors import QueryError
 from zlens.models.answer import Answer
-from zlens.models.scenario import Scenario, checked
+from zlens.models.scenario import Scenario, check_scenario
 from zlens.schema.validators import Spec
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: In the order in which they are listed.
 STUDIES = ("scaling", "regression", "trend")
@@ -33,7 +33,7 @@ class Study(Protocol):
 def find(name: str) -> Study:
     """The study with this name; QueryError if there is none."""
     if name not in STUDIES:
-        raise QueryError(f"no study is called {name}", expected=", ".join(STUDIES), cure=say("studies"))
+        raise QueryError(f"no study is called {name}", expected=", ".join(STUDIES), cure=phrase("studies"))
     return cast(Study, import_module(f"zlens.studies.{name}"))
 
 
@@ -45,7 +45,7 @@ def solve(
     as_published: compute ITR from busy rounded to 0.1 %, as in published tables.
     """
     study = find(name)
-    ready = checked(study.SPEC, values, file=file)
+    ready = check_scenario(study.SPEC, values, file=file)
     answer = study.solve(ready, as_published=as_published)
     answer.assumptions = [*ready.assumptions, *answer.assumptions]
     return answer

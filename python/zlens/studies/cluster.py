@@ -28,7 +28,7 @@ class SharedMeasure(NamedTuple):
         return self.measured().unit
 
     def measured(self) -> measures.MeasureColumn:
-        column = measures.table(self.table).column(self.column)
+        column = measures.load_measure(self.table).column(self.column)
         assert column is not None
         return column
 
@@ -49,7 +49,7 @@ class SharedSubject(NamedTuple):
     members: dict[str, float | None]
 
 
-def shared(
+def shared_subjects(
     session: CoreSession, kind: SharedMeasure, systems: Collection[str], span: Span
 ) -> list[SharedSubject]:
     """The subjects of some systems by name, those of most use first."""
@@ -77,7 +77,7 @@ def _added(one: object, other: float | None) -> float | None:
 
 def _query(kind: SharedMeasure, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
     """SQL of system, source, name and mean of each subject, and the columns that it reads."""
-    table = measures.table(kind.table)
+    table = measures.load_measure(kind.table)
     name = table.column(kind.name)
     assert name is not None
     conditions = [f"system IN ({', '.join(map(literal, sorted(systems)))})"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from zlens.catalog import measures
 from zlens.models.constants import constant
 from zlens.session.session import CoreSession
-from zlens.stores.hourly import Hour, hours, hours_of_machine, mean
+from zlens.stores.hourly import Hour, hourly_values, hours_of_machine, mean
 from zlens.studies import trend
 
 MEASURE, COLUMN = "load", "busy_pct"
@@ -66,7 +66,7 @@ class Partition(NamedTuple):
 def members(session: CoreSession, span: Span, before: Span | None = None) -> list[FleetMember]:
     """The systems with data on how busy they are, in the order of their names."""
     by_system: dict[tuple[str, str], list[Hour]] = {}
-    for hour in hours(session, MEASURE, [COLUMN]):
+    for hour in hourly_values(session, MEASURE, [COLUMN]):
         by_system.setdefault((hour.system, hour.source), []).append(hour)
     return [_member(session, *name, all_hours, span, before) for name, all_hours in by_system.items()]
 
@@ -87,7 +87,7 @@ def partitions(session: CoreSession, machine: str, span: Span) -> list[Partition
 
 def unit() -> str:
     """The unit of what is compared."""
-    return measures.table(MEASURE).column(COLUMN).unit  # type: ignore[union-attr]
+    return measures.load_measure(MEASURE).column(COLUMN).unit  # type: ignore[union-attr]
 
 
 def clusters(session: CoreSession) -> dict[str, str]:
@@ -124,7 +124,7 @@ def _trend(
     zone = session.zone(system, source)
     values = [(_local(hour.end, zone), value, hour.weights[0] or 0.0) for hour, value in known]
     one = trend.ShiftHours(system, trend.ALL, values)
-    line = trend.grown(one, int(constant("trend_days").default))
+    line = trend.fit_trend(one, int(constant("trend_days").default))
     names = [column.key for column in trend.growth_columns("")]
     row = dict(zip(names, trend.row(one, line, float(constant("trend_limit").default)), strict=True))
     return row["growth"], row["meets"]  # type: ignore[return-value]

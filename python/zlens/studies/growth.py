@@ -45,7 +45,7 @@ class Growth(NamedTuple):
         return at(self.slope), at(self.high), at(self.low)
 
 
-def growth(x: Sequence[float], y: Sequence[float], least: int) -> Growth | None:
+def fit_growth(x: Sequence[float], y: Sequence[float], least: int) -> Growth | None:
     """The growth of y with x, which must ascend; None with fewer than `least` points."""
     if len(x) < least:
         return None

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from zlens.catalog import aggregation, expressions, measures
 from zlens.errors import InputError
 from zlens.schema.validators import Number, SingleLine, Validator
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -42,10 +42,10 @@ def _query() -> str:
     """SQL of one row per interval; rates are per second, percentages of one logical processor."""
     averaged = []
     for name, (measure, table) in _AVERAGED.items():
-        column = measures.table(measure).column(name)
+        column = measures.load_measure(measure).column(name)
         assert column is not None
-        weight = aggregation.weight(column, table)
-        averaged.append(f"{table}.{name}, {weight} AS {expressions.quote(aggregation.parted(column))}")
+        weight = aggregation.weight_sql(column, table)
+        averaged.append(f"{table}.{name}, {weight} AS {expressions.quote(aggregation.weight_column(column))}")
     return f"""\
 SELECT load.system, load.source, load.interval_end, load.seconds, load.flag,
     {", ".join(averaged)},
@@ -89,11 +89,11 @@ class MeasuredRun(Struct, frozen=True):
     notes: list[str] = field(default_factory=list)
 
 
-def measured(file: str, window: dict[str, Any], beside: str | None) -> MeasuredRun:
+def measure_run(file: str, window: dict[str, Any], beside: str | None) -> MeasuredRun:
     """Means over the window of one system of a file. Paths are relative to the file of runs, `beside`."""
     import zlens
 
-    path = placed(file, beside)
+    path = resolve_path(file, beside)
     with zlens.open([path], options=_options(window, beside)) as session:
         systems = list(dict.fromkeys(info.system for info in session.systems))
         if len(systems) != 1:
@@ -116,18 +116,18 @@ def _options(window: dict[str, Any], beside: str | None) -> Any:
     achieved = window["throughput"]
     return Options(
         systems=() if window["system"] is None else (window["system"],),
-        start=parsed("from", options.parse_moment),
-        end=parsed("to", options.parse_moment),
+        start=parsed("from", options.parse_time_spec),
+        end=parsed("to", options.parse_time_spec),
         shift=parsed("shift", options.parse_shift),
         peak_minutes=parsed("peak", options.parse_minutes),
         tz=parsed("tz", options.parse_zone),
-        throughput=None if achieved is None else placed(achieved, beside),
+        throughput=None if achieved is None else resolve_path(achieved, beside),
         throughput_columns=window["throughput_columns"],
         throughput_offset_s=window["throughput_offset"] or 0.0,
     )
 
 
-def placed(name: str, beside: str | None) -> str:
+def resolve_path(name: str, beside: str | None) -> str:
     """Resolve a path in the file of runs against the folder of that file."""
     if beside is None or beside in ("-", "/dev/stdin"):
         return name
@@ -148,7 +148,7 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
         raise InputError(
             "this window has no data on how busy processors were",
             file=path,
-            cure=say("look_at_times"),
+            cure=phrase("look_at_times"),
         )
     notes = []
     with_etr = [row for row in complete if row["etr"] is not None]

@@ -12,13 +12,13 @@ from zlens.studies.runs import WorkloadRun
 MOST = 8
 
 
-def few(names: Sequence[object], between: str = ", ") -> str:
+def shorten_list(names: Sequence[object], between: str = ", ") -> str:
     """The first names of a list and the number of the others."""
     more = f" and {len(names) - MOST:,} more" if len(names) > MOST else ""
     return between.join(map(str, names[:MOST])) + more
 
 
-def first(sentences: Iterator[str]) -> Iterator[str]:
+def shorten_notes(sentences: Iterator[str]) -> Iterator[str]:
     """The first sentences of a kind and the number of the others."""
     yield from islice(sentences, MOST)
     left = sum(1 for _ in sentences)
@@ -26,18 +26,21 @@ def first(sentences: Iterator[str]) -> Iterator[str]:
         yield f"There are {left:,} more of these."
 
 
-def of_runs(runs: Sequence[tuple[WorkloadRun, MeasuredRun | None]]) -> Iterator[str]:
+def run_notes(runs: Sequence[tuple[WorkloadRun, MeasuredRun | None]]) -> Iterator[str]:
     """Notes on doubtful numbers of runs, and on data left out of measured ones."""
     for run, measured in runs:
         yield from run.doubts()
         yield from measured.notes if measured is not None else ()
 
 
-def of_machines(runs: Sequence[MeasuredRun | None], begin: str) -> Iterator[str]:
+def machine_note(runs: Sequence[MeasuredRun | None], begin: str) -> Iterator[str]:
     """A note if compared runs were measured on different machines."""
     machines = sorted({run.machine for run in runs if run is not None and run.machine})
     if len(machines) > 1:
-        yield (f"{begin} are from different machines ({few(machines)}): their CPU times are not comparable.")
+        yield (
+            f"{begin} are from different machines ({shorten_list(machines)}): "
+            "their CPU times are not comparable."
+        )
 
 
 AS_PUBLISHED = "Busy is rounded to 0.1 %, as in published tables."

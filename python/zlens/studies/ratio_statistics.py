@@ -26,7 +26,7 @@ class RatioSpread(Struct, frozen=True):
     most: float | None
 
 
-def spread(values: Sequence[float]) -> RatioSpread:
+def ratio_spread(values: Sequence[float]) -> RatioSpread:
     """Spread of ratios above 0."""
     if not values:
         return RatioSpread(0, None, None, None, None, None, None)
@@ -41,7 +41,7 @@ def spread(values: Sequence[float]) -> RatioSpread:
     )
 
 
-def scores(values: Sequence[float | None]) -> list[float | None]:
+def outlier_scores(values: Sequence[float | None]) -> list[float | None]:
     """Distance of each ratio from the others: modified z scores of their logarithms.
 
     In logarithms 2 is as far from 1 as 1/2 is. Median and median distance are robust against a few outliers.

@@ -16,8 +16,8 @@ from zlens.models.scenario import Scenario
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
 from zlens.studies.measurement import MeasuredRun
-from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
-from zlens.studies.ratio_statistics import RatioSpread, scores, spread
+from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
+from zlens.studies.ratio_statistics import RatioSpread, outlier_scores, ratio_spread
 from zlens.studies.run_keys import KEYS, run_of
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.runs import WorkloadRun
@@ -138,7 +138,10 @@ _ROUNDING = 1e-9
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     pairs = _pairs(scenario, as_published)
     criterion, beyond = scenario["criterion"], scenario["outlier_score"]
-    etr_scores, itr_scores = scores([pair.etrr for pair in pairs]), scores([pair.itrr for pair in pairs])
+    etr_scores, itr_scores = (
+        outlier_scores([pair.etrr for pair in pairs]),
+        outlier_scores([pair.itrr for pair in pairs]),
+    )
     apart = [
         len(pairs) >= _FEWEST
         and max((abs(score) for score in both if score is not None), default=0.0) > beyond
@@ -233,7 +236,7 @@ def _chart(pairs: Sequence[RunPair]) -> Chart:
 
 def _figures(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> Iterator[AnswerFigure]:
     for key, heading, values in _known_ratios(pairs):
-        statistics = spread(values)
+        statistics = ratio_spread(values)
         yield AnswerFigure(f"{key}_mean", statistics.mean, "", f"{heading} ratio, mean", 3)
         yield AnswerFigure(
             f"{key}_deviation", statistics.deviation, "", f"{heading} ratio, standard deviation", 3
@@ -275,12 +278,12 @@ def _row(statistics: RatioSpread) -> tuple[Value, ...]:
 
 def _summary(pairs: Sequence[RunPair], apart: Sequence[bool]) -> AnswerTable:
     rows: list[tuple[Value, ...]] = [
-        (f"{heading} ratio", *_row(spread(values))) for _, heading, values in _known_ratios(pairs)
+        (f"{heading} ratio", *_row(ratio_spread(values))) for _, heading, values in _known_ratios(pairs)
     ]
     if any(apart):
         rest = [pair for pair, out in zip(pairs, apart, strict=True) if not out]
         rows += [
-            (f"{heading} ratio, without outliers", *_row(spread(values)))
+            (f"{heading} ratio, without outliers", *_row(ratio_spread(values)))
             for _, heading, values in _known_ratios(rest)
         ]
     return AnswerTable(
@@ -304,7 +307,9 @@ def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | 
         worse = sum(
             verdict == "worse" for pair, verdict in zip(pairs, verdicts, strict=True) if pair.group == group
         )
-        rows += [(group, heading, *_row(spread(values)), worse) for _, heading, values in _known_ratios(mine)]
+        rows += [
+            (group, heading, *_row(ratio_spread(values)), worse) for _, heading, values in _known_ratios(mine)
+        ]
     return AnswerTable("groups", "By group", heads, rows)
 
 
@@ -354,25 +359,25 @@ def _notes(
         f"{verdicts.count('better'):,} are better and {verdicts.count('worse'):,} worse."
     )
     for key, heading, values in _known_ratios(pairs):
-        mean = spread(values).mean
+        mean = ratio_spread(values).mean
         if mean is not None and len(values) > 1:
             far = abs(mean - 1) > criterion / 100 + _ROUNDING
             yield f"The mean {heading} ratio is {'not ' * far}within {criterion:g} % of 1."
         yield from _outlier_note(key, heading, pairs, apart)
     if any(apart):
         names = [pair.name for pair, out in zip(pairs, apart, strict=True) if out]
-        yield f"Look at the outliers one by one: {few(names, '; ')}."
+        yield f"Look at the outliers one by one: {shorten_list(names, '; ')}."
     if len(pairs) < _FEWEST:
         yield "With so few pairs mean and deviation mean little, and outliers cannot be detected."
-    yield from first(_pair_notes(pairs))
+    yield from shorten_notes(_pair_notes(pairs))
     if as_published:
         yield AS_PUBLISHED
 
 
 def _pair_notes(pairs: Sequence[RunPair]) -> Iterator[str]:
     for pair in pairs:
-        yield from of_runs(list(zip(pair.runs, pair.measured, strict=True)))
-        yield from of_machines(pair.measured, f"{pair.name}: the runs")
+        yield from run_notes(list(zip(pair.runs, pair.measured, strict=True)))
+        yield from machine_note(pair.measured, f"{pair.name}: the runs")
         # Measured numbers are means whose last digits may differ.
         sizes = [run.processors for run in pair.runs if run.processors is not None]
         if len(sizes) > 1 and abs(sizes[0] - sizes[1]) > 0.05:
@@ -386,8 +391,8 @@ def _outlier_note(key: str, heading: str, pairs: Sequence[RunPair], apart: Seque
     """A note if a few outliers cause most of the deviation."""
     if not any(apart):
         return
-    all_pairs = spread([value for pair in pairs if (value := getattr(pair, key)) is not None])
-    rest = spread(
+    all_pairs = ratio_spread([value for pair in pairs if (value := getattr(pair, key)) is not None])
+    rest = ratio_spread(
         [
             value
             for pair, out in zip(pairs, apart, strict=True)

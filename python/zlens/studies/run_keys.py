@@ -7,7 +7,7 @@ from typing import Any
 from zlens.errors import ZlensError
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.schema.validators import Key, MapOf, Number, SingleLine, Spec
-from zlens.studies.measurement import WINDOW, MeasuredRun, measured
+from zlens.studies.measurement import WINDOW, MeasuredRun, measure_run
 from zlens.studies.runs import WorkloadRun
 
 _PERCENT = "% of one logical processor"
@@ -69,7 +69,7 @@ def run_of(
     if values["file"] is not None:
         window = {key: values[key] for key, *_ in WINDOW}
         try:
-            recorded = measured(values["file"], window, problem.file)
+            recorded = measure_run(values["file"], window, problem.file)
         except ZlensError as error:
             # Say which of many runs.
             error.message = f"{error.message} ({where})"

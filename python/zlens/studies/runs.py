@@ -206,7 +206,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
             return 1.0
         if self.threads.density is None or not self.threads.factor:
             return None
-        return smt_bounds.slowing(self.threads.density, self.threads.factor)
+        return smt_bounds.slowdown(self.threads.density, self.threads.factor)
 
     @cached_property
     def alone_s(self) -> float | None:

@@ -14,7 +14,7 @@ from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.scenario import Scenario
 from zlens.schema.validators import Boolean, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 from zlens.studies import scaling_notes, scaling_tables
-from zlens.studies.measurement import MeasuredRun, placed
+from zlens.studies.measurement import MeasuredRun, resolve_path
 from zlens.studies.run_keys import NAMED, run_of
 from zlens.studies.runs import WorkloadRun
 from zlens.studies.scaled_run import ScaledRun
@@ -207,7 +207,7 @@ def _cores(run: WorkloadRun) -> int:
 def _named_curve(scenario: Scenario) -> curve_sources.NamedCurve | None:
     """The curve that the file selects; a data path is relative to the file."""
     data = scenario["data"]
-    path = None if data is None else placed(data, scenario.problem.file)
+    path = None if data is None else resolve_path(data, scenario.problem.file)
     return curve_sources.named_curve(Scenario({**scenario.values, "data": path}, scenario.problem))
 
 

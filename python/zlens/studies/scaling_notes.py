@@ -8,7 +8,7 @@ from itertools import pairwise
 from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
-from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
+from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
 from zlens.studies.scaled_run import ScaledRun
 
 
@@ -24,7 +24,7 @@ def notes(
     yield from _rolloff_notes(rows, bends, scenario)
     yield from _factor_notes(rows)
     yield from _busy_notes(rows, scenario)
-    yield from first(_other_limit_notes(rows))
+    yield from shorten_notes(_other_limit_notes(rows))
     if any(row.run.cores != row.run.processors for row in rows):
         yield (
             "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so the "
@@ -40,8 +40,8 @@ def notes(
     if curve is not None:
         yield f"Factors: {curve.text}. {curve.source}."
         yield from curve.notes
-    yield from first(of_runs([(row.run, row.measured) for row in rows]))
-    yield from of_machines([row.measured for row in rows], "The runs")
+    yield from shorten_notes(run_notes([(row.run, row.measured) for row in rows]))
+    yield from machine_note([row.measured for row in rows], "The runs")
     if as_published:
         yield AS_PUBLISHED
 
@@ -49,7 +49,7 @@ def notes(
 def _rolloff_notes(rows: list[ScaledRun], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
     curve = any(row.factor is not None for row in rows)
     expected = "capability" if curve else "number of cores"
-    yield from first(_bend_notes(bends, expected))
+    yield from shorten_notes(_bend_notes(bends, expected))
     gains = [row.scaled.gain for row in rows if row.scaled.gain is not None]
     if not gains:
         scenario.unused("rolloff_gain")
@@ -88,7 +88,7 @@ def _factor_notes(rows: list[ScaledRun]) -> Iterator[str]:
                 factor.error / factor.value for factor in those.values() if factor.error and factor.value
             ]
             within = f" (estimated error {100 * max(errors):.1f} %)" if errors else ""
-            yield f"The factors of {few(list(those))} cores are {word}{within}."
+            yield f"The factors of {shorten_list(list(those))} cores are {word}{within}."
     if any(row.factor is not None and row.factor.value is None for row in rows):
         yield "Beyond the range of the factors there is no expected value."
 

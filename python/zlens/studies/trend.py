@@ -18,9 +18,9 @@ from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable,
 from zlens.models.scenario import Scenario
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, MapOf, Number, SingleLine, Spec, Text
-from zlens.schema.wording import say
-from zlens.studies.growth import Growth, growth
-from zlens.studies.measurement import placed
+from zlens.schema.wording import phrase
+from zlens.studies.growth import Growth, fit_growth
+from zlens.studies.measurement import resolve_path
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
@@ -111,12 +111,12 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     name, limit = f"{scenario['measure']}.{scenario['column']}", float(scenario["limit"])
     found = list(_series(scenario) if scenario["series"] else _measured(scenario))
     title = scenario.title or f"Trend of {'the series' if scenario['series'] else name}"
-    return answer(title, found, _unit(scenario), limit, scenario.problem.constant("trend_days"))
+    return trend_answer(title, found, _unit(scenario), limit, scenario.problem.constant("trend_days"))
 
 
-def answer(title: str, found: Sequence[ShiftHours], unit: str, limit: float, least: int) -> Answer:
+def trend_answer(title: str, found: Sequence[ShiftHours], unit: str, limit: float, least: int) -> Answer:
     """Growth and months of some systems and shifts; growth with at least so many days."""
-    lines = [(one, grown(one, least)) for one in found]
+    lines = [(one, fit_trend(one, least)) for one in found]
     heading = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
     growths = AnswerTable(
         "growth", heading, growth_columns(unit), [row(one, line, limit) for one, line in lines]
@@ -139,10 +139,10 @@ def answer(title: str, found: Sequence[ShiftHours], unit: str, limit: float, lea
     )
 
 
-def grown(one: ShiftHours, least: int) -> Growth | None:
+def fit_trend(one: ShiftHours, least: int) -> Growth | None:
     """The growth of the busiest hour of a day; None with fewer than `least` days."""
     days = one.days
-    return growth([float(day) for day, _ in days], [value for _, value in days], least)
+    return fit_growth([float(day) for day, _ in days], [value for _, value in days], least)
 
 
 def _series(scenario: Scenario) -> Iterator[ShiftHours]:
@@ -160,34 +160,34 @@ def _series(scenario: Scenario) -> Iterator[ShiftHours]:
 
 def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
     import zlens
-    from zlens.inputs.options import parse_moment
+    from zlens.inputs.options import parse_time_spec
     from zlens.lake.file_names import is_url
 
     if not scenario["data"]:
         raise ScenarioError("has no data", cure='write data = ["lake"], or [[series]] with numbers')
     options = Options(
         systems=scenario["system"],
-        start=None if scenario["from"] is None else parse_moment(scenario["from"]),
-        end=None if scenario["to"] is None else parse_moment(scenario["to"]),
+        start=None if scenario["from"] is None else parse_time_spec(scenario["from"]),
+        end=None if scenario["to"] is None else parse_time_spec(scenario["to"]),
     )
     beside = scenario.problem.file
-    names = [name if is_url(name) else placed(name, beside) for name in scenario["data"]]
+    names = [name if is_url(name) else resolve_path(name, beside) for name in scenario["data"]]
     with zlens.open(names, options=options) as session:
-        yield from measured(session, scenario["measure"], scenario["column"], scenario["shift"])
+        yield from measured_hours(session, scenario["measure"], scenario["column"], scenario["shift"])
 
 
-def measured(
+def measured_hours(
     session: CoreSession, measure: str, column: str, shifts: Mapping[str, str]
 ) -> Iterator[ShiftHours]:
     """The hours of each system in each shift, by its name; all hours without shifts.
 
     QueryError if the column has no value in the input.
     """
-    from zlens.stores.hourly import hours
+    from zlens.stores.hourly import hourly_values
 
     parsed: dict[str, Shift | None] = {key: parse_shift(text) for key, text in shifts.items()} or {ALL: None}
     by_system: dict[str, list[tuple[dt.datetime, float, float]]] = {}
-    for hour in hours(session, measure, [column]):
+    for hour in hourly_values(session, measure, [column]):
         value = hour.mean()
         if value is not None:
             local = session.display(hour.end, hour.system, hour.source)
@@ -202,9 +202,9 @@ def measured(
 def _unit(scenario: Scenario) -> str:
     """The unit of the column, also if its numbers are in the file."""
     measure, name = scenario["measure"], scenario["column"]
-    column = measures.table(measure).column(name) if measure in measures.tables() else None
+    column = measures.load_measure(measure).column(name) if measure in measures.measure_names() else None
     if column is None:
-        raise ScenarioError(f"there is no column {measure}.{name}", cure=say("columns_of"))
+        raise ScenarioError(f"there is no column {measure}.{name}", cure=phrase("columns_of"))
     return column.unit
 
 

@@ -88,16 +88,16 @@ def _metric(generation: Generation, metric: CpumfMetric) -> Iterator[str]:
         yield "has no source"
     for formula in (metric.formula, *(variant.formula for variant in metric.variants)):
         for name in expressions.names(formula) if formula else []:
-            if cpumf.number_of(name) is None and name not in (*cpumf.names(), *generation.metrics):
+            if cpumf.number_of(name) is None and name not in (*cpumf.formula_names(), *generation.metrics):
                 yield f"{name} is neither a counter nor a metric"
-    if not any(measures.table(table).column(metric.name) for table in TABLES):
+    if not any(measures.load_measure(table).column(metric.name) for table in TABLES):
         yield "is not a column of any table"
 
 
 def _rest() -> Iterator[str]:
     computed = set(cpumf_formulas.columns())
     for table in TABLES:
-        for column in measures.table(table).columns:
+        for column in measures.load_measure(table).columns:
             if column.by and column.name not in computed:
                 yield f"metrics/{table}.toml: {column.name} depends on the machine, but no machine has it"
     hint_table = cpumf.hint_table()

@@ -29,10 +29,10 @@ _Problems = Iterator[tuple[str | None, str, str]]
 def check() -> list[CatalogIssue]:
     """Everything wrong in the files of the measures."""
     findings: list[CatalogIssue] = []
-    for name in measures.tables():
-        path = measures.root() / f"{name}.toml"
+    for name in measures.measure_names():
+        path = measures.measures_folder() / f"{name}.toml"
         findings += check_text(path.read_text(encoding="utf-8"), path)
-    path = measures.root() / "aliases.toml"
+    path = measures.measures_folder() / "aliases.toml"
     try:
         for alias, (ours, _) in measures.aliases().items():
             if not measures.columns_named(ours):

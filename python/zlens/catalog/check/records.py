@@ -79,7 +79,7 @@ def check(root: Path | None = None) -> list[CatalogIssue]:
     return findings
 
 
-def everything(root: Path | None = None) -> list[str]:
+def check_catalog(root: Path | None = None) -> list[str]:
     """Everything wrong in the catalog, one sentence each: records, roles and measures."""
     problems = [str(finding) for finding in check(root)]
     problems += user_roles.check() if root is None else []
@@ -92,9 +92,9 @@ def everything(root: Path | None = None) -> list[str]:
     problems += comparison_metrics.check()
     problems += peaks.check()
     problems += exposition.check()
-    for name in measures.tables():
+    for name in measures.measure_names():
         try:
-            measures.table(name)
+            measures.load_measure(name)
         except CatalogError as error:
             problems.append(str(error))
     return problems
@@ -107,7 +107,7 @@ def summary(root: Path | None = None) -> str:
         1 for layout in layouts for field in (*layout.fields, *_entry_fields(layout)) if not field.reserved
     )
     packs = len(catalog.packs(root))
-    details = f"{packs} packs, {len(roles.entities())} roles, {len(measures.tables())} measures"
+    details = f"{packs} packs, {len(roles.entities())} roles, {len(measures.measure_names())} measures"
     details = f"{details}, {len(catalog.sim_records())} records of {SIM}"
     return f"{len(catalog.records(root))} records with {len(layouts)} layouts of {fields:,} fields, {details}"
 
@@ -254,7 +254,7 @@ def _layout(layout: RecordLayout) -> _Problems:
         yield None, f"{where}: stable_to is {layout.stable_to}", "give an offset inside the record"
     yield from _fields(layout.fields, layout.length, HEADER_LENGTH, where)
     if layout.complete:
-        yield from _holes(layout.fields, layout.length, HEADER_LENGTH, where)
+        yield from _uncovered_bytes(layout.fields, layout.length, HEADER_LENGTH, where)
     sections: set[str] = set()
     for section in layout.sections:
         if section.name.lower() in sections:
@@ -394,7 +394,7 @@ def _field(field: MonitorField, here: str) -> _Problems:
         yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(UNITS)}"
 
 
-def _holes(fields: Iterable[MonitorField], length: int, start: int, where: str) -> _Problems:
+def _uncovered_bytes(fields: Iterable[MonitorField], length: int, start: int, where: str) -> _Problems:
     end = start
     for field in sorted(fields, key=lambda field: field.offset):
         if field.offset > end:
@@ -433,7 +433,7 @@ def _entry_fields(layout: RecordLayout) -> list[MonitorField]:
 def _differences(root: Path | None) -> Iterator[str]:
     """Roles take differences only of fields that have them."""
     for name in roles.entities():
-        for origin in roles.cataloged(name).origins:
+        for origin in roles.catalog_entity(name).origins:
             match = _TABLE.match(origin.table)
             if match is None:
                 continue
@@ -441,7 +441,7 @@ def _differences(root: Path | None) -> Iterator[str]:
             layouts = [*catalog.layouts(record, root), *catalog.sim_layouts(record)]
             fields = {f.name: f for layout in layouts for f in (*_entry_fields(layout), *layout.fields)}
             for role, how in origin.roles.items():
-                for field_name in roles.fields(how) if how.get("take") == "difference" else ():
+                for field_name in roles.candidate_fields(how) if how.get("take") == "difference" else ():
                     field = fields.get(field_name)
                     if field is not None and not field.differenced:
                         what = f"a {field.kind} of {field.length} bytes" if field.counts else field.kind

@@ -45,7 +45,7 @@ def _is_column(name: str) -> bool:
         return entity in roles.entities() and column in roles.entity(entity).roles
     if table in OTHER_TABLES:
         return column in OTHER_TABLES[table]
-    return table in measures.tables() and measures.table(table).column(column) is not None
+    return table in measures.measure_names() and measures.load_measure(table).column(column) is not None
 
 
 def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
@@ -62,8 +62,10 @@ def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
         yield "status", "a rule of our own cannot be verified in a document", "make it derived"
     if rule.kind == "note":
         return
-    for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(measures.tables())):
-        flagged = measures.table(table).column("flag") is not None and not measures.table(table).plain
+    for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(measures.measure_names())):
+        flagged = (
+            measures.load_measure(table).column("flag") is not None and not measures.load_measure(table).plain
+        )
         if flagged and "flag IS NULL" not in rule.query:
             yield "query", f"{table} is read with flagged intervals", "add WHERE flag IS NULL"
             break

@@ -53,7 +53,7 @@ class CachedLineage:
         graph = self.lineages.nodes
         entities: set[str] = set()
         for name in sql_tree.tables(graph.tree(query)):
-            if name.startswith(ROLE) or nodes.fed(name):
+            if name.startswith(ROLE) or nodes.is_joined(name):
                 entities |= graph.entities(name)
         return sorted(entities)
 
@@ -73,7 +73,7 @@ class CachedLineage:
                     [*place] for place in self.lineages.roles(table.name, [column.name])
                 ]
                 for table, column in measures.all_columns()
-                if nodes.fed(table.name)
+                if nodes.is_joined(table.name)
             }
 
         roles: dict[str, list[list[str]]] = self._cached(compute, "roles")

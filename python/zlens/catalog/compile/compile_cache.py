@@ -48,7 +48,7 @@ class CompileCache:
         self._cache.write(self._depends(depends), body.encode("utf-8", "surrogatepass"))
 
     def _depends(self, depends: tuple[Any, ...]) -> bytes:
-        key = [*(stamp(str(root)) for root in self._roots), _user_stamp(), self._release, *depends]
+        key = [*(catalog_digest(str(root)) for root in self._roots), _user_stamp(), self._release, *depends]
         return json.dumps(key).encode()
 
 
@@ -58,7 +58,7 @@ def digest(facts: Any) -> str:
 
 
 @cache
-def stamp(root: str) -> str:
+def catalog_digest(root: str) -> str:
     """A digest of the names, sizes and modification times of the catalog's files."""
     return digest(sorted(_files(root)))
 

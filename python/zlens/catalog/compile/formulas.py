@@ -101,13 +101,13 @@ class Formulas:
             selected.above.append(layer)
         if self._spanned:
             # Below all that divides by it.
-            selected.above.insert(0, [f"{expressions.finite(_raw('seconds'))} AS seconds"])
+            selected.above.insert(0, [f"{expressions.finite_sql(_raw('seconds'))} AS seconds"])
         if bounded:
             selected.above.append([f"{sql} AS {expressions.quote(name)}" for name, sql in bounded.items()])
         for by_layer in by_layers[1:]:
             numbers: list[str] = []
             bounded = {}
-            self._put_by(by_layer, numbers, _from_below, bounded)
+            self._put_by(by_layer, numbers, _is_lower_column, bounded)
             selected.above.append(numbers)
             if bounded:
                 selected.above.append(
@@ -205,7 +205,7 @@ class Formulas:
         """The columns of the measure that a formula names outside of aggregates."""
         return [
             other
-            for other in expressions.outside(self.formula(name))
+            for other in expressions.names_outside_aggregates(self.formula(name))
             if other in self._columns and other not in LEADING and self._columns[other].formula
         ]
 
@@ -313,7 +313,7 @@ class Formulas:
         return layers
 
 
-def of(
+def measure_formulas(
     parsed: Tree,
     table: measures.Measure,
     *,
@@ -356,12 +356,12 @@ def _raw(name: str) -> str:
 def _bounded(sql: str, column: measures.MeasureColumn) -> str:
     """SQL of a column from its raw value."""
     if column.type == "float":
-        return expressions.finite(sql)
+        return expressions.finite_sql(sql)
     type = SQL_TYPES[column.type]
     return f"TRY_CAST({sql} AS {type})" if column.type == "int" else expressions.cast(sql, type)
 
 
-def _from_below(name: str) -> str:
+def _is_lower_column(name: str) -> str:
     return _passed_name(name) if "." in name else expressions.quote(name)
 
 

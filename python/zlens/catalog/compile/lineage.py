@@ -71,14 +71,14 @@ class LineageGraph:
 
     def references(self, measure: str, column: str) -> list[str]:
         """What the formulas of a column ultimately name: `table.column`, or a leading column."""
-        return formulas.Formulas(measures.table(measure), trust=_TRUST).references(column)
+        return formulas.Formulas(measures.load_measure(measure), trust=_TRUST).references(column)
 
     def named(self, measure: str, reference: str) -> list[Place]:
         """The columns of nodes that a reference means."""
         key = (measure, reference)
         if key not in self._named:
             parsed, measure_formulas = self._measure(measure)
-            reads = sql_tree.values_of(parsed, [measure_formulas.path(reference)], self.nodes.columns)
+            reads = sql_tree.path_sources(parsed, [measure_formulas.path(reference)], self.nodes.columns)
             self._named[key] = [
                 (node, column) for node, columns in sorted(reads.items()) for column in sorted(columns)
             ]
@@ -105,9 +105,9 @@ class LineageGraph:
         if key not in self._below:
             below: Reads = {}
             if nodes.is_helper(name):
-                read = sql_tree.narrow if rows else sql_tree.values
+                read = sql_tree.narrow if rows else sql_tree.value_sources
                 below = read(self.nodes.helper(name, wanted, None), wanted, self.nodes.columns)
-            elif nodes.fed(name):
+            elif nodes.is_joined(name):
                 parsed, measure_formulas = self._measure(name)
                 if rows:
                     below = sql_tree.narrow_to(
@@ -119,7 +119,7 @@ class LineageGraph:
                         for column in wanted
                         for reference in measure_formulas.references(column)
                     )
-                    below = sql_tree.values_of(parsed, [*paths], self.nodes.columns) if paths else {}
+                    below = sql_tree.path_sources(parsed, [*paths], self.nodes.columns) if paths else {}
             self._below[key] = {}
             for read_name, columns in below.items():
                 _add(self._below[key], {nodes.plain(read_name): columns})
@@ -131,12 +131,12 @@ class LineageGraph:
         # The user may rebind an entity.
         role_entity = entity(name)
         if key not in self._raw or self._raw[key][0] is not role_entity:
-            self._raw[key] = (role_entity, roles.reads(name, wanted))
+            self._raw[key] = (role_entity, roles.columns_read(name, wanted))
         return self._raw[key][1]
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:
-        parsed = self.nodes.tree(nodes.text(name))
-        return parsed, formulas.of(parsed, measures.table(name), trust=_TRUST)
+        parsed = self.nodes.tree(nodes.node_sql(name))
+        return parsed, formulas.measure_formulas(parsed, measures.load_measure(name), trust=_TRUST)
 
 
 def _add(reads: Reads, added: Reads) -> None:

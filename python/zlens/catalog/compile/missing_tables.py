@@ -18,7 +18,7 @@ Absent = Callable[[str], Mapping[str, str] | None]
 _LEFT_ROWS = ("INNER", "LEFT", "SEMI", "ANTI")
 
 
-def drop(parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree]) -> None:
+def drop_missing_joins(parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree]) -> None:
     """Replace what LEFT JOINs read of absent tables by one row of NULLs.
 
     reads   what a narrowed tree reads; absent tables that it no longer reads are removed
@@ -29,7 +29,7 @@ def drop(parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree
     for node in walk(parsed):
         for key in ("from_table", "left", "right"):
             while isinstance(node.get(key), dict) and node[key].get("type") == "JOIN":
-                replacement = _without(node[key], parsed, reads, absent, parse)
+                replacement = _null_replacement(node[key], parsed, reads, absent, parse)
                 if replacement is None:
                     break
                 node[key] = replacement
@@ -41,7 +41,7 @@ def drop(parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree
         del reads[name]
 
 
-def _without(
+def _null_replacement(
     join: Tree, parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree]
 ) -> Tree | None:
     """The replacement of a join with an absent table; None if it is another join."""
@@ -54,7 +54,7 @@ def _without(
         return None
     merged = {str(name).lower() for name in join.get("using_columns") or ()}
     inside = {id(node) for node in walk(right)}
-    if any(_of(node, alias) in merged for node in walk(parsed) if id(node) not in inside):
+    if any(_column_of_alias(node, alias) in merged for node in walk(parsed) if id(node) not in inside):
         return None
     nulls = ", ".join(
         f"{f'NULL::{type}' if type else 'NULL'} AS {quote(name)}"
@@ -96,13 +96,13 @@ def _types(ref: Tree, reads: Reads, absent: Absent) -> dict[str, str] | None:
     )
 
 
-def empty(node: Tree, absent: Absent) -> bool:
+def returns_no_rows(node: Tree, absent: Absent) -> bool:
     """Whether a query certainly returns no rows, since its tables have none."""
     if node["cte_map"]["map"]:
         return False
     if node["type"] == "SET_OPERATION_NODE":
         return node["setop_type"].startswith("UNION") and all(
-            empty(child, absent) for child in node["children"]
+            returns_no_rows(child, absent) for child in node["children"]
         )
     if node["type"] != "SELECT_NODE":
         return False
@@ -116,7 +116,7 @@ def _no_rows(ref: Tree, absent: Absent) -> bool:
     if ref["type"] == "BASE_TABLE":
         return absent(_table(ref)) is not None
     if ref["type"] == "SUBQUERY":
-        return empty(ref["subquery"]["node"], absent)
+        return returns_no_rows(ref["subquery"]["node"], absent)
     if ref["type"] != "JOIN":
         return False
     kind = ref["join_type"]
@@ -125,7 +125,7 @@ def _no_rows(ref: Tree, absent: Absent) -> bool:
     return bool(kind == "INNER") and _no_rows(ref["right"], absent)
 
 
-def _of(node: Tree, alias: str) -> str | None:
+def _column_of_alias(node: Tree, alias: str) -> str | None:
     """The name of a column that a node reads from a table by its alias."""
     path = node.get("column_names") if node.get("class") == "COLUMN_REF" else None
     return str(path[1]).lower() if path and len(path) > 1 and str(path[0]).lower() == alias else None

@@ -19,7 +19,7 @@ from zlens.catalog.compile.compile_cache import CompileCache
 from zlens.catalog.compile.sql_tree import ANY, Rows, Tree
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.interval_flags import GAP
-from zlens.catalog.roles import entity, read
+from zlens.catalog.roles import entity, tables_read
 from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[1] / "helpers"
@@ -45,19 +45,19 @@ def is_helper(name: str) -> bool:
 
 
 @cache
-def text(name: str) -> str:
+def node_sql(name: str) -> str:
     """The SQL of a helper, or of a measure with a placeholder for its columns."""
     if is_helper(name):
         sql = (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
-        return sql.replace(_IMPOSSIBLE, roles.impossible_rows()) if _IMPOSSIBLE in sql else sql
-    if name.startswith("_") or not fed(name):
+        return sql.replace(_IMPOSSIBLE, roles.withheld_rows_sql()) if _IMPOSSIBLE in sql else sql
+    if name.startswith("_") or not is_joined(name):
         raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))
-    return f'SELECT "{PLACE}" {measures.table(name).rows}'
+    return f'SELECT "{PLACE}" {measures.load_measure(name).rows}'
 
 
-def fed(name: str) -> bool:
+def is_joined(name: str) -> bool:
     """Whether a measure is joined from roles and helpers: others are made otherwise, or by no reader yet."""
-    return is_helper(name) or (name in measures.tables() and bool(measures.table(name).rows))
+    return is_helper(name) or (name in measures.measure_names() and bool(measures.load_measure(name).rows))
 
 
 class NodeCatalog:
@@ -112,7 +112,7 @@ class NodeCatalog:
         """The tree of a helper; of the sums of counters it contains the wanted ones (None: none)."""
         from zlens.catalog import cpumf_formulas
 
-        sql = text(name)
+        sql = node_sql(name)
         for place, make in cpumf_formulas.PLACES.items():
             if f"{{{place}}}" in sql:
                 sql = sql.replace(f"{{{place}}}", make(generations, wanted))
@@ -130,11 +130,11 @@ class NodeCatalog:
             return [column for column, _ in roles.columns(name.removeprefix(ROLE))]
         if name in self.session:
             return [column for column, _ in self.session[name]]
-        if name in measures.tables():
-            return [column.name for column in measures.table(name).columns]
+        if name in measures.measure_names():
+            return [column.name for column in measures.load_measure(name).columns]
         from zlens.catalog import cpumf_formulas
 
-        sums = cpumf_formulas.summed_names() if "{counter_sums}" in text(name) else []
+        sums = cpumf_formulas.summed_names() if "{counter_sums}" in node_sql(name) else []
         return [*sql_tree.names(self.helper(name, None, None), self.columns), *sums]
 
     def read_by(self, name: str) -> frozenset[str]:
@@ -145,7 +145,7 @@ class NodeCatalog:
         return frozenset(self._reads[name])
 
     def _read_by(self, name: str) -> frozenset[str]:
-        if name.startswith(ROLE) or not fed(name):
+        if name.startswith(ROLE) or not is_joined(name):
             return frozenset()
         return sql_tree.tables(self.helper(name, None, None))
 
@@ -182,10 +182,10 @@ class NodeCatalog:
         name = plain(name)
         if name.startswith(ROLE):
             return any(table in tables for table in self.tables(name))
-        if name in self.session or not fed(name):
+        if name in self.session or not is_joined(name):
             return True
         if name not in self._rows:
-            self._rows[name] = sql_tree.rows_of(self.helper(name, None, None))
+            self._rows[name] = sql_tree.required_tables(self.helper(name, None, None))
         return self.can_hold(self._rows[name], tables)
 
     def can_hold(self, needed: Rows, tables: Container[str]) -> bool:
@@ -202,7 +202,7 @@ class NodeCatalog:
             origins = (
                 origin for entity_name in self.entities(name) for origin in entity(entity_name).origins
             )
-            self._joined[name] = sorted({table for origin in origins for table in read(origin)})
+            self._joined[name] = sorted({table for origin in origins for table in tables_read(origin)})
         return self._joined[name]
 
 

@@ -12,12 +12,12 @@ from zlens.catalog.compile import formulas, missing_tables, nodes, roles, sql_tr
 from zlens.catalog.compile.compile_cache import CompileCache, digest
 from zlens.catalog.compile.nodes import ROLE, UNSUMMED, NodeCatalog
 from zlens.catalog.compile.sql_tree import Tree
-from zlens.catalog.formula_policy import SURE, FormulaPolicy, Present
+from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.catalog.groups import Groups
-from zlens.catalog.roles import SQL_TYPES, WHOLE
+from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 
 #: Helpers that more than one measure reads: computed once per session, with the columns that are needed.
-KEPT = frozenset(
+MATERIALIZED_HELPERS = frozenset(
     {
         "_achieved", "_activity_sum", "_breach", "_breached", "_core_counted", "_counted", "_counted_part",
         "_counted_work", "_counter", "_observer", "_placed", "_pool", "_response_bucket", "_share",
@@ -43,7 +43,7 @@ class CompilerInput(Struct, frozen=True):
     session: dict[str, list[tuple[str, str]]]
     releases: roles.Releases
     summed: bool = False
-    trust: FormulaPolicy = SURE
+    trust: FormulaPolicy = VERIFIED_ONLY
     groups: Groups | None = None
     published: bool = False
 
@@ -101,9 +101,9 @@ class Compiler:
 
     def percentiles(self, name: str) -> list[tuple[str, str]]:
         """The extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
-        if not self.input.summed or name not in measures.tables() or not nodes.fed(name):
+        if not self.input.summed or name not in measures.measure_names() or not nodes.is_joined(name):
             return []
-        gauges = [column for column in measures.table(name).columns if column.aggregate == "gauge"]
+        gauges = [column for column in measures.load_measure(name).columns if column.aggregate == "gauge"]
         return [(g.name + suffix, g.type) for g in gauges for suffix in ("_p50", "_p95", "_max")]
 
     def is_helper(self, name: str) -> bool:
@@ -114,14 +114,16 @@ class Compiler:
 
         `tables` are raw tables to use instead of those of the input.
         """
-        if not (name.startswith(ROLE) or nodes.fed(name)) or not self.nodes.entities(name):
+        if not (name.startswith(ROLE) or nodes.is_joined(name)) or not self.nodes.entities(name):
             return True
         raw = self.input.raw if tables is None else tables
         return self.nodes.has_rows(name, raw)
 
     def fills_query(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
         """Whether a statement can have rows in the input, or if these are the raw tables."""
-        return self.nodes.can_hold(sql_tree.rows_of(parsed), self.input.raw if tables is None else tables)
+        return self.nodes.can_hold(
+            sql_tree.required_tables(parsed), self.input.raw if tables is None else tables
+        )
 
     def raw_tables(self, name: str) -> set[str]:
         """The raw tables of the input that a measure reads with all its columns."""
@@ -134,7 +136,7 @@ class Compiler:
                 continue
             done.add(below)
             plan = self.plan(below, columns)
-            found |= {table.removesuffix(WHOLE) for table in plan.reads}
+            found |= {table.removesuffix(ALL_TIMES_SUFFIX) for table in plan.reads}
             pending += [(made, sorted(names)) for made, names in plan.makes.items()]
         return found
 
@@ -212,12 +214,12 @@ class Compiler:
 
     def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> QueryPlan:
         plan = QueryPlan()
-        if name in measures.tables() and not (nodes.fed(name) and self.fills(name)):
-            typed = [(column.name, column.type) for column in measures.table(name).columns]
+        if name in measures.measure_names() and not (nodes.is_joined(name) and self.fills(name)):
+            typed = [(column.name, column.type) for column in measures.load_measure(name).columns]
             plan.select = _empty([*typed, *self.percentiles(name)], wanted)
             return plan
         demand = _PendingNodes(self.nodes)
-        if name in measures.tables():
+        if name in measures.measure_names():
             plan.select = self._measure(name, wanted, demand, ordered=ordered)
         else:
             # Its own WITH clause stays inside.
@@ -225,9 +227,13 @@ class Compiler:
         queries: list[tuple[str, str]] = []
         while demand:
             below, columns = demand.pop()
-            if below in self.input.raw or below.removesuffix(WHOLE) in self.input.raw:
+            if below in self.input.raw or below.removesuffix(ALL_TIMES_SUFFIX) in self.input.raw:
                 plan.reads.setdefault(below, set()).update(columns)
-            elif below in self.input.session or below in KEPT or below in measures.tables():
+            elif (
+                below in self.input.session
+                or below in MATERIALIZED_HELPERS
+                or below in measures.measure_names()
+            ):
                 plan.makes.setdefault(below, set()).update(columns)
             else:
                 queries.append((below, self._node(below, columns, demand)))
@@ -251,7 +257,7 @@ class Compiler:
         return self._narrow(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
 
     def _generations(self, name: str, demand: _PendingNodes) -> Present:
-        if "{breaches}" not in nodes.text(name):
+        if "{breaches}" not in nodes.node_sql(name):
             return None
         demand.by_generation = True
         return self._present()
@@ -260,8 +266,8 @@ class Compiler:
         self, parsed: Tree, wanted: Iterable[str], demand: _PendingNodes, *, unsummed: bool = False
     ) -> str:
         reads = sql_tree.narrow(parsed, wanted, self.nodes.columns)
-        missing_tables.drop(parsed, reads, self._absent, self.nodes.tree)
-        renamed = {name: _placed(name, unsummed=unsummed) for name in reads}
+        missing_tables.drop_missing_joins(parsed, reads, self._absent, self.nodes.tree)
+        renamed = {name: _rows_name(name, unsummed=unsummed) for name in reads}
         demand.add({renamed[name]: columns for name, columns in reads.items()})
         sql_tree.rename(parsed, renamed)
         return self._render(parsed)
@@ -281,22 +287,22 @@ class Compiler:
             if roles.origins(entity, self.input.raw):
                 return None
             return {column: SQL_TYPES[type] for column, type in roles.columns(entity)}
-        if name in measures.tables():
-            if not nodes.fed(name) or self.fills(name):
+        if name in measures.measure_names():
+            if not nodes.is_joined(name) or self.fills(name):
                 return None
-            return {column.name: SQL_TYPES[column.type] for column in measures.table(name).columns}
+            return {column.name: SQL_TYPES[column.type] for column in measures.load_measure(name).columns}
         node = self.nodes.helper(name, None, None)["statements"][0]["node"] if nodes.is_helper(name) else None
-        return {} if node is not None and missing_tables.empty(node, self._absent) else None
+        return {} if node is not None and missing_tables.returns_no_rows(node, self._absent) else None
 
     def _measure(self, name: str, wanted: Collection[str], demand: _PendingNodes, *, ordered: bool) -> str:
         """SQL of a measure's rows, with groups and percentiles if the options ask for them."""
         percentiles = [column for column, _ in self.percentiles(name) if column in wanted]
         own = [column for column in self.nodes.columns(name) if column in wanted]
-        grouped = groups.applies(name, self.input.groups)
+        grouped = groups.merges_rows(name, self.input.groups)
         if grouped:
             own = self.nodes.columns(name)
             demand.add({"interval": {*aggregation.INTERVAL_READS}})
-        keys = measures.table(name).key
+        keys = measures.load_measure(name).key
         first = ("system", "source", "interval_end", *keys)
         needed = list(dict.fromkeys([*own, *(first if percentiles or ordered else ())]))
         rows = groups.sql(name, self._rows(name, needed, demand), self.input.groups)
@@ -315,13 +321,13 @@ class Compiler:
     def _rows(
         self, name: str, wanted: Collection[str], demand: _PendingNodes, *, unsummed: bool = False
     ) -> str:
-        parsed = self.nodes.tree(nodes.text(name))
+        parsed = self.nodes.tree(nodes.node_sql(name))
         node = parsed["statements"][0]["node"]
         place = node["select_list"]
-        table = measures.table(name)
+        table = measures.load_measure(name)
         by_generation = any(column.by for column in table.columns if column.name in wanted)
         demand.by_generation |= by_generation
-        columns = formulas.of(
+        columns = formulas.measure_formulas(
             parsed,
             table,
             trust=self.input.trust,
@@ -329,8 +335,8 @@ class Compiler:
             published=self.input.published,
         ).select({*wanted})
         reads = sql_tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
-        missing_tables.drop(parsed, reads, self._absent, self.nodes.tree)
-        renamed = {read: _placed(read, unsummed=unsummed) for read in reads}
+        missing_tables.drop_missing_joins(parsed, reads, self._absent, self.nodes.tree)
+        renamed = {read: _rows_name(read, unsummed=unsummed) for read in reads}
         demand.add({renamed[read]: names for read, names in reads.items()})
         sql_tree.rename(parsed, renamed)
         node["select_list"] = place
@@ -341,20 +347,20 @@ class Compiler:
 
     def _events(self, wanted: Collection[str], kinds: Kinds) -> QueryPlan:
         """The statement of events, which read tables that no role does."""
-        listed = events.of(self.input.raw, kinds)
+        listed = events.available_events(self.input.raw, kinds)
         tables = {
             table: frozenset(self.input.raw[table]) for event in listed for table in events.tables_of(event)
         }
-        with_resets = events.reads_resets(kinds)
-        rows = events.sql(listed, tables, resets=with_resets)
+        with_resets = events.includes_resets(kinds)
+        rows = events.events_sql(listed, tables, resets=with_resets)
         if not rows:
-            typed = [(column.name, column.type) for column in measures.table("event").columns]
+            typed = [(column.name, column.type) for column in measures.load_measure("event").columns]
             return QueryPlan(select=_empty(typed, wanted))
         selected = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
         resets = {"_reset": {column for column, _ in self.input.session["_reset"]}}
         return QueryPlan(
             select=f"SELECT {', '.join(selected)} FROM ({rows})",
-            reads=events.reads(listed, tables),
+            reads=events.event_columns_read(listed, tables),
             makes=resets if with_resets else {},
         )
 
@@ -380,12 +386,12 @@ class _PendingNodes:
 
     def _depth(self, name: str) -> int:
         # Tables made before the statement, and raw tables, read nothing in it: they come last.
-        if name in KEPT or not name.startswith((ROLE, UNSUMMED, "_")):
+        if name in MATERIALIZED_HELPERS or not name.startswith((ROLE, UNSUMMED, "_")):
             return 0
         return self._nodes.depth(name)
 
 
-def _placed(name: str, *, unsummed: bool) -> str:
+def _rows_name(name: str, *, unsummed: bool) -> str:
     """The name of a node in a statement whose rows are original intervals, not buckets."""
     if not unsummed:
         return name
@@ -407,7 +413,7 @@ def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
 def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> str:
     """A summed measure with p50, p95 and maximum of its gauges over the unflagged original intervals."""
     quote = expressions.quote
-    quoted = [quote(key) for key in ("system", "source", *measures.table(name).key)]
+    quoted = [quote(key) for key in ("system", "source", *measures.load_measure(name).key)]
     stats = ", ".join(
         f"quantile_cont(b.{quote(g)}, 0.5) AS {quote(g + '_p50')}, "
         f"quantile_cont(b.{quote(g)}, 0.95) AS {quote(g + '_p95')}, "

@@ -11,20 +11,20 @@ from zlens.catalog import expressions
 from zlens.catalog.layouts import release_key
 from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.roles import (
+    ALL_TIMES_SUFFIX,
     IMPOSSIBLE,
     SQL_TYPES,
-    WHOLE,
     DetailedTable,
     Entity,
     Role,
     RoleOrigin,
-    bounded,
-    coded,
+    bounded_entities,
+    candidate_fields,
+    code_words_sql,
     entities,
     entity,
-    fields,
-    read,
     scale_factor,
+    tables_read,
 )
 
 #: The columns that every role's rows begin with: of an interval, or of a state that lasts from `tod` on.
@@ -135,7 +135,7 @@ def rows(
     known = origins(name, tables)
     # Of a subject that began within an interval, what it counted until the sample was counted in it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
-    long = [] if role_entity.lasting else [role for role in roles if _is_long(role, known, since)]
+    long = [] if role_entity.lasting else [role for role in roles if _needs_layer(role, known, since)]
     told = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
     for origin in known:
         for release, systems in _releases(origin, releases):
@@ -155,10 +155,10 @@ def rows(
     return result
 
 
-def impossible_rows() -> str:
+def withheld_rows_sql() -> str:
     """SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
     parts = []
-    for name in bounded():
+    for name in bounded_entities():
         role_entity = entity(name)
         subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in role_entity.key) or "''"
         time = "tod" if role_entity.lasting else "interval_end"
@@ -188,7 +188,7 @@ def _counts_since(origin: RoleOrigin, role: Role) -> bool:
     return origin.began is not None and how.get("take") == "difference"
 
 
-def _is_long(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool:
+def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool:
     """Whether a role is a long formula somewhere, and nowhere more than a value: then a layer above the
     records sees to it that it is finite, as that takes the formula twice.
     """
@@ -226,7 +226,7 @@ class _OriginQuery:
         self.tables = tables
         self.release = release
         self.result = result
-        self.own = origin.table + (WHOLE if role_entity.lasting else "")
+        self.own = origin.table + (ALL_TIMES_SUFFIX if role_entity.lasting else "")
         self.joined = [join for join in origin.joins if join.table in tables]
         #: Where each column is read from: the origin's own table, else the first joined one that has it.
         self.place: dict[str, str] = dict.fromkeys(tables[origin.table], origin.table)
@@ -258,7 +258,7 @@ class _OriginQuery:
         if table == self.origin.table:
             self.result.read(self.own, (name,))
             return f"r.{expressions.quote(name)}"
-        self.result.read(table + (WHOLE if self.entity.lasting else ""), (name,))
+        self.result.read(table + (ALL_TIMES_SUFFIX if self.entity.lasting else ""), (name,))
         return f"{expressions.quote(table)}.{expressions.quote(name)}"
 
     def select(
@@ -295,7 +295,7 @@ class _OriginQuery:
             for role in since:
                 how = self.origin.roles.get(role.name, {}) if began else {}
                 sql = self.first({key: value for key, value in how.items() if key != "take"}, role.type)
-                selected.append(f"{expressions.cast(sql, SQL_TYPES[role.type])} AS {_since(role)}")
+                selected.append(f"{expressions.cast(sql, SQL_TYPES[role.type])} AS {_since_column(role)}")
         conditions = []
         if self.origin.where:
             # A column missing from an input, such as one imported by an older version, is NULL here too.
@@ -316,7 +316,7 @@ class _OriginQuery:
 
     def unless(self, detailed: DetailedTable) -> str:
         """The condition that a table has no row of the same subject within the time of a row of this one."""
-        table, subject = detailed.table + WHOLE, ("system", *detailed.same)
+        table, subject = detailed.table + ALL_TIMES_SUFFIX, ("system", *detailed.same)
         self.result.read(table, (*subject, "interval_end"))
         end, seconds = self.recorded("interval_end"), self.recorded("seconds")
         # An interval that ends as another one begins is not within it.
@@ -349,7 +349,7 @@ class _OriginQuery:
             condition = " AND ".join(
                 [*same, expressions.compile_sql(join.on, self.named_among(joined_tables))]
             )
-            table = expressions.quote(join.table + (WHOLE if self.entity.lasting else ""))
+            table = expressions.quote(join.table + (ALL_TIMES_SUFFIX if self.entity.lasting else ""))
             joins.append(f" LEFT JOIN {table} AS {alias} ON {condition}")
         return "".join(joins)
 
@@ -385,7 +385,7 @@ class _OriginQuery:
         sql = self.first(how, role.type)
         if not over or sql == "NULL":
             return sql
-        told = expressions.total(sql) if over == "sum" else f"{over}({sql})"
+        told = expressions.total_sql(sql) if over == "sum" else f"{over}({sql})"
         broken = self.row_broken(role, sql)
         return told if broken is None else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {told} END"
 
@@ -440,7 +440,7 @@ class _OriginQuery:
         if "expression" in how:
             return self.expression(how["expression"], type, bounded=True)
         suffix = "_d" if how.get("take") == "difference" else ""
-        for name in fields(how):
+        for name in candidate_fields(how):
             column = name.lower() + suffix
             if column in self.place:
                 break
@@ -457,14 +457,14 @@ class _OriginQuery:
         if "digits" in how:
             sql = f"lpad(hex({sql}), {int(how['digits'])}, '0')"
         if "codes" in how:
-            sql = coded(sql, how["codes"])
+            sql = code_words_sql(sql, how["codes"])
         if "scale" in how:
             # Written with an exponent: a DECIMAL constant could overflow.
             sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how['scale']):.17e}"
         return sql
 
 
-def _since(role: Role) -> str:
+def _since_column(role: Role) -> str:
     """Column with a counter as it is, beside the role, which is its difference."""
     return expressions.quote(f"{role.name}#since")
 
@@ -523,10 +523,10 @@ class _ValueSql:
         # What all of these values depend on is computed once, in a layer of its own.
         own = ", ".join(f"i.{name} AS {_of_interval(name)}" for name in columns)
         bounded = [(self.plain(role), expressions.quote(role.name)) for role in self.long]
-        replaced = [f"{expressions.finite(value)} AS {name}" for value, name in bounded]
+        replaced = [f"{expressions.finite_sql(value)} AS {name}" for value, name in bounded]
         if not self.since:
             return f"(SELECT r.* REPLACE ({', '.join(replaced)}), {own} FROM {joined}) AS r"
-        values = [f"epoch(r.{_SAMPLED} - r.{_BEGAN})", *(f"r.{_since(role)}" for role in self.since)]
+        values = [f"epoch(r.{_SAMPLED} - r.{_BEGAN})", *(f"r.{_since_column(role)}" for role in self.since)]
         names = ["seconds", *(expressions.quote(role.name) for role in self.since)]
         replaced += [
             f"CASE WHEN r.{_FRESH} THEN {value} ELSE r.{name} END AS {name}"
@@ -612,7 +612,7 @@ def _sum_rows(
         if role.name in role_entity.key:
             sql = column
         elif role.aggregate == "sum":
-            sql = expressions.total(column)
+            sql = expressions.total_sql(column)
         elif role.aggregate == "mean":
             sql = f"avg({column})"
         else:
@@ -628,13 +628,15 @@ def _sum_rows(
     )
 
 
-def reads(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def columns_read(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """What some columns of a role are read from if every table is present: what gives them, and all others.
 
     The others determine the rows: they are used to join, compare and group.
     """
     role_entity = entity(name)
-    tables = {table: _named(role_entity, table) for origin in role_entity.origins for table in read(origin)}
+    tables = {
+        table: _named(role_entity, table) for origin in role_entity.origins for table in tables_read(origin)
+    }
     values = RoleQuery()
     for origin in role_entity.origins:
         for release in _ANY:
@@ -660,7 +662,7 @@ _ANY: Releases = {"0": ["#"], None: ["#"]}
 def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for table, columns in reads.items():
-        found.setdefault(table.removesuffix(WHOLE), set()).update(columns)
+        found.setdefault(table.removesuffix(ALL_TIMES_SUFFIX), set()).update(columns)
     return found
 
 
@@ -679,8 +681,8 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
         for how in ways:
             if origin.table == table:
                 suffix = "_d" if how.get("take") == "difference" else ""
-                names |= {field.lower() + suffix for field in fields(how)}
-                names |= {field.lower() for field in fields(how)} if origin.began else set()
+                names |= {field.lower() + suffix for field in candidate_fields(how)}
+                names |= {field.lower() for field in candidate_fields(how)} if origin.began else set()
             named |= {*expressions.names(how["expression"])} if "expression" in how else set()
             ways += [how["else"]] if "else" in how else []
         for join in origin.joins:
@@ -698,4 +700,4 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
 
 def raw_tables(name: str) -> list[str]:
     """The raw tables that may give an entity, including joined sections."""
-    return list(dict.fromkeys(table for origin in entity(name).origins for table in read(origin)))
+    return list(dict.fromkeys(table for origin in entity(name).origins for table in tables_read(origin)))

@@ -58,7 +58,7 @@ def narrow_to(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> R
     return narrow(tree, _select(tree, paths), schema)
 
 
-def values(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
+def value_sources(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
     """What the values of some columns of a statement are made from.
 
     What only determines the rows is left out: conditions, groups, join conditions.
@@ -68,9 +68,9 @@ def values(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
     return {name: columns for name, columns in analysis.reads.items() if columns}
 
 
-def values_of(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
+def path_sources(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
     """Like `values`, but first replace the SELECT list by columns of its tables, given by their paths."""
-    return values(tree, _select(tree, paths), schema)
+    return value_sources(tree, _select(tree, paths), schema)
 
 
 def _select(tree: Tree, paths: Collection[Sequence[str]]) -> list[str]:
@@ -101,7 +101,7 @@ Rows = str | list[Any]
 ALL, ANY = "#all", "#any"
 
 
-def rows_of(parsed: Mapping[str, Any]) -> Rows:
+def required_tables(parsed: Mapping[str, Any]) -> Rows:
     """The tables without which a statement has no rows: none of a LEFT JOIN, one of a UNION."""
     return _rows_of(_node(parsed), {})
 
@@ -254,7 +254,7 @@ class _Analysis:
 
     def scope(self, ref: Tree, queries: _Queries) -> _Scope:
         scope = _Scope(self._items(ref, queries))
-        scope.merged = _merged(ref)
+        scope.merged = _using_columns(ref)
         return scope
 
     def _items(self, ref: Tree, queries: _Queries) -> list[_FromItem]:
@@ -301,7 +301,7 @@ class _Analysis:
 
     def union(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         children = node["children"]
-        distinct = not node["setop_all"] or any(map(_all_matter, _selects(node)))
+        distinct = not node["setop_all"] or any(map(_rows_depend_on_columns, _selects(node)))
         if wanted is None or (self.rows and distinct):
             for child in children:
                 self.query(child, None, queries, outer)
@@ -331,7 +331,7 @@ class _Analysis:
         items = self.expanded(node, scope)
         others = node.pop("#others", [])
         aliases = {_name(item): item for item in [*others, *items] if item.get("alias")}
-        if wanted is None or (self.rows and _all_matter(node)):
+        if wanted is None or (self.rows and _rows_depend_on_columns(node)):
             chosen = items
         else:
             chosen = [item for item in items if _name(item) in wanted] or items[: int(self.rows)]
@@ -478,7 +478,7 @@ def _tables(ref: Tree) -> Iterator[Tree]:
         yield ref
 
 
-def _merged(ref: Tree) -> dict[str, bool]:
+def _using_columns(ref: Tree) -> dict[str, bool]:
     merged: dict[str, bool] = {}
     pending = [ref]
     while pending:
@@ -499,7 +499,7 @@ def _selects(node: Tree) -> Iterator[Tree]:
         yield node
 
 
-def _all_matter(node: Tree) -> bool:
+def _rows_depend_on_columns(node: Tree) -> bool:
     """Whether leaving a column out of a SELECT would change its rows."""
     distinct = any(modifier["type"] == "DISTINCT_MODIFIER" for modifier in node["modifiers"])
     return distinct or node["aggregate_handling"] == "FORCE_AGGREGATES"

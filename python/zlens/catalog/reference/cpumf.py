@@ -33,7 +33,7 @@ marked `user` in `rni_status`, `finite_cpi_status` and `workload_hint_status`:""
 def cpumf_page() -> str:
     """The page as Markdown."""
     lines = [_INTRODUCTION, ""]
-    lines += [f"- `{name}`: {text}" for name, (_, text) in cpumf.names().items()]
+    lines += [f"- `{name}`: {text}" for name, (_, text) in cpumf.formula_names().items()]
     lines += ["", "## Machines", ""]
     lines += _table(
         ("type", "machine", "generation", "nominal GHz", "its status"),

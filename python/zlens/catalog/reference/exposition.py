@@ -38,7 +38,7 @@ def exposition_page() -> str:
 
 
 def _others() -> Iterator[str]:
-    for program in exposition.others():
+    for program in exposition.other_conventions():
         yield f"### {program.name}"
         yield ""
         yield f"Source: {program.source}. {program.note}"

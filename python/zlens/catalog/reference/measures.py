@@ -17,13 +17,13 @@ be computed is NULL, never 0 and never a guess.
 
 def measures_page() -> str:
     """The page as Markdown: every measure, and what is known about each of its columns."""
-    names = measures.tables()
+    names = measures.measure_names()
     lines = [_INTRODUCTION]
     lines += ["**Status** says how well a formula is known:", ""]
     lines += [f"- {status}: {words}" for status, words in measures.STATUSES.items()]
     lines += ["", "**Over time** says how `--every` aggregates a column when it joins intervals:", ""]
     lines += [f"- {aggregate}: {words}" for aggregate, words in measures.AGGREGATES.items()]
-    plain = ", ".join(name for name in names if measures.table(name).plain)
+    plain = ", ".join(name for name in names if measures.load_measure(name).plain)
     lines += [
         "",
         f"**Every table** begins with these columns, except {plain}, which list all of theirs:",
@@ -32,11 +32,11 @@ def measures_page() -> str:
     lines += _columns(measures.LEADING)
     lines += ["", "| table | one row per | state |", "|---|---|---|"]
     for name in names:
-        table = measures.table(name)
+        table = measures.load_measure(name)
         filled = "no reader fills it yet" if table.empty else "filled"
         lines.append(f"| [{name}](#{name}) | {table.grain} | {filled} |")
     for name in names:
-        lines += _table(measures.table(name))
+        lines += _table(measures.load_measure(name))
     lines += _aliases()
     return "\n".join(lines) + "\n"
 

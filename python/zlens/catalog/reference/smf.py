@@ -28,8 +28,12 @@ gives them; unverified, that they follow from a description."""
 def smf_page() -> str:
     """The page as Markdown."""
     lines = [_INTRODUCTION, "", _STATUS, ""]
-    for record in sorted((*smf.decoded(), *smf_sections.records())):
-        lines += _counters(record) if record in smf.decoded() else _sections(smf_sections.layout(record))
+    for record in sorted((*smf.counter_record_types(), *smf_sections.records())):
+        lines += (
+            _counters(record)
+            if record in smf.counter_record_types()
+            else _sections(smf_sections.layout(record))
+        )
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -21,7 +21,7 @@ from zlens.catalog import measures as catalog_measures
 from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
 from zlens.schema.facts import FACTS
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 FOLDER = FACTS / "reports"
 
@@ -74,7 +74,9 @@ class ReportColumn(Struct, frozen=True):
         if not self.measures:
             return replace(catalog_measures.LEADING[0], name=self.column, type="float", aggregate="gauge")
         measured = catalog_measures.columns_named(self.measures[0])
-        return next((column for _, column in measured if "mean" in aggregation.gives(column)), None)
+        return next(
+            (column for _, column in measured if "mean" in aggregation.available_statistics(column)), None
+        )
 
 
 class ColumnGroup(Struct, frozen=True):
@@ -220,7 +222,7 @@ def _by_line(line_of: re.Pattern[str], folder: Path) -> dict[str, str]:
     return names_by_text
 
 
-def find(wanted: str, folder: Path = FOLDER) -> str:
+def resolve_name(wanted: str, folder: Path = FOLDER) -> str:
     """The short name for a name or number as typed: FCX 304, Device CPOWNED."""
     lowered = wanted.strip().lower()
     short_names = names(folder)
@@ -238,14 +240,14 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
     menu = menus.find(lowered)
     if menu is not None:
         raise QueryError(
-            f"{menu.number} is a menu of reports, not a report", cure=say("report_menu", name=lowered)
+            f"{menu.number} is a menu of reports, not a report", cure=phrase("report_menu", name=lowered)
         )
     near = difflib.get_close_matches("_".join(words), [*short_names, *numbered], 4, 0.5)
-    cure = say("reports")
+    cure = phrase("reports")
     # As commands of Performance Toolkit name a subject: DEVICE 0120, USER LINUX01.
     first = "_".join(words[:-1])
     if of := first if first in short_names else numbered.get(first):
-        cure = say("report_subject", name=of, subject=words[-1].upper())
+        cure = phrase("report_subject", name=of, subject=words[-1].upper())
         near = [name for name in short_names if name.startswith(of)]
     raise QueryError(
         f"there is no report {wanted!r}",
@@ -264,11 +266,11 @@ def _titled(words: Sequence[str], folder: Path) -> list[str]:
     ]
 
 
-def load(wanted: str, folder: Path = FOLDER) -> ReportDefinition:
+def load_report(wanted: str, folder: Path = FOLDER) -> ReportDefinition:
     """The report with that short name or number, read and checked."""
     from zlens.catalog.reports.definition_file import read
 
-    path = files(folder)[find(wanted, folder)]
+    path = files(folder)[resolve_name(wanted, folder)]
     return read(path.read_text(encoding="utf-8"), str(path), path.stem)
 
 

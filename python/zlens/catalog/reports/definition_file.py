@@ -71,7 +71,7 @@ class _QueryText(Struct, frozen=True):
         if query and (query.split(maxsplit=1)[0].upper() not in ("SELECT", "WITH") or ";" in query):
             raise problem.value(where, query, self.words())
         try:
-            return aggregation.expanded(query)
+            return aggregation.expand_references(query)
         except CatalogError as error:
             raise problem.wrong(f"{where}: {error.message}", error.cure, error.expected, where) from None
 
@@ -193,7 +193,7 @@ _REPORT = Spec(
 def read(text: str, file: str, stem: str) -> ReportDefinition:
     """The definition in the text of its file; CatalogError names an error in it."""
     problem = DocumentErrors(file, root="the report", text=text)
-    values = _REPORT.check(document.parsed(text, file), "", problem)
+    values = _REPORT.check(document.parse_toml(text, file), "", problem)
     if values["name"] != stem:
         raise problem.value("name", values["name"], f'the name of its file, "{stem}"')
     mean = "plain" if values.pop("means") == "plain" else "mean"

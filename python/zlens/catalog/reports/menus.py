@@ -27,7 +27,7 @@ class Menu(Struct, frozen=True):
 @cache
 def menus() -> tuple[Menu, ...]:
     """All menus of facts/menus.toml."""
-    entries = document.facts(PATH)["menu"]
+    entries = document.load_unchecked(PATH)["menu"]
     return tuple(
         Menu(entry["number"], entry["name"], entry["title"], tuple(entry["groups"])) for entry in entries
     )

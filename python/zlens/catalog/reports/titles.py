@@ -10,12 +10,12 @@ from datetime import datetime
 IN_TITLE = re.compile(r"\{([a-z_]+)(?::([^}]*))?\}")
 
 
-def named(title: str) -> str:
+def with_value_names(title: str) -> str:
     """The title with the names of its values: `Initial Status on SINCE`."""
     return IN_TITLE.sub(lambda found: found[1].upper().replace("_", " "), title)
 
 
-def filled(title: str, values: Mapping[str, object], local: Callable[[datetime], datetime]) -> str:
+def fill_title(title: str, values: Mapping[str, object], local: Callable[[datetime], datetime]) -> str:
     """The title with its values; dots for those that the input does not have."""
 
     def text(found: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from zlens.models.queueing.queues import Queue, many_servers
+from zlens.models.queueing.queues import Queue, multi_server_queue
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
@@ -23,7 +23,7 @@ def service(pend: float, disc: float, conn: float) -> float:
     return pend + disc + conn
 
 
-def queued(rate: float, resp: float, serv: float) -> float:
+def mean_queue_length(rate: float, resp: float, serv: float) -> float:
     """Average number of requests that wait: Little's law over response less service."""
     return rate * (resp - serv) / 1000
 
@@ -43,12 +43,12 @@ def alias_use(rate: float, serv: float) -> float:
     return offered * offered / (1 + offered)
 
 
-def waiting(rate: float, serv: float, aliases: int, burst: float) -> Queue | None:
+def alias_queue(rate: float, serv: float, aliases: int, burst: float) -> Queue | None:
     """The queue for a base and its aliases; None if more arrives than they can serve.
 
     burst: factor on the wait of random arrivals, (Ca2 + Cs2) / 2 of Allen-Cunneen; 1 is M/M/c.
     """
-    return many_servers(rate / 1000, serv, 1 + aliases, arrivals=burst, services=burst)
+    return multi_server_queue(rate / 1000, serv, 1 + aliases, arrivals=burst, services=burst)
 
 
 def fewest_aliases(rate: float, serv: float) -> int:
@@ -58,7 +58,7 @@ def fewest_aliases(rate: float, serv: float) -> int:
 
 def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | None:
     """Measured wait over that of M/M/c; None if M/M/c has no wait or an unbounded one."""
-    chance = waiting(rate, serv, aliases, 1.0)
+    chance = alias_queue(rate, serv, aliases, 1.0)
     if chance is None or not chance.wait:
         return None
     return (resp - serv) / chance.wait
@@ -96,7 +96,7 @@ class PublishedBursts(Struct, frozen=True):
 def published() -> dict[str, PublishedBursts]:
     """Published measurements by kind of work."""
     by_kind: dict[str, PublishedBursts] = {}
-    for kind, facts in document.facts(_FILE).items():
+    for kind, facts in document.load_unchecked(_FILE).items():
         rows = []
         for rate, serv, resp in facts["rows"]:
             factor = burst_of(rate, serv, resp, 0)

@@ -15,8 +15,8 @@ from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer
-from zlens.models.interval_choice import QuerySession, at_end, local_time
-from zlens.schema.wording import say
+from zlens.models.interval_choice import QuerySession, interval_sql, local_time
+from zlens.schema.wording import phrase
 
 TABLE = "alias_pool"
 _BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"
@@ -27,7 +27,7 @@ def busy(settings: Sequence[str] = ()) -> str:
 
     An unknown pool selects all intervals, so that compare() can list the pools.
     """
-    pool, _ = _pool_and_rest(settings)
+    pool, _ = _split_pool_setting(settings)
     where = ""
     if pool is not None:
         own = f"(ssid = {literal(pool)} OR CAST(pool AS VARCHAR) = {literal(pool)})"
@@ -40,11 +40,11 @@ def busy(settings: Sequence[str] = ()) -> str:
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: `pool=1` (number or SSID), or values of the scenario."""
-    wanted, rest = _pool_and_rest(settings)
+    wanted, rest = _split_pool_setting(settings)
     ssid, pool, others = _choose_pool(session, system, end, wanted)
     rows = session.sql(
         "SELECT io_type, aliases, share, in_use, queued FROM alias_pool "
-        f"WHERE {at_end(system, end)} AND pool IS NOT DISTINCT FROM {'NULL' if pool is None else pool} "
+        f"WHERE {interval_sql(system, end)} AND pool IS NOT DISTINCT FROM {'NULL' if pool is None else pool} "
         f"AND ssid IS NOT DISTINCT FROM {'NULL' if ssid is None else literal(ssid)} ORDER BY io_type"
     ).rows
     name = f"pool {pool} of control unit {ssid}"
@@ -78,7 +78,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         if in_use is None or queued is None
     ]
     for setting in rest:
-        values = scenarios.changed(values, setting)
+        values = scenarios.apply_setting(values, setting)
         notes.append(f"changed: {setting}")
     solved = models.solve("aliases", values)
     solved.notes = [*notes, *_burst_notes(uses, values), *solved.notes]
@@ -102,7 +102,7 @@ def _choose_pool(
 ) -> tuple[str | None, int | None, list[str]]:
     """SSID and number of the requested or busiest pool, and the names of the others."""
     rows = session.sql(
-        f"SELECT ssid, pool, {_BUSY} AS busy FROM alias_pool WHERE {at_end(system, end)} "
+        f"SELECT ssid, pool, {_BUSY} AS busy FROM alias_pool WHERE {interval_sql(system, end)} "
         "GROUP BY ssid, pool ORDER BY busy DESC, pool"
     ).rows
     names = [f"{pool} ({ssid})" for ssid, pool, _ in rows]
@@ -113,13 +113,13 @@ def _choose_pool(
             raise QueryError(
                 f"no pool {wanted} in this interval",
                 expected=", ".join(names),
-                cure=say("write_set", what="pool=NUMBER"),
+                cure=phrase("write_set", what="pool=NUMBER"),
             )
         at = matching[0]
     return rows[at][0], rows[at][1], names[:at] + names[at + 1 :]
 
 
-def _pool_and_rest(settings: Sequence[str]) -> tuple[str | None, list[str]]:
+def _split_pool_setting(settings: Sequence[str]) -> tuple[str | None, list[str]]:
     pool, rest = None, []
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -132,4 +132,4 @@ def _pool_and_rest(settings: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _needs(column: str) -> str:
     """The data that a column of the table needs, from the catalog."""
-    return next(entry.needs for entry in measures.table(TABLE).columns if entry.name == column)
+    return next(entry.needs for entry in measures.load_measure(TABLE).columns if entry.name == column)

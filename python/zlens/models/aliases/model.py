@@ -377,8 +377,8 @@ def _responses(
     }
     for volume in volumes:
         count, part = counts[volume.use], parts[volume.name]
-        alone = dasd.waiting(volume.rate, volume.serv, count, volume.burst)
-        apart = dasd.waiting(volume.rate, volume.serv, part, volume.burst)
+        alone = dasd.alias_queue(volume.rate, volume.serv, count, volume.burst)
+        apart = dasd.alias_queue(volume.rate, volume.serv, part, volume.burst)
         if alone is None:
             notes.append(
                 f"{volume.name}: more arrives than a base and {count} aliases can serve; "
@@ -402,7 +402,9 @@ def _responses(
                 None if apart is None else apart.queued,
                 volume.burst,
                 volume.resp,
-                None if volume.resp is None else dasd.queued(volume.rate, volume.resp, volume.serv),
+                None
+                if volume.resp is None
+                else dasd.mean_queue_length(volume.rate, volume.resp, volume.serv),
             )
         )
     if all(volume.burst == 1.0 for volume in volumes) and any(
@@ -425,7 +427,7 @@ def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...
         first = max(0, dasd.fewest_aliases(volume.rate, volume.serv) - 1)
         responses: list[float | None] = [None] * first
         for count in range(first, first + min(max(aliases, 1), _MOST_STEPS) + 1):
-            queue = dasd.waiting(volume.rate, volume.serv, count, volume.burst)
+            queue = dasd.alias_queue(volume.rate, volume.serv, count, volume.burst)
             if queue is None:
                 rows.append((volume.name, count, None, 100.0, None, None, None))
                 responses.append(None)

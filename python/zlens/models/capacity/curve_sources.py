@@ -40,9 +40,9 @@ def named_curve(scenario: Scenario) -> NamedCurve | None:
     if len(sources) > 1:
         raise scenario.problem.wrong(f"{' and '.join(sources)} each give a curve", "keep one of them")
     if scenario["machine"] is not None:
-        return _of_catalog(scenario)
+        return _catalog_curve_of(scenario)
     if scenario["factors"] is not None:
-        return NamedCurve(_own_points(scenario), "factors of the scenario", "the scenario", "given")
+        return NamedCurve(_scenario_points(scenario), "factors of the scenario", "the scenario", "given")
     if scenario["adjustments"] is not None:
         curve = tuple(from_adjustments(scenario["adjustments"]))
         return NamedCurve(curve, "adjustments of the scenario", "the scenario", "given")
@@ -54,7 +54,7 @@ def named_curve(scenario: Scenario) -> NamedCurve | None:
 
 def _check_path(path: str) -> None:
     try:
-        user_files.named(path)
+        user_files.checked_path(path)
     except InputError as error:
         raise ScenarioError(f"data names a file; {error.message}", cure=error.cure) from None
 
@@ -65,11 +65,13 @@ def _resolve(scenario: str | None, path: str) -> str:
     return beside if beside is not None and os.path.exists(beside) else path
 
 
-def _of_catalog(scenario: Scenario) -> NamedCurve:
+def _catalog_curve_of(scenario: Scenario) -> NamedCurve:
     name = scenario["machine"]
-    machine = capacity_curves.machines().get(name)
+    machine = capacity_curves.capacity_curves().get(name)
     if machine is None:
-        raise scenario.problem.value("machine", name, f"one of {', '.join(capacity_curves.machines())}")
+        raise scenario.problem.value(
+            "machine", name, f"one of {', '.join(capacity_curves.capacity_curves())}"
+        )
     return _catalog_curve(machine)
 
 
@@ -83,7 +85,7 @@ def _catalog_curve(machine: capacity_curves.CapacityCurve, *notes: str) -> Named
     )
 
 
-def _own_points(scenario: Scenario) -> tuple[Point, ...]:
+def _scenario_points(scenario: Scenario) -> tuple[Point, ...]:
     """The points of the scenario, with 1 for one processor."""
     points: dict[int, float] = {1: 1.0}
     for text, value in scenario["factors"].items():
@@ -102,7 +104,7 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
 
     try:
         with CoreSession([path]) as opened:
-            return of_session(opened, system)
+            return curve_of_session(opened, system)
     except ZlensError as error:
         if isinstance(error, ScenarioError):
             raise
@@ -111,7 +113,7 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
         ) from None
 
 
-def of_session(session: CoreSession, system: str | None = None) -> NamedCurve:
+def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCurve:
     """The curve of one system of a session; ScenarioError if no data give it."""
     systems = [str(row[0]) for row in session.sql("SELECT DISTINCT system FROM system ORDER BY system").rows]
     if system is None and len(systems) == 1:
@@ -166,14 +168,16 @@ def _of_monitor(session: CoreSession, system: str) -> NamedCurve:
     primary, secondary = rows[0] if rows else (None, None)
     types = session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = {literal(system)}").rows
     kinds = {row[0] for row in types}
-    full = bool(kinds) and kinds <= processor_types.full_speed()
+    full = bool(kinds) and kinds <= processor_types.full_speed_types()
     capability = secondary if full and secondary is not None else primary
-    machine = capacity_curves.of_type(str(machine_type), None if capability is None else int(capability))
+    machine = capacity_curves.curve_of_type(
+        str(machine_type), None if capability is None else int(capability)
+    )
     has = "" if capability is None else f" of capability {capability:g}"
     if machine is None:
         raise ScenarioError(
             f"no curve is known for machine {machine_type}{' ' * bool(model)}{model or ''}{has}",
-            expected=", ".join(capacity_curves.machines()),
+            expected=", ".join(capacity_curves.capacity_curves()),
             cure="name a machine, or use /proc/sysinfo of Linux on it as data",
         )
     unsure = "" if machine.capability is not None else "; whether it has that capability is unknown"

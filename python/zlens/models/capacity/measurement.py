@@ -18,8 +18,8 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.capacity import curve_sources
-from zlens.models.interval_choice import BUSY, QuerySession, at_end, local_time
-from zlens.schema.wording import say
+from zlens.models.interval_choice import BUSY, QuerySession, interval_sql, local_time
+from zlens.schema.wording import phrase
 
 TABLE = "cpu"
 #: Keys of the scenario that select a curve.
@@ -46,7 +46,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Capability beside use. settings: `machine=z14-m05`, or other values of the scenario."""
     title = f"Capability of {system}, interval that ended {local_time(session, system, end)}"
-    types, unit_text = _processors(session, at_end(system, end))
+    types, unit_text = _processors(session, interval_sql(system, end))
     number = round(sum(row[1] for row in types))
     if not number:
         return Answer("capacity", title, [], notes=["the data report no online processor"])
@@ -67,7 +67,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
     if len(types) > 1:
         notes.append("processors of several types: the curve is for one capability and applied to all")
     for setting in settings:
-        values = scenarios.changed(values, setting)
+        values = scenarios.apply_setting(values, setting)
         notes.append(f"changed: {setting}")
     solved = models.solve("capacity", values)
     # For the measured processors, whatever --set gives as processors.
@@ -117,10 +117,10 @@ def _curve(session: QuerySession, system: str) -> curve_sources.NamedCurve:
         ).rows
         source = str(beside[0][0]) if beside else system
     try:
-        return curve_sources.of_session(opened, source)
+        return curve_sources.curve_of_session(opened, source)
     except ScenarioError as error:
         raise QueryError(
             error.message,
             expected=error.expected,
-            cure=say("machine_or_sysinfo"),
+            cure=phrase("machine_or_sysinfo"),
         ) from None

@@ -176,7 +176,7 @@ def solve(scenario: Scenario) -> Answer:
         raise scenario.problem.wrong(
             "the scenario has neither curve nor run",
             "write machine = ..., factors, adjustments or data",
-            f"a machine of the catalog: {', '.join(capacity_curves.machines())}",
+            f"a machine of the catalog: {', '.join(capacity_curves.capacity_curves())}",
         )
     if source is not None:
         _curve(scenario, source, answer)
@@ -212,7 +212,7 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
     )
     if scenario["processors"] is not None:
         total = scenario["processors"]
-        factor = scaling.factor(curve, total, capacity_curves.complete())
+        factor = scaling.factor(curve, total, capacity_curves.complete_curves())
         capability = None if factor.value is None else total * factor.value
         answer.figures += [
             AnswerFigure("factor", factor.value, "", "Factor of the processors in one partition", 4),
@@ -303,7 +303,7 @@ def _own_sizes(scenario: Scenario, curve: Sequence[Point]) -> list[int]:
 def _size_rows(curve: Sequence[Point], sizes: Sequence[int]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for n in sizes:
-        factor = scaling.factor(curve, n, capacity_curves.complete())
+        factor = scaling.factor(curve, n, capacity_curves.complete_curves())
         capability = None if factor.value is None else n * factor.value
         rows.append(
             (
@@ -325,7 +325,7 @@ def _deployment_rows(scenario: Scenario, curve: Sequence[Point]) -> list[tuple[A
     for partitions in scenario["partitions"]:
         if partitions > total:
             continue
-        deployment = scaling.deployment(curve, total, partitions, capacity_curves.complete())
+        deployment = scaling.deployment(curve, total, partitions, capacity_curves.complete_curves())
         first = deployment.capability if not rows else first
         gain = scaling.ratio(deployment.capability, first)
         rows.append(

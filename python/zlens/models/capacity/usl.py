@@ -128,11 +128,11 @@ def _fit(
         tuple(None if s is None else v + s for v, s in zip(values, spreads, strict=True)),
         tuple(v / rate - 1 for v, rate in zip(values, rates, strict=True)),
         _determination(rates, squares),
-        peak(solution[1], solution[2]),
+        peak_size(solution[1], solution[2]),
     )
 
 
-def peak(alpha: float, beta: float) -> float | None:
+def peak_size(alpha: float, beta: float) -> float | None:
     """The size at which throughput is greatest, sqrt((1 - a) / b); None if there is none."""
     if beta <= 0:
         return None

@@ -173,7 +173,9 @@ def _space(scenario: Scenario, answer: Answer) -> float:
     primary = sum(guest["storage"] * guest["count"] for guest in guests)
     spaces, disks, shared = scenario["data_spaces"], scenario["vdisks"], scenario["nss_dcss"]
     pageable = primary + spaces + disks + shared
-    exact = page_space.needed(primary * GB, spaces * GB, disks * GB, shared * GB, scenario["directory_pages"])
+    exact = page_space.space_needed(
+        primary * GB, spaces * GB, disks * GB, shared * GB, scenario["directory_pages"]
+    )
     need: float = exact * (1 + scenario["growth"] / 100)
     directory = scenario["directory_pages"] * PAGE / GB
     parts: list[tuple[str, int | None, float]] = [
@@ -272,7 +274,7 @@ def _io(scenario: Scenario, answer: Answer) -> None:
     if not volumes:
         raise scenario.problem.wrong("io has no volumes", "add [[volume]], or write io.volumes = ...")
     rate = io["page_rate"]
-    current = io["pages_per_io"] or page_space.payload(rate, io["io_rate"]) or 1.0
+    current = io["pages_per_io"] or page_space.pages_per_io(rate, io["io_rate"]) or 1.0
     service, per_page = io["service_ms"] / 1000, io["per_page_ms"]
     if current < 1:
         raise scenario.problem.wrong(
@@ -282,7 +284,7 @@ def _io(scenario: Scenario, answer: Answer) -> None:
 
     def of(pages: float) -> page_space.Load:
         takes = page_space.service_of(pages, current, service, None if per_page is None else per_page / 1000)
-        return page_space.load(rate, pages, volumes, takes, scenario["busy_at_most"])
+        return page_space.paging_load(rate, pages, volumes, takes, scenario["busy_at_most"])
 
     today = of(current)
     loads = [of(pages) for pages in sorted({current, *io["try_pages"]})]

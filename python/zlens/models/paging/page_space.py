@@ -36,11 +36,11 @@ class Storbuf(Struct, frozen=True):
 @cache
 def storbuf() -> dict[str, Storbuf]:
     """Defaults by key, `current` or `older`."""
-    facts = document.facts(_STORBUF)
+    facts = document.load_unchecked(_STORBUF)
     return {name: Storbuf(**{**entry, "percent": tuple(entry["percent"])}) for name, entry in facts.items()}
 
 
-def needed(
+def space_needed(
     primary: float, data_spaces: float, vdisks: float, shared: float, directory_pages: int = 0
 ) -> float:
     """Bytes of page space: pageable storage with its DAT structures, and the pages of the CP directory.
@@ -70,12 +70,12 @@ class Load(Struct, frozen=True):
     volumes_most: int
 
 
-def payload(page_rate: float, io_rate: float) -> float | None:
+def pages_per_io(page_rate: float, io_rate: float) -> float | None:
     """Pages in one I/O: pages per second over I/O per second."""
     return page_rate / io_rate if io_rate > 0 else None
 
 
-def load(
+def paging_load(
     page_rate: float,
     pages: float,
     volumes: int,

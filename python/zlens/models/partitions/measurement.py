@@ -19,7 +19,7 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
-from zlens.models.interval_choice import QuerySession, at_end, local_time
+from zlens.models.interval_choice import QuerySession, interval_sql, local_time
 from zlens.models.partitions.model import TYPES
 
 TABLE = "partition"
@@ -79,9 +79,9 @@ def busy(_settings: Sequence[str] = ()) -> str:
     )
 
 
-def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredPartitions:
+def measured_partitions(session: QuerySession, system: str, end: dt.datetime) -> MeasuredPartitions:
     """The scenario of one interval."""
-    where = at_end(system, end)
+    where = interval_sql(system, end)
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
     source = min(map(str, sources))
     where += f" AND source = {literal(source)}"
@@ -192,15 +192,15 @@ def _partition_notes(
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: values of the scenario, as of --set."""
-    measurement = measured(session, system, end)
+    measurement = measured_partitions(session, system, end)
     title = f"Partitions as {system} saw them, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
     if not values["partition"]:
         return Answer("partitions", title, [], notes=measurement.notes)
     for setting in settings:
-        values = scenarios.changed(values, setting)
+        values = scenarios.apply_setting(values, setting)
     solved = models.solve("partitions", values)
-    pairs = shown(values)
+    pairs = display_names(values)
     places = {pair: at for at, pair in enumerate(pairs.values())}
     rows, errors = [], []
     for row in _dicts(solved.table("partitions")):
@@ -209,7 +209,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         error = None if used is None else used - float(str(expected))
         errors += [] if error is None else [error]
         beyond = None if used is None else used - float(str(row["entitlement"]))
-        could, bound = could_get(values, places[pair], str(row["name"]))
+        could, bound = attainable_share(values, places[pair], str(row["name"]))
         begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
         rows.append((*begin, expected, used, error, beyond, could, bound))
     polarity = list(_polarity(solved, pairs, measurement))
@@ -267,14 +267,14 @@ def _demand_notes(
     )
 
 
-def shown(values: dict[str, Any]) -> dict[str, Pair]:
+def display_names(values: dict[str, Any]) -> dict[str, Pair]:
     """Name and type of the partitions of a scenario, in order, by the names shown in answers."""
     pairs = [(str(partition["name"]), str(partition.get("type", "CP"))) for partition in values["partition"]]
     times = Counter(name for name, _ in pairs)
     return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
 
 
-def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
+def attainable_share(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
     """What a partition would get if it wanted all, and what would limit it. name: as shown in answers."""
     partitions = list(values["partition"])
     partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}

@@ -23,7 +23,7 @@ SUMMARY = (
     "PR/SM partitions: weights, caps, entitlement, excess, polarity of cores, vertical-lows, z/VM's limits"
 )
 
-TYPES = processor_types.modeled()
+TYPES = processor_types.modeled_types()
 _CORES = Number(0, 1000)
 
 PARTITION = Spec(
@@ -357,7 +357,7 @@ def _figures(pool: Pool) -> list[AnswerFigure]:
 def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
     """Report only the assumptions that made a difference."""
     members = [member for pool in pools for member in pool.members if member.claim]
-    if not any(member.polarity and prsm.is_whole(member.entitled) for member in members):
+    if not any(member.polarity and prsm.is_integer(member.entitled) for member in members):
         scenario.unused("integer_entitlement")
     if not members:
         scenario.unused("run_time_longest")

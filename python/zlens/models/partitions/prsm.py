@@ -98,7 +98,7 @@ def vertical(entitled: float, cores: int, integer: str = "one medium beside lows
     return Polarity(full_cores - 1, 2, (1 + left) / 2, cores - full_cores - 1)
 
 
-def is_whole(entitled: float) -> bool:
+def is_integer(entitled: float) -> bool:
     """Whether an entitlement is to whole cores, so that the rule for those applies."""
     return entitled > _WHOLE and abs(entitled - round(entitled)) < _WHOLE
 
@@ -123,7 +123,7 @@ def allocate(
     return crossing_fill(max(0.0, capacity), weights, caps, groups)
 
 
-def band(share: float, weakest: float, *, capped: bool) -> tuple[float, float]:
+def accuracy_band(share: float, weakest: float, *, capped: bool) -> tuple[float, float]:
     """Range, as parts of all shared cores, in which PR/SM keeps the use of a partition that wants its share.
 
     share    part of all shared cores

@@ -238,7 +238,7 @@ def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
         weakest = member.polarity.share if member.polarity.medium else min(1.0, member.entitled)
         weight = weakest * total / pool.shared if pool.shared else 0.0
     share = facts["weight"] / total
-    low, high = prsm.band(share, weakest, capped=facts["capped"])
+    low, high = prsm.accuracy_band(share, weakest, capped=facts["capped"])
     near = high - share <= prsm.STRAYS * share + NEGLIGIBLE
     per_core = (low * total / facts["cores"], high * total / facts["cores"])
     return (

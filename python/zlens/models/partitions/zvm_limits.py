@@ -60,7 +60,7 @@ class PartitionFit(Struct, frozen=True):
 
 @cache
 def _facts() -> tuple[dict[str, Release], dict[str, Mode]]:
-    facts = document.facts(_FILE)
+    facts = document.load_unchecked(_FILE)
     try:
         releases = [Release(**entry) for entry in facts["release"]]
         modes = [

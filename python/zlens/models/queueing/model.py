@@ -141,7 +141,7 @@ def _open(
             continue
         # One aggregate class: the mean demand, at the total arrival rate.
         service = offered / done if done else 0.0
-        queue = None if name in full else queues.many_servers(
+        queue = None if name in full else queues.multi_server_queue(
             done, service, servers,
             arrivals=station["arrival_variation"], services=station["service_variation"],
         )  # fmt: skip
@@ -271,7 +271,7 @@ def _closed(
         network = queues.one_class(demands[0], classes[0]["customers"], classes[0]["think"], kinds)
     else:
         try:
-            network = queues.several_classes(
+            network = queues.multi_class_network(
                 demands,
                 [class_["customers"] for class_ in classes],
                 [class_["think"] for class_ in classes],

@@ -39,7 +39,7 @@ def erlang_c(servers: int, offered: float) -> float:
     return blocked / (1.0 - offered / servers * (1.0 - blocked))
 
 
-def many_servers(
+def multi_server_queue(
     rate: float, service: float, servers: int = 1, *, arrivals: float = 1.0, services: float = 1.0
 ) -> Queue | None:
     """M/M/c, and G/G/c by Allen-Cunneen; None if more arrives than can be served.
@@ -168,7 +168,7 @@ def _speed(speeds: Sequence[float], count: int) -> float:
     return speeds[min(count, len(speeds)) - 1]
 
 
-def several_classes(
+def multi_class_network(
     demands: Sequence[Sequence[float]],
     customers: Sequence[int],
     thinks: Sequence[float],

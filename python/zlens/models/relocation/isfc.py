@@ -27,15 +27,15 @@ class Device(Struct, frozen=True):
 @cache
 def facts() -> dict[str, Any]:
     """Facts about ISFC links."""
-    return document.facts(_FILE)
+    return document.load_unchecked(_FILE)
 
 
-def most_devices() -> int:
+def max_devices() -> int:
     """Most CTC devices of one logical link."""
     return int(facts()["devices"]["most"])
 
 
-def most_chpids() -> int:
+def max_chpids() -> int:
     """Most chpids that IBM recommends for one logical link."""
     return int(facts()["best_practice"]["chpids_at_most"])
 
@@ -45,7 +45,7 @@ def capacity_factor(speeds: Sequence[float]) -> float:
     return float(sum(speeds))
 
 
-def usable(devices: int) -> int:
+def usable_device_count(devices: int) -> int:
     """Number of devices of a link that each side writes on."""
     for row in facts()["write_path"]["left"]:
         if row["from"] <= devices <= row["to"]:
@@ -61,7 +61,7 @@ def comes_first(own: str, peer: str) -> bool:
 def writes_on(devices: Sequence[Device], own: str, peer: str) -> list[Device]:
     """Devices that a system writes on, in the order of use."""
     ordered = sorted(devices, key=lambda device: device.number, reverse=not comes_first(own, peer))
-    return ordered[: usable(len(devices))]
+    return ordered[: usable_device_count(len(devices))]
 
 
 def recommended_devices(chpids: int) -> int:

@@ -134,7 +134,7 @@ def _link_notes(
 ) -> list[str]:
     """What IBM's best practices for ISFC links would change; none if all are followed."""
     notes = []
-    most = isfc.most_chpids()
+    most = isfc.max_chpids()
     if len(chpids) > most:
         notes.append(f"{len(chpids)} chpids are more than the {most} that IBM recommends for one link")
     speeds = [chpid["speed"] for chpid in chpids]
@@ -218,6 +218,6 @@ def check_link(scenario: Scenario) -> None:
     devices = _devices(scenario)
     if len({device.number for device in devices}) < len(devices):
         raise wrong("link.chpid has the same device number twice", "give each device one chpid")
-    if len(devices) > isfc.most_devices():
+    if len(devices) > isfc.max_devices():
         raise wrong(f"the link has {len(devices)} CTC devices", "leave some out",
-                    expected=f"at most {isfc.most_devices()}")  # fmt: skip
+                    expected=f"at most {isfc.max_devices()}")  # fmt: skip

@@ -18,7 +18,7 @@ from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
-from zlens.models.interval_choice import BUSY, QuerySession, at_end
+from zlens.models.interval_choice import BUSY, QuerySession, interval_sql
 
 TABLE = "guest"
 #: Idle processors that are worth a note.
@@ -56,7 +56,7 @@ class MeasuredShares(Struct):
 
 def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredShares:
     """The scenario of one interval."""
-    where = at_end(system, end)
+    where = interval_sql(system, end)
     processors = _processors(session, where)
     shares = {
         userid: (kind, share, pool)
@@ -201,7 +201,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
     title = f"CP shares of {system}, interval that ended {interval_choice.local_time(session, system, end)}"
     values = measurement.scenario
     for setting in settings:
-        values = scenarios.changed(values, setting)
+        values = scenarios.apply_setting(values, setting)
     if not values["user"]:
         return Answer(
             "shares",

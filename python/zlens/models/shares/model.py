@@ -22,7 +22,7 @@ from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number,
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
 
-TYPES = processor_types.modeled()
+TYPES = processor_types.modeled_types()
 _AMOUNT = Number(0, 1_000_000)
 
 _OF_ALL = "% of all processors of the type"
@@ -64,7 +64,7 @@ USER = Spec(
 POOL = Spec(
     (
         Key("name", SingleLine(), "name of the CPU pool"),
-        Key("type", Choice(processor_types.in_cpu_pools()), "type of processor it limits", default="CP"),
+        Key("type", Choice(processor_types.cpu_pool_types()), "type of processor it limits", default="CP"),
         Key(
             "limithard",
             Number(0, 100),

@@ -90,7 +90,7 @@ def _bounds(parts: Sequence[DemandPart], processors: int, speed: _Speed) -> list
     return bounds
 
 
-def binding(bounds: Sequence[ThroughputBound]) -> ThroughputBound | None:
+def lowest_bound(bounds: Sequence[ThroughputBound]) -> ThroughputBound | None:
     """The lowest bound, the first of equals; None if there is no demand."""
     demanded = [bound for bound in bounds if bound.most is not None]
     if not demanded:
@@ -103,7 +103,7 @@ def binding(bounds: Sequence[ThroughputBound]) -> ThroughputBound | None:
 
 def density_at(parts: Sequence[DemandPart], cores: int, threads: int, maximum: float) -> float | None:
     """Thread density when the binding bound is reached."""
-    limiting = binding(work_bounds(parts, cores, threads, maximum))
+    limiting = lowest_bound(work_bounds(parts, cores, threads, maximum))
     if limiting is None or not limiting.demand:
         return None
     running = limiting.at_once * sum(part.demand for part in parts) / limiting.demand
@@ -127,7 +127,7 @@ def split(
     return [(max(0.0, rest) if use is None else use) / etr for use in used_by_part]
 
 
-def slowing(density: float, factor: float) -> float:
+def slowdown(density: float, factor: float) -> float:
     """Raw time of work over its time alone: threads slow each other."""
     return density / factor
 
@@ -137,7 +137,7 @@ def path_factor(raw: float, base: float, density: float, factor: float) -> float
 
     raw: raw demand of the run, base: work of the base run, both per transaction
     """
-    return raw / (base * slowing(density, factor)) if base else None
+    return raw / (base * slowdown(density, factor)) if base else None
 
 
 def itr_ratio(etr_ratio: float, base_busy: float, busy: float) -> float | None:

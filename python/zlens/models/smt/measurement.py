@@ -17,11 +17,11 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
-from zlens.models.interval_choice import QuerySession, at_end, local_time
+from zlens.models.interval_choice import QuerySession, interval_sql, local_time
 from zlens.models.smt.model import TYPES
-from zlens.models.smt.switch import switched
+from zlens.models.smt.switch import switch_bounds
 
-__all__ = ["TABLE", "busy", "compare", "switched"]
+__all__ = ["TABLE", "busy", "compare", "switch_bounds"]
 
 TABLE = "core"
 #: Rounding and different reading times can exceed 1 or 2 threads by this much.
@@ -111,7 +111,7 @@ _OF_TYPE = (
 
 def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredCores:
     """The scenario of one interval."""
-    where = at_end(system, end)
+    where = interval_sql(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM core WHERE {where}").rows]
     where += f" AND source = {literal(min(sources))}"
     measurement = MeasuredCores({"model": "smt", "core": []})
@@ -200,10 +200,12 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
     for setting in settings:
         key, _, text = setting.partition("=")
         if key.strip() != "max_capacity_factor":
-            values = scenarios.changed(values, setting)
+            values = scenarios.apply_setting(values, setting)
             continue
         for core in values["core"]:
-            values = scenarios.changed(values, f"core.{core['name']}.max_capacity_factor={text.strip()}")
+            values = scenarios.apply_setting(
+                values, f"core.{core['name']}.max_capacity_factor={text.strip()}"
+            )
     solved = models.solve("smt", values)
     says = {core["name"]: core for core in values["core"]}
     rows = [_row(measurement, says[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
@@ -212,7 +214,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         AnswerTable("compared", "Solved beside recorded, core by core", _COMPARED, rows),
         AnswerTable("types", "Types of cores", _TYPES, types),
     ]
-    times, more = _times(session, at_end(system, end), solved)
+    times, more = _times(session, interval_sql(system, end), solved)
     if times:
         tables.append(AnswerTable("times", "CPU time of guests", _TIMES, times))
     figures = [

@@ -50,7 +50,7 @@ class CoreMetrics(Struct, frozen=True):
     utilization: float | None = None
 
 
-def counted(threads: Sequence[Sequence[float]], sample: float = 1.0) -> StateTimes:
+def state_times(threads: Sequence[Sequence[float]], sample: float = 1.0) -> StateTimes:
     """Time and work from samples of one or two threads: work of each in each sample, 0 if idle.
 
     sample: length of a sample
@@ -141,7 +141,7 @@ class CpuTimes(Struct, frozen=True):
         return self.prorated / self.raw if self.raw else None
 
 
-def times(alone: float, beside: float, maximum: float | None) -> CpuTimes:
+def cpu_times(alone: float, beside: float, maximum: float | None) -> CpuTimes:
     """The three times of work that ran alone on a core and beside another active thread.
 
     A thread beside another runs at half the largest capacity factor (the firmware's estimate differs).
@@ -150,7 +150,7 @@ def times(alone: float, beside: float, maximum: float | None) -> CpuTimes:
     return CpuTimes(alone + beside, mt1, alone + beside / 2.0)
 
 
-def of_threads(
+def thread_cpu_times(
     threads: Sequence[Sequence[float]], maximum: float | None, sample: float = 1.0
 ) -> list[CpuTimes]:
     """The three times of each thread of a core from samples of its work."""
@@ -159,7 +159,7 @@ def of_threads(
         others = threads[1 - at] if len(threads) == 2 else [0.0] * len(works)
         beside = sum(work > 0 and other_work > 0 for work, other_work in zip(works, others, strict=True))
         alone = sum(work > 0 for work in works) - beside
-        of_each.append(times(alone * sample, beside * sample, maximum))
+        of_each.append(cpu_times(alone * sample, beside * sample, maximum))
     return of_each
 
 

@@ -16,11 +16,11 @@ from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import CoreMetrics, CpuTimes, StateTimes
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Choice, Key, ListOf, Number, SingleLine, Spec
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
-TYPES = processor_types.modeled()
+TYPES = processor_types.modeled_types()
 _SECONDS = Number(0, 1e12)
 _COUNT = Number(0, 1e24)
 _FACTOR = Number(50, 400)
@@ -222,7 +222,9 @@ def solve(scenario: Scenario) -> Answer:
     """Add each kind of table that the scenario has entries for."""
     kinds = ("core", "time", "hyptop", "run")
     if not any(scenario[kind] for kind in kinds):
-        raise scenario.problem.wrong("the scenario has no core, time, hyptop or run", say("scenario_example"))
+        raise scenario.problem.wrong(
+            "the scenario has no core, time, hyptop or run", phrase("scenario_example")
+        )
     answer = Answer("smt", scenario.title or "Multithreading", [])
     metrics_of_cores = [_metrics(scenario, entry) for entry in scenario["core"]]
     cores, of_threads = _cores(scenario, answer, metrics_of_cores)
@@ -243,7 +245,7 @@ def solve(scenario: Scenario) -> Answer:
         rows = [_partition(scenario, entry) for entry in scenario["hyptop"]]
         answer.tables.append(AnswerTable("partitions", "Partitions by hyptop", _PARTITIONS, rows))
     if scenario["run"]:
-        smt_throughput.extend(answer, scenario)
+        smt_throughput.add_runs(answer, scenario)
         answer.follow = ("runs", "bound") if len(scenario["run"]) > len(answer.figures) else None
     return answer
 
@@ -258,7 +260,7 @@ def _cores(
     for core, core_metrics in zip(scenario["core"], metrics, strict=True):
         maximum_given = _ratio(core["max_capacity_factor"])
         if core["samples"] is not None:
-            threads = smt_metrics.of_threads(core["samples"], core_metrics.maximum, core["sample"])
+            threads = smt_metrics.thread_cpu_times(core["samples"], core_metrics.maximum, core["sample"])
             times += [
                 _time_row(f"core {core['name']} thread {at}", time, None, None)
                 for at, time in enumerate(threads)
@@ -318,7 +320,7 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
     busy = _ratio(core["core_busy"])
     if core["samples"] is not None:
         _check_samples(scenario, core)
-        return smt_metrics.measured(smt_metrics.counted(core["samples"], core["sample"]), maximum)
+        return smt_metrics.measured(smt_metrics.state_times(core["samples"], core["sample"]), maximum)
     if kinds[1]:
         if None in counts:
             raise wrong(f"{path} has no {counters[counts.index(None)]}", "give all four counters")
@@ -423,7 +425,7 @@ def _time_entry(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ..
             "add it; 100 for cores with one active thread",
         )
     if parts:
-        times = smt_metrics.times(entry["alone"] or 0.0, entry["beside"] or 0.0, maximum)
+        times = smt_metrics.cpu_times(entry["alone"] or 0.0, entry["beside"] or 0.0, maximum)
         return _time_row(entry["name"], times, entry["interval"], maximum)
     appl = (
         _percent(smt_metrics.appl(entry["mt1"], entry["interval"], maximum))

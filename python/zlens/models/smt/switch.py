@@ -19,7 +19,7 @@ from zlens.errors import QueryError
 from zlens.models import interval_choice
 from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.constants import constant
-from zlens.models.interval_choice import QuerySession, at_end
+from zlens.models.interval_choice import QuerySession, interval_sql
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
@@ -122,7 +122,7 @@ class GuestProcessors(Struct, frozen=True):
     busiest: float
 
 
-def switched(
+def switch_bounds(
     session: QuerySession, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
 ) -> Answer:
     """Bounds on the throughput of an interval with a number of threads on each core.
@@ -133,7 +133,7 @@ def switched(
     if threads not in (1, 2):
         raise QueryError(f"{threads} threads on a core", expected="1 or 2", cure="use smt=on or smt=off")
     chosen = _parse_settings(settings)
-    where = at_end(system, end)
+    where = interval_sql(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM cpu WHERE {where}").rows]
     source = min(sources, default="")
     where += f" AND source = {literal(source)}"
@@ -216,7 +216,7 @@ def _cores(session: QuerySession, where: str, system: str, chosen: Settings) -> 
             f"entitlement_pct, core_busy_pct FROM core_type WHERE {where} AND cpu_type IS NOT NULL"
         ).rows
     }
-    types = processor_types.modeled()
+    types = processor_types.modeled_types()
     activated_of = ", ".join(f"mt_{kind.lower()}" for kind in types)
     levels = session.sql(f"SELECT {activated_of} FROM system WHERE system = {literal(system)}").rows
     level = dict(zip(types, levels[0], strict=True)) if levels else {}
@@ -244,11 +244,11 @@ def _cores(session: QuerySession, where: str, system: str, chosen: Settings) -> 
             "unknown" if raw is None else "measured",
             "busy of processors",
         )
-        _slowing(cores_of_type, of_type, chosen)
+        _set_slowdown(cores_of_type, of_type, chosen)
         yield cores_of_type
 
 
-def _slowing(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings) -> None:
+def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings) -> None:
     """Set how much threads slowed each other, and the largest capacity factor."""
     density, factor, recorded = of_type[1], _ratio(of_type[2]), _ratio(of_type[3])
     cores.maximum = chosen.maximum or recorded
@@ -281,7 +281,7 @@ def _slowing(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings) -> 
     if factor is None:
         factor, how, where = 1.0, "assumed", "unknown; second threads added nothing: an upper bound"
     cores.number("CF", 100 * factor, "%", how, where)
-    cores.slowing = smt_bounds.slowing(density, factor)
+    cores.slowing = smt_bounds.slowdown(density, factor)
 
 
 def _switchable(
@@ -373,9 +373,9 @@ def _switch_type(
         (before, after) for before, after in zip(bounds_now, bounds_then, strict=True) if _is_shown(after)
     ]
     sure = [(before, after) for before, after in pairs if not _is_assumed(after, chosen)]
-    limiting_now = smt_bounds.binding([before for before, _ in sure])
-    limiting = smt_bounds.binding([after for _, after in sure])
-    serial = smt_bounds.binding([after for _, after in pairs])
+    limiting_now = smt_bounds.lowest_bound([before for before, _ in sure])
+    limiting = smt_bounds.lowest_bound([after for _, after in sure])
+    serial = smt_bounds.lowest_bound([after for _, after in pairs])
     bound_now, bound_then = _value_of(limiting_now), _value_of(limiting)
     predicted = _predicted(answer, cores, parts, threads, chosen, bound_now)
     density = None
@@ -413,7 +413,7 @@ def _switch_type(
             after.at_once,
             before.most,
             after.most,
-            _rests_on(after, chosen),
+            _bound_basis(after, chosen),
         )
         for before, after in pairs[:_MOST_BOUNDS]
     ]
@@ -440,7 +440,7 @@ def _predicted(
         return None
     grown = [replace(part, demand=part.demand * chosen.path_of(part.name)) for part in parts]
     bounds = smt_bounds.work_bounds(grown, cores.cores, threads, cores.maximum)
-    limiting = smt_bounds.binding(
+    limiting = smt_bounds.lowest_bound(
         [bound for bound in bounds if _is_shown(bound) and not _is_assumed(bound, chosen)]
     )
     return None if limiting is None or limiting.most is None else limiting.most / bound_now
@@ -460,7 +460,7 @@ def _is_assumed(bound: ThroughputBound, chosen: Settings) -> bool:
     return bound.held_by.startswith("serialization") and _part_name(bound) not in chosen.serial
 
 
-def _rests_on(bound: ThroughputBound, chosen: Settings) -> str:
+def _bound_basis(bound: ThroughputBound, chosen: Settings) -> str:
     if bound.held_by == "processors":
         return "measured use of all"
     if bound.held_by.startswith("virtual"):

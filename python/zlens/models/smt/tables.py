@@ -65,7 +65,7 @@ _PUBLISHED = (
 
 @cache
 def _facts() -> dict[str, list[dict[str, Any]]]:
-    return document.facts(_FILE)
+    return document.load_unchecked(_FILE)
 
 
 def ranges() -> list[dict[str, Any]]:

@@ -109,7 +109,7 @@ class SmtRun(Struct, frozen=True):
         """MT-1 equivalent demand of each part: as if alone on a core."""
         if self.raw is None or self.density is None or self.factor is None:
             return None
-        slowing = smt_bounds.slowing(self.density, self.factor)
+        slowing = smt_bounds.slowdown(self.density, self.factor)
         return tuple(demand / slowing for demand in self.raw)
 
     def parts(self, demands: Sequence[float]) -> list[DemandPart]:
@@ -135,7 +135,7 @@ class ExpectedThroughput(Struct, frozen=True):
     density: float | None = None
 
 
-def extend(answer: Answer, scenario: Scenario) -> None:
+def add_runs(answer: Answer, scenario: Scenario) -> None:
     """Add tables, figures and notes on the runs of a scenario."""
     runs = [_run(scenario, says) for says in scenario["run"]]
     _check_combinations(scenario, runs)
@@ -155,7 +155,7 @@ def extend(answer: Answer, scenario: Scenario) -> None:
     measured = [run for run in runs if run.measured]
     if measured:
         of = base if base is not None and base.measured else measured[0]
-        rows = [_against(run, of) for run in measured]
+        rows = [_compare_to_base(run, of) for run in measured]
         answer.tables.append(AnswerTable("against", f"Measured, relative to {of.name}", AGAINST, rows))
         rows = [row for run in measured for row in _demand_rows(run, of)]
         answer.tables.append(AnswerTable("demands", "Demands", DEMANDS, rows))
@@ -286,7 +286,7 @@ def _expected(
     own = None
     if run.raw is not None:
         bounds = smt_bounds.raw_bounds(run.parts(run.raw), run.processors)
-        own = ExpectedThroughput(bounds, smt_bounds.binding(bounds), "its own")
+        own = ExpectedThroughput(bounds, smt_bounds.lowest_bound(bounds), "its own")
         if not point:
             return own
     if base is None:
@@ -327,7 +327,7 @@ def _expected(
     if threads == 2:
         scenario.assume("smt_idle_cores_first")
     bounds = smt_bounds.work_bounds(parts, cores, threads, maximum)
-    limiting = smt_bounds.binding(bounds)
+    limiting = smt_bounds.lowest_bound(bounds)
     density = smt_bounds.density_at(parts, cores, threads, maximum)
     demands = f"of {base.name}" + (f", path of {by}" if by else ", path given" if point else "")
     if not point:
@@ -400,7 +400,7 @@ def _part_of_bound_reached(scenario: Scenario, run: SmtRun) -> float | None:
     if run.maximum is None:
         raise scenario.problem.wrong(f"run.{run.name} has no max_capacity_factor", "add it to calibrate with")
     bounds = smt_bounds.work_bounds(run.parts(run.work), run.says["cores"], run.says["threads"], run.maximum)
-    limiting = smt_bounds.binding(bounds)
+    limiting = smt_bounds.lowest_bound(bounds)
     return run.says["etr"] / limiting.most if limiting is not None and limiting.most else None
 
 
@@ -457,12 +457,12 @@ def _bound_rows(run: SmtRun, expected: ExpectedThroughput) -> list[tuple[Value, 
     ]
 
 
-def _against(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
+def _compare_to_base(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
     says = run.says
     ratio = says["etr"] / base.says["etr"]
     raw, before = sum(run.raw or ()), sum(base.work or ())
     has_factors = run.density is not None and run.factor is not None
-    slowing = smt_bounds.slowing(run.density or 1.0, run.factor or 1.0) if has_factors else None
+    slowing = smt_bounds.slowdown(run.density or 1.0, run.factor or 1.0) if has_factors else None
     return (
         run.name,
         ratio,

@@ -23,9 +23,9 @@ SUMMARY = "a whole machine: partitions, and the users of each z/VM system by wha
 
 def solve(scenario: Scenario) -> Answer:
     """Solve partitions by what their users want, then the users by what their partition gets."""
-    parts = system_parts.parts(scenario)
+    parts = system_parts.system_partitions(scenario)
     notes: list[str] = []
-    entries = [_wanting(scenario, part, entry, notes) for part in parts for entry in part.cores]
+    entries = [_with_user_demand(scenario, part, entry, notes) for part in parts for entry in part.cores]
     whole = partitions.solve(system_parts.partitions_scenario(scenario, entries))
     table = whole.table("partitions")
     in_order = [entry for kind in partitions.TYPES for entry in entries if entry["type"] == kind]
@@ -76,7 +76,7 @@ def _unique(figures: list[AnswerFigure]) -> list[AnswerFigure]:
     return list(found.values())
 
 
-def _wanting(scenario: Scenario, part: SystemPartition, entry: Entry, notes: list[str]) -> Entry:
+def _with_user_demand(scenario: Scenario, part: SystemPartition, entry: Entry, notes: list[str]) -> Entry:
     """A partition's entry with the demand of its users, unless it has one."""
     own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
     for user in own:
@@ -93,11 +93,11 @@ def _wanting(scenario: Scenario, part: SystemPartition, entry: Entry, notes: lis
                 )
     if not part.users or entry["demand"] is not None:
         return entry
-    wanted = math.fsum(_wants(user) for user in own) / 100
+    wanted = math.fsum(_user_demand(user) for user in own) / 100
     return {**entry, "demand": min(wanted, 1000.0)}
 
 
-def _wants(user: Entry) -> float:
+def _user_demand(user: Entry) -> float:
     """What a user would use, percent of one processor."""
     dedicated: int = user["dedicated"]
     sharing: int = user["virtual_cpus"] - dedicated

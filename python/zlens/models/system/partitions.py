@@ -96,7 +96,7 @@ def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[
     return Scenario(values, scenario.problem)
 
 
-def parts(scenario: Scenario) -> list[SystemPartition]:
+def system_partitions(scenario: Scenario) -> list[SystemPartition]:
     """The partitions with what belongs to each; ScenarioError for what does not fit together."""
     found: dict[str, SystemPartition] = {}
     for entry in scenario["partition"]:

@@ -27,7 +27,7 @@ from zlens.schema.validators import (
     Timestamp,
 )
 
-TYPES = processor_types.modeled()
+TYPES = processor_types.modeled_types()
 _MS = Number(0, 1e7)
 _MIB = Number(0, 1e9)
 _RATE = Number(0, 1e9)
@@ -64,13 +64,15 @@ PARTITION = Spec(
     (
         *partitions.PARTITION.keys,
         Key("number", Integer(1, 255), "its number; if left out, its place", default=None),
-        Key("system", SingleLine(), "name of its z/VM system; if left out, that of the partition", default=None),
-        Key("records", Choice(writer_plans.RELEASES), "release in whose records its system is recorded; if left "
-            "out, in those of zlens itself, with all fields", default=None),
+        Key("system", SingleLine(), "name of its z/VM system; if left out, that of the partition",
+            default=None),
+        Key("records", Choice(writer_plans.RELEASES), "release in whose records its system is recorded; if "
+            "left out, in those of zlens itself, with all fields", default=None),
         Key("transaction_ends", Boolean(), "record what users used at the end of each transaction (D4R9)",
             default=None),
         Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
-        Key("ipl", Timestamp(), "when its system was IPLed; if left out, a day before the start", default=None),
+        Key("ipl", Timestamp(), "when its system was IPLed; if left out, a day before the start",
+            default=None),
         Key("cp", simulation_spec.CP, "CP in this partition, instead of the common [cp]", default=None),
         Key("load", LOAD, "how it uses what it demands, if it has no users", default=None),
     )
@@ -156,7 +158,8 @@ TRANSACTION = SimulationSpec(
 CONTROL_UNIT = SimulationSpec(
     (
         Key("name", SingleLine(), "name of the control unit (LCU)"),
-        Key("partition", SingleLine(), "partition that it is attached to, if there are several", default=None),
+        Key("partition", SingleLine(), "partition that it is attached to, if there are several",
+            default=None),
         Key("ssid", Integer(1, 0xFFFF), "its subsystem ID; if left out, its place", default=None),
         Key("aliases", Integer(0, 4096), "HyperPAV aliases", default=0),
         Key("minidisk_share", Integer(0, 1_000_000), "share of minidisk I/O (SET CU)", default=None),
@@ -295,7 +298,8 @@ COMMAND = SimulationSpec(
         Key("at", _SECONDS, "second, from the first sample", "seconds"),
         Key("do", Choice(("logon", "logoff", "vary on", "vary off", "set share", "set multithread",
             "set pool", "set pool limit")), "the command"),
-        Key("partition", SingleLine(), "partition whose system it is for, if there are several", default=None),
+        Key("partition", SingleLine(), "partition whose system it is for, if there are several",
+            default=None),
         Key("user", SingleLine(), "logon, logoff, set share, set pool: the user", default=None),
         Key("core", Integer(0, 1000), "vary: number of the core among those of the partition", default=None),
         Key("pool", SingleLine(), "set pool, set pool limit: the CPU pool", default=None),

@@ -380,10 +380,10 @@ def _without_data(
     if cores.lows:
         scenario.assume("unpark_lows_without_data")
     pad, beyond = scenario["cpupad"], scenario["pad_beyond_entitlement"]
-    with_pad = [policies.padded(projection, pad, cores.entitlement, beyond=beyond) for projection in wanted]
+    with_pad = [policies.add_pad(projection, pad, cores.entitlement, beyond=beyond) for projection in wanted]
     if all(projection + pad <= cores.entitlement for projection in wanted):
         scenario.unused("unpark_pad_beyond_entitlement")
-    counts = [policies.zvm_alone(cores, power) for power in with_pad]
+    counts = [policies.zvm_without_gpd(cores, power) for power in with_pad]
     row = _model("GPD off", cores, counts, uses, True)
     figures = [
         AnswerFigure("unparked", fmean(counts), "cores", "unparked", 1),

@@ -66,7 +66,7 @@ def projected(used: float, factor: float, base: float) -> float:
     return factor * used + base
 
 
-def padded(projection: float, pad: float, entitlement: float, *, beyond: bool) -> float:
+def add_pad(projection: float, pad: float, entitlement: float, *, beyond: bool) -> float:
     """The projection plus CPUPAD; without `beyond` the pad does not go past the entitlement."""
     if beyond:
         return projection + pad
@@ -109,20 +109,20 @@ def zvm(cores: VerticalCores, lows: Sequence[float], wanted: float, powered_from
     """
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums
     powers += sorted((power for power in lows if power >= powered_from), reverse=True)
-    needed = _fewest(powers, wanted)
+    needed = _fewest_cores(powers, wanted)
     small = max(needed, min(1, cores.online))
     powered = max(len(powers), min(1, cores.online))
     short = max(0.0, wanted - sum(powers))
     return Unparked(powered, max(cores.entitled, small), small, powered, small, short)
 
 
-def zvm_alone(cores: VerticalCores, wanted: float) -> int:
+def zvm_without_gpd(cores: VerticalCores, wanted: float) -> int:
     """Cores that z/VM runs in with Global Performance Data off, assuming full power of vertical-lows."""
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums + [100.0] * cores.lows
-    return max(_fewest(powers, wanted), min(1, cores.online))
+    return max(_fewest_cores(powers, wanted), min(1, cores.online))
 
 
-def _fewest(powers: Iterable[float], wanted: float) -> int:
+def _fewest_cores(powers: Iterable[float], wanted: float) -> int:
     """How many powers from the first on reach what is wanted; all if they do not."""
     count = 0
     for reached in accumulate(powers, initial=0.0):

@@ -166,8 +166,8 @@ class CounterStore:
             "value": lambda m, i: _integer_or_none(self._value[i]),
             "total": lambda m, i: _integer_or_none(self._total[i]),
             "state": lambda m, i: states[self._state[i]],
-            "running_pct": lambda m, i: _real(self._running[i]),
-            "amount": lambda m, i: _real(self._amount[i]),
+            "running_pct": lambda m, i: _finite_or_none(self._running[i]),
+            "amount": lambda m, i: _finite_or_none(self._amount[i]),
             "unit": lambda m, i: _text(self.parts, self._unit[i]),
             "generation": lambda m, i: m.run.generation,
         }
@@ -271,7 +271,7 @@ def _integer_or_none(value: int) -> int | None:
     return None if value == _NONE else value
 
 
-def _real(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return None if isnan(value) else value
 
 

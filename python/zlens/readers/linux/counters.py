@@ -25,7 +25,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NO_END, total_size, unreadable
+from zlens.readers.files import NO_END, read_error, total_size
 from zlens.readers.linux import lshwc, perf
 from zlens.readers.linux.clock import LAST_US, ReadingClock
 from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun, tables
@@ -163,7 +163,7 @@ class LinuxCounterSource:
             try:
                 self._read_file(file, progress, before, total)
             except OSError as failure:
-                refused = unreadable(path, failure)
+                refused = read_error(path, failure)
                 error = error or refused
                 file.note("changed", refused.message, 0)
             self._files.append(file)
@@ -205,7 +205,7 @@ class LinuxCounterSource:
                     file.note("length", detail, MAX_JSON)
                 text = raw.read(MAX_JSON).decode("utf-8", "replace")
                 step(len(text))
-                read = lshwc.objects if file.form == "lshwc-json" else lshwc.pairs
+                read = lshwc.json_readings if file.form == "lshwc-json" else lshwc.pairs
                 file.facility, readings = read(text, file.note)
             else:
                 lines = _lines(raw, file, step)
@@ -214,14 +214,14 @@ class LinuxCounterSource:
                     readings = iter(())
                 elif file.form == "lshwc-csv":
                     plain = head.decode("utf-8", "replace")
-                    readings = lshwc.rows(lines, file.note, hexadecimal=lshwc.is_hexadecimal(plain))
+                    readings = lshwc.csv_readings(lines, file.note, hexadecimal=lshwc.is_hexadecimal(plain))
                 elif file.form == "perf-text":
-                    readings = perf.text(lines, file.note)
+                    readings = perf.text_readings(lines, file.note)
                 elif file.form == "perf-json":
-                    readings = perf.objects(lines, file.note)
+                    readings = perf.json_readings(lines, file.note)
                 else:
                     by = perf.separator(head.decode("utf-8", "replace").lstrip("\ufeff")) or ","
-                    readings = perf.values(lines, file.note, by)
+                    readings = perf.separated_readings(lines, file.note, by)
             named = perf.host(head.decode("utf-8", "replace")) if file.form.startswith("perf") else None
             if host := file.facility.host or named:
                 self._assign_host(file, host)
@@ -330,9 +330,9 @@ class LinuxCounterSource:
         if code not in file.events:
             if file.form.startswith("lshwc"):
                 label = count.event if count.number is not None else event
-                file.events[code] = linux_events.label(label, count.number)
+                file.events[code] = linux_events.parse_lshwc_label(label, count.number)
             else:
-                file.events[code] = linux_events.event(event)
+                file.events[code] = linux_events.parse_perf_event(event)
         value, total = count.value, None
         if value is not None and value > _INT_MAX:
             file.note(
@@ -369,7 +369,7 @@ class LinuxCounterSource:
             counters = [event for event in file.events.values() if event.counter]
             listed = [LinuxEvent(name, number) for name, number in self._listed(file).items()]
             listed = [event for event in listed if event.name in linux_events.names()]
-            file.machine = linux_events.machine([*counters, *listed])
+            file.machine = linux_events.possible_generations([*counters, *listed])
             if counters and not file.machine.generations:
                 file.note(
                     "section",
@@ -450,7 +450,7 @@ class LinuxCounterSource:
         for file in self._files:
             machine = file.machine or PossibleGenerations(())
             type, version = file.info.machine_type, file.run.csvn
-            chosen, _ = cpumf.choose(type, version, file.run.told)
+            chosen, _ = cpumf.choose_generation(type, version, file.run.told)
             if chosen in generations.names() and (type or version is not None):
                 machine = PossibleGenerations((str(chosen),))
             elif not machine.generations:

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from zlens.catalog import cpumf, linux_events
 from zlens.readers.files import NO_END
-from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, PerfReading, short
+from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, PerfReading, skip_long_lines
 
 _HEADER = re.compile(r'"?Date"?,"?Time"?,"?CPU"?,(.+)', re.IGNORECASE)
 _CPU = re.compile(r"CPU(\d{1,6})")
@@ -100,7 +100,7 @@ def _mostly_hexadecimal(numbers: Iterable[str]) -> bool:
     return sum(not number.isdecimal() for number in long) > 0.3 * len(long)
 
 
-def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[PerfReading]:
+def csv_readings(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[PerfReading]:
     """Yield the readings of lshwc CSV output."""
     labels: list[str] = []
     run = -1
@@ -205,7 +205,7 @@ _BEHIND = re.compile(r"[^\]}\s]")
 _SHOWN = 1 << 20
 
 
-def objects(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
+def json_readings(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
     """Return the facility and the readings in lshwc JSON; a truncated file yields the complete readings."""
     facility = Facility()
     begin = _MEASUREMENTS.search(text)
@@ -278,10 +278,10 @@ def _in_hexadecimal(numbers: Iterable[tuple[str, str]]) -> bool:
 
 def _between_sets(number: int) -> bool:
     """Return whether no counter has this number and none is expected to: new counters come last."""
-    return number < _LATER and not linux_events.known(number)
+    return number < _LATER and not linux_events.is_counter_number(number)
 
 
-def _loader(text: str) -> Callable[[str], tuple[Any, int]]:
+def _json_decoder(text: str) -> Callable[[str], tuple[Any, int]]:
     """Return a function that decodes the measurement at the start of a text, with its length."""
     if not _in_hexadecimal((match[2], match[4]) for match in _NUMBER.finditer(text, 0, _SHOWN)):
         return json.JSONDecoder().raw_decode
@@ -297,7 +297,7 @@ def _loader(text: str) -> Callable[[str], tuple[Any, int]]:
 
 def _objects(text: str, at: int, note: Note) -> Iterator[Measured]:
     """Yield the measurements of JSON."""
-    load = _loader(text)
+    load = _json_decoder(text)
     closed = False
     broken = run = 0
     while at < len(text):
@@ -431,7 +431,7 @@ def facility(lines: Lines, note: Note) -> Facility:
     """Parse the output of lscpumf (-i, -c, -C) or /proc/service_levels."""
     facts = Facility()
     name: str | None = None
-    for _, line in short(lines, note):
+    for _, line in skip_long_lines(lines, note):
         bare = line.strip()
         service = _SERVICE.search(bare)
         speed = _SPEED.search(bare)

@@ -318,7 +318,7 @@ class _Grouping:
         yield reading
 
 
-def short(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
+def skip_long_lines(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
     """Yield lines, skipping those that are too long for these tools."""
     for offset, line in lines:
         if len(line) > MAX_LINE:
@@ -327,10 +327,10 @@ def short(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
             yield offset, line
 
 
-def text(lines: Lines, note: Note) -> Iterator[PerfReading]:
+def text_readings(lines: Lines, note: Note) -> Iterator[PerfReading]:
     """Yield the readings of plain perf stat output."""
     gathering = _Grouping(note)
-    for offset, line in short(lines, note):
+    for offset, line in skip_long_lines(lines, note):
         if not line.strip():
             continue
         elapsed = _ELAPSED.match(line)
@@ -373,7 +373,7 @@ def _without_count(line: str) -> bool:
     )
 
 
-def values(lines: Lines, note: Note, by: str) -> Iterator[PerfReading]:
+def separated_readings(lines: Lines, note: Note, by: str) -> Iterator[PerfReading]:
     """Yield the readings of perf stat -x; `by` is the separator."""
 
     def read(line: str) -> Line | None:
@@ -384,7 +384,7 @@ def values(lines: Lines, note: Note, by: str) -> Iterator[PerfReading]:
     return _line_by_line(lines, note, "perf stat -x", read)
 
 
-def objects(lines: Lines, note: Note) -> Iterator[PerfReading]:
+def json_readings(lines: Lines, note: Note) -> Iterator[PerfReading]:
     """Yield the readings of perf stat -j: one JSON object per line."""
     return _line_by_line(lines, note, "perf stat -j", lambda line: _object(line.strip()))
 
@@ -394,7 +394,7 @@ def _line_by_line(
 ) -> Iterator[PerfReading]:
     """Yield the readings of a format with one count per line."""
     gathering = _Grouping(note)
-    for offset, line in short(lines, note):
+    for offset, line in skip_long_lines(lines, note):
         bare = line.strip()
         if not bare:
             continue
@@ -435,7 +435,7 @@ def heading(host: str | None, started: dt.datetime | None) -> str:
     return "".join([*lines, *([f"# started on {started:{_START}}\n"] if started is not None else [])])
 
 
-def after(since_s: float) -> str:
+def interval_comment(since_s: float) -> str:
     """Return the comment that an interval begins so long after the beginning of the run."""
     return f"# after {since_s:.9f}\n"
 

@@ -179,7 +179,7 @@ def _comments(path: str, end: int) -> bytes:
             else:
                 after = text + "\n" if text.startswith("# after ") else after
     if last is not None:
-        after = perf.after(last.since_s)
+        after = perf.interval_comment(last.since_s)
     return (host + started + columns + after).encode()
 
 

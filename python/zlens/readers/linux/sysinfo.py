@@ -21,7 +21,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import unreadable
+from zlens.readers.files import read_error
 from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.linux.sysinfo_tree import CPUS, SYSINFO, Tree
@@ -149,7 +149,7 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 def detect(head: bytes, size: int) -> bool:
     """Return whether a file is a /proc/sysinfo or a tar."""
-    return texts.looks_like(head) or sysinfo_tree.is_tar(head)
+    return texts.is_sysinfo(head) or sysinfo_tree.is_tar(head)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
@@ -221,16 +221,16 @@ class SysinfoSource:
         damage: list[tuple[str, int, str]] = []
         try:
             if os.path.isdir(path):
-                trees = [sysinfo_tree.of_folder(path)]
+                trees = [sysinfo_tree.read_folder(path)]
             else:
                 with open(path, "rb") as file:
                     head = file.read(4096)
                 if sysinfo_tree.is_tar(head):
-                    trees, damage = sysinfo_tree.of_tar(path)
+                    trees, damage = sysinfo_tree.read_tar(path)
                 else:
-                    trees = [sysinfo_tree.of_file(path)]
+                    trees = [sysinfo_tree.read_file(path)]
         except OSError as error:
-            raise unreadable(path, error) from None
+            raise read_error(path, error) from None
         taken = [self._take(tree) for tree in trees]
         for kind, offset, detail in damage:
             self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))

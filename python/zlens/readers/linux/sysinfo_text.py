@@ -50,7 +50,7 @@ class Sysinfo(Struct):
             self.notes.append(ParseProblem(kind, offset, detail, lost))
 
 
-def looks_like(head: bytes) -> bool:
+def is_sysinfo(head: bytes) -> bool:
     """Return whether a file with these first bytes is a /proc/sysinfo."""
     text = head[:4096].lstrip(b"\x00 \t\r\n")
     return text.startswith(b"Manufacturer:") and b"\nType:" in text and b"\nSequence Code:" in text

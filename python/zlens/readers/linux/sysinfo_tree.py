@@ -96,7 +96,7 @@ def is_tree(folder: str) -> bool:
     return os.path.isfile(os.path.join(folder, *SYSINFO.split("/")))
 
 
-def of_folder(folder: str) -> Tree:
+def read_folder(folder: str) -> Tree:
     """Read the texts of a folder; `/` is the live machine."""
     tree = Tree(folder)
     for name in _SINGLE:
@@ -112,11 +112,11 @@ def of_folder(folder: str) -> Tree:
     return tree
 
 
-def of_file(path: str) -> Tree:
+def read_file(path: str) -> Tree:
     """Read a single /proc/sysinfo, or the whole system if the path ends in proc/sysinfo."""
     parts = os.path.abspath(path).split(os.sep)
     if parts[-2:] == SYSINFO.split("/"):
-        return of_folder(os.sep.join(parts[:-2]) or os.sep)
+        return read_folder(os.sep.join(parts[:-2]) or os.sep)
     tree = Tree(path)
     _read(tree, SYSINFO, path)
     return tree
@@ -174,7 +174,7 @@ def is_tar(head: bytes) -> bool:
     return head[257:262] == b"ustar"
 
 
-def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
+def read_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
     """Return the systems in an archive, and its damage: kind, offset, message."""
     trees: dict[str, Tree] = {}
     damage: list[tuple[str, int, str]] = []

@@ -73,10 +73,10 @@ class Header(Struct):
         if found := RULE.match(line):
             self.whole, self.width = True, len(found[1])
         elif found := _FROM.match(line):
-            self.start_us = stamp(found)
+            self.start_us = timestamp_us(found)
             self.system = (found[5] or "").split("  ")[0].strip() or self.system
         elif found := _TO.match(line):
-            self.end_us = stamp(found)
+            self.end_us = timestamp_us(found)
             self._machine(found[5])
         elif found := _FOR.match(line):
             seconds = float(found[1]) if _NUMBER.fullmatch(found[1]) else None
@@ -94,7 +94,7 @@ class Header(Struct):
             self.serial = found[1]
 
 
-def begin(line: str) -> Header | None:
+def parse_first_line(line: str) -> Header | None:
     """The header that a line begins, if it begins one."""
     if "Run" in line and (found := RUN.match(line)):
         return Header(found[1] or "", found[6])
@@ -103,7 +103,7 @@ def begin(line: str) -> Header | None:
     return None
 
 
-def zone_s(line: str) -> int | None:
+def utc_offset_s(line: str) -> int | None:
     """The offset of local times that a footnote of zlens names, in seconds."""
     found = _ZONE.match(line)
     if found is None:
@@ -123,7 +123,7 @@ def day(line: str) -> int | None:
         return None
 
 
-def stamp(found: re.Match[str]) -> int | None:
+def timestamp_us(found: re.Match[str]) -> int | None:
     """Microseconds of the date and time of groups 1 to 4; None for an impossible one."""
     try:
         hour, minute, second = (int(found[at] or 0) for at in range(2, 5))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from zlens.catalog.reports.definition import ReportColumn, ReportTable, load, names
+from zlens.catalog.reports.definition import ReportColumn, ReportTable, load_report, names
 
 _WORDS = re.compile(r"\S+")
 _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
@@ -53,12 +53,12 @@ class TableLayout(Struct, frozen=True):
 
 
 @lru_cache(512)
-def find(line: str, above: tuple[str, ...], report: str, key: str) -> TableLayout | None:
+def match_table(line: str, above: tuple[str, ...], report: str, key: str) -> TableLayout | None:
     """The layout of a table whose last line of heads is `line`, below `above`; None if it is none."""
-    table = load(report).table(key)
+    table = load_report(report).table(key)
     words = [
         (found[0].strip("_"), found.start(), found.end())
-        for found in _WORDS.finditer(_filled(line))
+        for found in _WORDS.finditer(_join_underscored(line))
         if found[0].strip("_")
     ]
     heads = _heads(table)
@@ -73,9 +73,9 @@ def find(line: str, above: tuple[str, ...], report: str, key: str) -> TableLayou
     return _layout(table, words, heads, matched)
 
 
-def excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, TableLayout]]:
+def match_excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, TableLayout]]:
     """The reports, and their layouts, that a line without a header has the heads of; several if alike."""
-    words = [word for found in _WORDS.findall(_filled(line)) if (word := found.strip("_"))]
+    words = [word for found in _WORDS.findall(_join_underscored(line)) if (word := found.strip("_"))]
     if not _EXCERPT_WORDS <= len(words) <= _MOST or sum(word in _tables_by_word() for word in words) < max(
         _EXCERPT_WORDS, _EXCERPT_PART * len(words)
     ):
@@ -83,7 +83,7 @@ def excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, TableLayo
     counts = Counter(table for word in set(words) for table in _tables_by_word().get(word, ()))
     found: list[tuple[float, str, TableLayout]] = []
     for (report, key), _ in counts.most_common(_NEAREST):
-        layout = find(line, above, report, key)
+        layout = match_table(line, above, report, key)
         if layout is not None and layout.known >= max(_EXCERPT_WORDS, _EXCERPT_PART * len(layout.heads)):
             # Of reports with the same columns in other order or number, the one whose heads these are.
             found.append((_agreement(layout, above), report, layout))
@@ -100,7 +100,7 @@ def _tables_by_word() -> dict[str, list[tuple[str, str]]]:
     """Reports and tables by the words of the last lines of their heads."""
     tables: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for report in names():
-        for table in load(report).tables:
+        for table in load_report(report).tables:
             own = {word for texts, _ in _heads(table) for text in texts for word in text.split()}
             for word in own:
                 tables[word].append((report, table.key))
@@ -111,14 +111,14 @@ def _agreement(layout: TableLayout, above: Sequence[str]) -> float:
     """How well heads agree with those of a table, those that either side lacks counted against it."""
     pairs = zip(layout.places, layout.columns, strict=True)
     score = sum(
-        _SAME + _above((place.start, place.end), column, above)
+        _SAME + _upper_agreement((place.start, place.end), column, above)
         for place, column in pairs
         if isinstance(column, ReportColumn) and any(column.heading)
     )
     return score - sum(column is None for column in layout.columns) * _SAME
 
 
-def _filled(line: str) -> str:
+def _join_underscored(line: str) -> str:
     """The line with words that underscores enclose as one: `_Cap Fct__` has the extent of its column."""
     return _ENCLOSED.sub(lambda found: found[0].replace(" ", "\0"), line)
 
@@ -155,7 +155,11 @@ def _aligned(
                     count, found = 1, parts
                 if found == parts:
                     extent = (words[row][1], words[row + count - 1][2])
-                    own = _SAME * count + _above(extent, heads[at][1], above) + best[row + count][at + 1]
+                    own = (
+                        _SAME * count
+                        + _upper_agreement(extent, heads[at][1], above)
+                        + best[row + count][at + 1]
+                    )
                     if own >= score:
                         score, move = own, (count, 1)
             best[row][at], step[row][at] = score, move
@@ -168,7 +172,7 @@ def _aligned(
     return matched
 
 
-def _above(extent: tuple[int, int], column: ReportColumn | str, above: Sequence[str]) -> float:
+def _upper_agreement(extent: tuple[int, int], column: ReportColumn | str, above: Sequence[str]) -> float:
     """How well the upper lines of a head agree with the lines above its last one."""
     if isinstance(column, str):
         return 0.0
@@ -227,7 +231,7 @@ def _add_headless(
         names.insert(where, column.key)
 
 
-def headless(table: ReportTable) -> TableLayout:
+def layout_without_headings(table: ReportTable) -> TableLayout:
     """The layout of a table without heads: columns of the widths of the definition, side by side."""
     places, start = [], 0
     for column in table.columns:

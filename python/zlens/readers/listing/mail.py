@@ -8,7 +8,7 @@ import re
 from typing import BinaryIO, NamedTuple
 
 from zlens.readers import text_lines
-from zlens.readers.listing.header import RULE, begin
+from zlens.readers.listing.header import RULE, parse_first_line
 
 #: Bytes from which the form is known, and the largest file that is put together in memory.
 _FIRST, MAX_BYTES = 64 * 1024, 64 * 1024 * 1024
@@ -33,7 +33,7 @@ class RestoredFile(NamedTuple):
     ordered: bool
 
 
-def restored(file: BinaryIO) -> RestoredFile:
+def restore_file(file: BinaryIO) -> RestoredFile:
     """The file with its lines as they were printed; itself if they are. Its position is at the start."""
     head = file.read(_FIRST)
     file.seek(0)
@@ -77,7 +77,7 @@ def _wrap(lines: list[str]) -> _Wrap | None:
 
     The header shows it: `To` follows `From` directly, and the rule below it is as wide as the longest line.
     """
-    at = next((at for at, line in enumerate(lines) if begin(line) is not None), None)
+    at = next((at for at, line in enumerate(lines) if parse_first_line(line) is not None), None)
     if at is None:
         return None
     start = next(
@@ -107,7 +107,9 @@ def _joined(lines: list[str], wrap: _Wrap) -> list[str]:
     found: list[str] = []
     last = ""
     for line in lines:
-        follows = bool(found) and len(found[-1]) + len(line) < wrap.whole + 2 and begin(line) is None
+        follows = (
+            bool(found) and len(found[-1]) + len(line) < wrap.whole + 2 and parse_first_line(line) is None
+        )
         if wrap.words and last.endswith(" ") and follows:
             # Blanks at the ends of lines are kept: nothing is lost.
             found[-1] += line

@@ -20,7 +20,7 @@ from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, Rep
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.readers import text_lines
 from zlens.readers.listing import headings
-from zlens.readers.listing.header import LOST, Header, begin, day, zone_s
+from zlens.readers.listing.header import LOST, Header, day, parse_first_line, utc_offset_s
 from zlens.readers.listing.headings import TableLayout
 from zlens.readers.text_lines import TextLine
 
@@ -90,7 +90,7 @@ class ListingTables:
             names = [name for name, _ in columns]
             subject = [names.index(column) for column in listings.subject(name, names)]
             rows = ListingRows(
-                columns, labels, _totals(table), timed=bool(table.time), subject=subject, moment=at
+                columns, labels, _total_labels(table), timed=bool(table.time), subject=subject, moment=at
             )
             target = self.targets[name] = ListingTarget(name, rows, table, timed=bool(table.time))
         return target
@@ -188,7 +188,7 @@ class ListingParser:
             cut = data.find(b"\n", at)
             cut = len(data) if cut < 0 else cut
             raw = data[at : min(cut, at + text_lines.MAX_LINE)]
-            self._line(TextLine(number, base + at, text_lines.clean(text_lines.decoded(raw))))
+            self._line(TextLine(number, base + at, text_lines.clean_line(text_lines.decoded(raw))))
             at, number = cut + 1, number + 1
         return number
 
@@ -204,7 +204,7 @@ class ListingParser:
     # -- lines ---------------------------------------------------------------------------------------
 
     def _line(self, line: TextLine) -> None:
-        header = begin(line.text)
+        header = parse_first_line(line.text)
         if header is not None:
             self._lost = False
             self._begin(line, header)
@@ -215,7 +215,7 @@ class ListingParser:
             lost = f"every line lacks its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
             self._note(line, "transfer", lost + "Transfer it again with its first column")
             return
-        form = listings.form_of(line.text)
+        form = listings.match_headerless(line.text)
         report = self._report
         if form is not None and (
             report is None or report.header.report != form.report or not report.header.title
@@ -226,22 +226,22 @@ class ListingParser:
             self._finish()
             return
         if (report is None or report.excerpt) and not self._lost:
-            found = headings.excerpt(line.text, tuple(self._above[-_HEIGHT:]))
+            found = headings.match_excerpt(line.text, tuple(self._above[-_HEIGHT:]))
             if found:
                 self._begin_excerpt(line, found)
                 return
         if report is None:
             self._above = [*self._above[-_HEIGHT:], line.text] if line.text.strip() else []
-            if not self._lost and len(line.text.split()) > 2 and _data(line):
+            if not self._lost and len(line.text.split()) > 2 and _is_data_line(line):
                 self._outside = (self._outside[0] or line, self._outside[1] + 1)
             return
         if not report.header.whole:
-            if line.text[1:6] == "From " and text_lines.controlled(line.text):
+            if line.text[1:6] == "From " and text_lines.has_carriage_control(line.text):
                 # Only here: of a copied listing the first line may be all that kept its first column.
                 self._controlled = True
             report.header.take(line.text)
             return
-        if self._controlled and text_lines.controlled(line.text):
+        if self._controlled and text_lines.has_carriage_control(line.text):
             line = line._replace(text=line.text[1:])
         if not line.text.strip():
             self._blank = True
@@ -255,7 +255,7 @@ class ListingParser:
     def _begin(self, line: TextLine, header: Header) -> None:
         self._finish()
         name = header.report
-        self._report = ListingReport(header, line, definition.load(name) if name else None)
+        self._report = ListingReport(header, line, definition.load_report(name) if name else None)
         if name is None:
             what = header.name or header.number
             self._note(line, "no_layout", f"the report {what} is not in the catalog; read by its heads")
@@ -263,7 +263,7 @@ class ListingParser:
     def _begin_form(self, line: TextLine, form: listings.HeaderlessListing) -> None:
         self._finish()
         header = Header(name=form.report.upper(), system=form.system(line.text), whole=True)
-        report = self._report = ListingReport(header, line, definition.load(form.report))
+        report = self._report = ListingReport(header, line, definition.load_report(form.report))
         assert report.definition is not None
         self._table = report.definition.table(form.table) if form.table else None
         self._heads(report, report.definition, line)
@@ -272,7 +272,7 @@ class ListingParser:
         """Begin a report of which there is no header: the one that has these heads."""
         name, layout = found[0]
         above = self._above
-        report, known = self._report, definition.load(name)
+        report, known = self._report, definition.load_report(name)
         again = report is not None and report.definition is known
         if report is None or not again or listings.table_name(known, layout.table) in report.targets:
             # A table that begins again may be another page, or the same one again.
@@ -305,7 +305,7 @@ class ListingParser:
 
     def _body(self, report: ListingReport, line: TextLine) -> None:
         content = line.text
-        zone = zone_s(content)
+        zone = utc_offset_s(content)
         if zone is not None:
             report.zone_s = zone
         if self._foot:
@@ -325,7 +325,7 @@ class ListingParser:
         content, first = line.text, known.tables[0]
         if self._table is None and self._target is None and not first.title and not _headed(first):
             self._table = first
-            self._lay(known, headings.headless(first))
+            self._lay(known, headings.layout_without_headings(first))
         titled = _title(known, content)
         if titled is not None:
             self._end_of_table()
@@ -333,7 +333,7 @@ class ListingParser:
             self._part = _PART.search(content) is not None
             if not titled.time:
                 # Until heads are seen: IBM's own report may have none.
-                self._lay(known, headings.headless(titled))
+                self._lay(known, headings.layout_without_headings(titled))
             return
         date = day(content)
         if date is not None and self._target is not None:
@@ -358,7 +358,7 @@ class ListingParser:
             words = re.findall(r"[^\s<>-]+", line.text)
             if not words or sum(word in headings for word in words) * 2 >= len(words):
                 continue
-            if set(line.text) <= set(" <>-_=.") or _group(line.text):
+            if set(line.text) <= set(" <>-_=.") or _is_group_line(line.text):
                 continue
             self._note(line, "no_layout", f"not placed: {line.text.strip()[:120]!r}")
         self._pending = []
@@ -370,9 +370,11 @@ class ListingParser:
         above = tuple([*self._above, *self._block][-_HEIGHT:])
         keys = [table.key for table in known.tables]
         own = [key for key in keys if self._table is None or key == self._table.key]
-        found = [layout for key in own if (layout := headings.find(line.text, above, known.name, key))]
+        found = [layout for key in own if (layout := headings.match_table(line.text, above, known.name, key))]
         if not found and self._table is not None:
-            found = [layout for key in keys if (layout := headings.find(line.text, above, known.name, key))]
+            found = [
+                layout for key in keys if (layout := headings.match_table(line.text, above, known.name, key))
+            ]
         if not found:
             return False
         layout = max(found, key=lambda layout: layout.known)
@@ -382,7 +384,7 @@ class ListingParser:
         self._table = layout.table
         # Lines right above the last one of heads are heads too.
         upper = self._pending[len(self._pending) - self._upper(line) :]
-        others = [each for each in upper if _data(each) or not _GROUP.search(each.text)]
+        others = [each for each in upper if _is_data_line(each) or not _GROUP.search(each.text)]
         self._pending = [*self._pending[: len(self._pending) - len(upper)], *others]
         self._end_of_table()
         self._above, self._block = [], []
@@ -454,7 +456,7 @@ class ListingParser:
         before = self._target
         for table in known.tables[current + 1 :]:
             if not table.title and not _headed(table):
-                self._lay(known, headings.headless(table))
+                self._lay(known, headings.layout_without_headings(table))
                 if self._row(report, line):
                     self._table = table
                     return True
@@ -478,7 +480,7 @@ class ListingParser:
         """A table by its heads: the line above the first row names the columns."""
         content = line.text
         timed = _TIME.match(content) is not None or _LABEL.match(content.lstrip()) is not None
-        if not timed and not (len(content.split()) > 1 and _data(line)):
+        if not timed and not (len(content.split()) > 1 and _is_data_line(line)):
             self._above = [*self._above[-_HEIGHT:], content]
             return
         if self._above:
@@ -526,7 +528,7 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _totals(table: ReportTable) -> list[list[tuple[int, str]]]:
+def _total_labels(table: ReportTable) -> list[list[tuple[int, str]]]:
     """The texts by column that rows with a time have if they are totals."""
     keys = [column.key for column in table.columns]
     fixed = [
@@ -541,7 +543,7 @@ def _totals(table: ReportTable) -> list[list[tuple[int, str]]]:
 def _titles(name: str) -> tuple[tuple[ReportTable, re.Pattern[str]], ...]:
     """The tables of a report that have a title, with its form."""
     found = []
-    for table in definition.load(name).tables:
+    for table in definition.load_report(name).tables:
         if table.title:
             parts = IN_TITLE.split(table.title)[::3]
             found.append((table, re.compile(".*".join(re.escape(part) for part in parts))))
@@ -559,7 +561,7 @@ def _words(name: str) -> frozenset[str]:
     """The words of all heads of a report."""
     return frozenset(
         word
-        for table in definition.load(name).tables
+        for table in definition.load_report(name).tables
         for column in table.columns
         for part in column.heading
         for word in part.split()
@@ -570,12 +572,12 @@ def _headed(table: ReportTable) -> bool:
     return any(column.heading and column.heading[-1].strip() for column in table.columns)
 
 
-def _data(line: TextLine) -> bool:
+def _is_data_line(line: TextLine) -> bool:
     """Whether at least half of a line's words are numbers, or dots in place of them."""
     words = line.text.split()
     return sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)
 
 
-def _group(line: str) -> bool:
+def _is_group_line(line: str) -> bool:
     """Whether a line has nothing but headings over several columns: <--- Percent Busy ---->."""
     return not re.sub(r"<[^<>]*>", "", line).strip(" -_")

@@ -21,9 +21,9 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers import text_lines
-from zlens.readers.files import total_size, unreadable
+from zlens.readers.files import read_error, total_size
 from zlens.readers.listing import headings
-from zlens.readers.listing.mail import restored
+from zlens.readers.listing.mail import restore_file
 from zlens.readers.listing.parser import ListingParser, ListingReport, ListingTables, ListingTarget
 from zlens.readers.text_lines import TextLine
 
@@ -50,13 +50,13 @@ def detect(head: bytes, size: int) -> bool:
         return False
     if _BEGINS.search(head):
         return True
-    lines = [text_lines.clean(line) for line in text_lines.decoded(head[:_FIRST]).splitlines()]
-    if any(listings.form_of(line) for line in lines):
+    lines = [text_lines.clean_line(line) for line in text_lines.decoded(head[:_FIRST]).splitlines()]
+    if any(listings.match_headerless(line) for line in lines):
         return True
     above = (
         [tuple(lines[max(0, at - _HEIGHT) : at]) for at in range(len(lines))] if _PRINTED.search(head) else []
     )
-    return any(headings.excerpt(line, before) for line, before in zip(lines, above, strict=False))
+    return any(headings.match_excerpt(line, before) for line, before in zip(lines, above, strict=False))
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
@@ -73,7 +73,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
         try:
             source.read(path, step)
         except OSError as failure:
-            refused = unreadable(path, failure)
+            refused = read_error(path, failure)
             error = error or refused
             source.add(path, None, "changed", refused.message)
         done += os.path.getsize(path) if os.path.exists(path) else 0
@@ -143,7 +143,7 @@ class ListingSource:
             status = os.fstat(file.fileno())
             self._files[path] = status.st_size
             self._last = None
-            whole = restored(file)
+            whole = restore_file(file)
             if whole.change:
                 self.add(path, None, "transfer", whole.change)
                 self._restored.add(path)
@@ -314,7 +314,7 @@ class ListingSource:
         titles = {}
         for _, _, name in self._found:
             report = listings.tables().get(name, ("", ""))[0]
-            titles[name] = definition.load(report).title if report else ""
+            titles[name] = definition.load_report(report).title if report else ""
         return [
             InventoryRow(
                 system, NAME, file, None, None, name, titles[name], "sample", count, None, first, last,

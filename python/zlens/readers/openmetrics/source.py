@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.catalog.openmetrics import Exporter, ExporterMetric, ExporterTable, MetricLabel, exporter
+from zlens.catalog.openmetrics import Exporter, ExporterMetric, ExporterTable, MetricLabel, load_exporter
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import NO_END, unreadable
+from zlens.readers.files import NO_END, read_error
 from zlens.readers.openmetrics.text import LONGEST_S, Descriptions, labels, number, sample
 from zlens.readers.row_tables import Row, RowTable
 
@@ -62,19 +62,19 @@ _VALUE = (
 
 def detect(name: str, head: bytes) -> bool:
     """Return whether a file is text of one of EXPORTERS."""
-    prefix = re.escape(exporter(name).prefix.encode())
+    prefix = re.escape(load_exporter(name).prefix.encode())
     return re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?" + prefix + rb"[a-z0-9_]+[ {]", head[:_HEAD]) is not None
 
 
 def open_files(name: str, paths: list[str], progress: Progress | None = None) -> ScrapeSource:
     """Read scrapes of one of EXPORTERS. Raises InputError if none has a sample of a system."""
-    source = ScrapeSource(exporter(name))
+    source = ScrapeSource(load_exporter(name))
     error: InputError | None = None
     for done, path in enumerate(paths):
         try:
             source.read(path)
         except OSError as failure:
-            refused = unreadable(path, failure)
+            refused = read_error(path, failure)
             error = error or refused
             source.note(path, None, "changed", refused.message, None)
         if progress is not None:

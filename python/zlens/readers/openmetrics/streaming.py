@@ -10,13 +10,13 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from zlens.catalog.openmetrics import EXPORTERS, exporter
+from zlens.catalog.openmetrics import EXPORTERS, load_exporter
 from zlens.inputs.options import Options
 from zlens.readers.openmetrics.text import LONGEST_S, number, sample
 from zlens.readers.streaming import CutPoint, RetainedTail
 
 
-def stamped(text: bytes, ms: int) -> bytes:
+def add_timestamps(text: bytes, ms: int) -> bytes:
     """The scrape with a time stamp, in milliseconds since 1970, on every sample that lacks one."""
     prefixes = _prefixes()
     lines = []
@@ -31,14 +31,14 @@ def stamped(text: bytes, ms: int) -> bytes:
     return b"".join(line + b"\n" for line in lines if line)
 
 
-def has_samples(text: bytes) -> bool:
+def has_known_samples(text: bytes) -> bool:
     """Whether a text has a sample of a known program."""
     return any(line.startswith(_prefixes()) for line in text.splitlines())
 
 
 def interval_s(text: bytes) -> float | None:
     """Seconds that the values of a scrape are of; None: it does not say, or says several."""
-    names = tuple(name.encode() for each in EXPORTERS if (name := exporter(each).interval))
+    names = tuple(name.encode() for each in EXPORTERS if (name := load_exporter(each).interval))
     lengths = set()
     for line in text.splitlines():
         if line.startswith(names):
@@ -51,7 +51,7 @@ def interval_s(text: bytes) -> float | None:
 
 
 def _prefixes() -> tuple[bytes, ...]:
-    return tuple(exporter(name).prefix.encode() for name in EXPORTERS)
+    return tuple(load_exporter(name).prefix.encode() for name in EXPORTERS)
 
 
 class ScrapeStreamFormat:
@@ -124,7 +124,7 @@ class ScrapeStreamFormat:
 
     def _samples(self, path: str) -> Iterator[tuple[int, int]]:
         """Time in microseconds and end of line of each sample that has a time stamp."""
-        prefix = exporter(self._name).prefix.encode()
+        prefix = load_exporter(self._name).prefix.encode()
         size = os.stat(path).st_size
         end = 0
         with open(path, "rb") as file:

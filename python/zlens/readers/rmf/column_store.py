@@ -52,7 +52,7 @@ class _Integers:
         self._data = array("q")
 
     def extend(self, values: Sequence[int | None]) -> None:
-        self._data.extend(_filled(values, _NO_INT))
+        self._data.extend(_without_nulls(values, _NO_INT))
 
     def __iter__(self) -> Iterator[int | None]:
         return (None if value == _NO_INT else value for value in self._data)
@@ -63,7 +63,7 @@ class _Floats:
         self._data = array("d")
 
     def extend(self, values: Sequence[float | None]) -> None:
-        self._data.extend(_filled(values, nan))
+        self._data.extend(_without_nulls(values, nan))
 
     def __iter__(self) -> Iterator[float | None]:
         # RMF prints only finite numbers, so NaN can represent NULL.
@@ -75,7 +75,7 @@ class _Truths:
         self._data = array("b")
 
     def extend(self, values: Sequence[bool | None]) -> None:
-        self._data.extend(_filled(values, -1))
+        self._data.extend(_without_nulls(values, -1))
 
     def __iter__(self) -> Iterator[bool | None]:
         return (None if value < 0 else value > 0 for value in self._data)
@@ -95,7 +95,7 @@ class _Texts:
         return (None if code < 0 else texts[code] for code in self._data)
 
 
-def _filled(values: Sequence[Any], nothing: float) -> Iterable[Any]:
+def _without_nulls(values: Sequence[Any], nothing: float) -> Iterable[Any]:
     """The values with a number in place of None."""
     return [nothing if value is None else value for value in values] if None in values else values
 

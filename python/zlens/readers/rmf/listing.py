@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
-from zlens.catalog.listings import half_name, half_text
+from zlens.catalog.listings import precision_column, precision_text
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.rmf_listings import PrintedFacts, PrintedList, PrintedSamples, ReportPage, printed
 from zlens.catalog.rmf_reports import RmfReport
@@ -116,9 +116,9 @@ class PreciseTable:
         self._rows = rows
         self._halves: dict[str, float | None] = {}
         numbers = [column for column in rows.columns if column.type == "float" and column.name != "seconds"]
-        self._of = {half_name(column.name): column.name for column in numbers}
+        self._of = {precision_column(column.name): column.name for column in numbers}
         precision = (
-            RawColumn(half_name(column.name), "float", column.unit, half_text(column.name))
+            RawColumn(precision_column(column.name), "float", column.unit, precision_text(column.name))
             for column in numbers
         )
         self.columns = (*rows.columns, *precision)
@@ -239,7 +239,7 @@ class RmfListingParser:
                     continue
             self._number += 1
             raw = line.encode("latin-1")
-            self._line(text_lines.clean(text_lines.decoded(raw)), line)
+            self._line(text_lines.clean_line(text_lines.decoded(raw)), line)
             self._offset += len(raw)
             at = end
         return at
@@ -480,7 +480,7 @@ class RmfListingParser:
         return not left.strip(" >")
 
     def _table(self, page: ReportPage, line: str) -> bool:
-        found = pages.heads(page, line, self._above)
+        found = pages.match_headings(page, line, self._above)
         if found is not None:
             self._body.end_part_name(found.table.part)
             self._body.begin("table")

@@ -148,7 +148,7 @@ class FoundHeadings(Struct, frozen=True):
         return best
 
 
-def heads(page: ReportPage, line: str, above: Sequence[str]) -> FoundHeadings | None:
+def match_headings(page: ReportPage, line: str, above: Sequence[str]) -> FoundHeadings | None:
     """The heads whose last line this is, of one of the page's tables."""
     for table in page.tables:
         if table.first.match(line) is None:

@@ -132,7 +132,13 @@ class PageTemplate:
             return place if place >= 0 else total - place - 1
 
         self._rows = [
-            _Row(section, kind, self._anchors[line], _getter([index(place) for place in places]), inherits)
+            _Row(
+                section,
+                kind,
+                self._anchors[line],
+                _value_getter([index(place) for place in places]),
+                inherits,
+            )
             for (section, kind, line, _, inherits), places in zip(lesson.rows, placed, strict=True)
         ]
         self._values = [
@@ -267,7 +273,7 @@ class PageTemplates:
         self._follow(form)
 
 
-def _getter(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+def _value_getter(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     if len(places) == 1:
         (only,) = places
         return lambda values: (values[only],)

@@ -121,7 +121,7 @@ class RmfXmlSource(RmfSource):
         zone = self.zone
         if zone is None:
             return values.as_utc(local)
-        if values.occurs_twice(local, zone):
+        if values.is_ambiguous(local, zone):
             key = f"{system} {local}"
             if key in again or len(again) < MAX_NAMES:
                 again[key] += 1
@@ -134,7 +134,7 @@ class RmfXmlSource(RmfSource):
                     system=system,
                 )
             return values.in_zone(local, zone, second=again[key] == 2)
-        if values.never_occurs(local, zone):
+        if values.is_skipped(local, zone):
             notes.add(
                 "time",
                 f"the clock of this zone never showed {local}; is the zone right?",

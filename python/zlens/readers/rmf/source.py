@@ -19,7 +19,7 @@ from zlens.catalog.rmf_reports import RmfSection, RmfTable, report
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import total_size, unreadable
+from zlens.readers.files import read_error, total_size
 from zlens.readers.rmf import values
 from zlens.readers.rmf.column_store import StoredTable, Texts
 from zlens.readers.rmf.interval import ReportInterval, TableRow
@@ -147,7 +147,7 @@ class RmfSource(ABC):
             try:
                 self._read_file(file, progress, before, total)
             except OSError as error:
-                file.refusal = unreadable(file.path, error).message
+                file.refusal = read_error(file.path, error).message
                 file.notes.add("changed", file.refusal, 0, lost=None)
             before += file.size
         if not self._end:

@@ -33,7 +33,7 @@ class NotAValueError(ValueError):
     """The text is not a valid value of its column."""
 
 
-def nothing(text: str) -> bool:
+def is_blank(text: str) -> bool:
     """Return whether a text means no value: blank, or a run of dashes, asterisks or dots."""
     return _NOTHING.fullmatch(text) is not None
 
@@ -144,12 +144,12 @@ def offset_us(stamp: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> i
     return offset // dt.timedelta(microseconds=1)
 
 
-def occurs_twice(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
+def is_ambiguous(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
     """Return whether the clock showed this time twice because it was set back."""
     return offset_us(stamp, zone) > offset_us(stamp, zone, second=True)
 
 
-def never_occurs(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
+def is_skipped(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
     """Return whether the clock skipped this time because it was set forward."""
     return offset_us(stamp, zone) < offset_us(stamp, zone, second=True)
 
@@ -175,7 +175,7 @@ class Converter:
         column = self.column
         if column.take == "headed":
             return True
-        if nothing(text) or text.upper() in self.none:
+        if is_blank(text) or text.upper() in self.none:
             return None
         if column.take:
             verb, _, operand = column.take.partition(" ")

@@ -14,7 +14,7 @@ from zlens.inputs.source import ArrowSource, Interval, Source
 from zlens.readers.boundaries import IntervalMark, ResetEvidence
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
 from zlens.readers.smf.systems import SmfSystem
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 
 def joints(source: Source, system: str) -> SmfBoundaryReader | None:
@@ -87,7 +87,7 @@ class StitchedSmfRecords:
             raise InputError(
                 "a piece of an input does not contain the records it was cut from",
                 file=self.file,
-                cure=say("lake_check", lake="LAKE"),
+                cure=phrase("lake_check", lake="LAKE"),
             )
         self.moved = dict(zip(now, sorted(offsets), strict=True))
 

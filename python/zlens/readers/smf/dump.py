@@ -23,7 +23,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, Stretch, SystemInfo, moves
-from zlens.readers.files import open_each
+from zlens.readers.files import open_all
 from zlens.readers.row_tables import RowTable
 from zlens.readers.smf import sections as section_tables
 from zlens.readers.smf import streams
@@ -75,7 +75,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     plan = json.dumps(smf.plan(RECORD))
     identities = smf_identity.plan()
     limit = _unpack_limit()
-    files, problems = open_each(
+    files, problems = open_all(
         paths, NAME, lambda path, step: _native.SmfFile.open(path, plan, identities, step, limit), progress
     )
     return SmfSource(files, plan, options, problems)
@@ -176,9 +176,9 @@ class SmfSource:
                 if (number, RECORD, id) in by_id:
                     by_id[number, RECORD, id].seen.append(RecordedInterval(subtype, start, end, records))
         for group in groups.values():
-            smf_systems.identify(group, self._leap)
+            smf_systems.set_identity(group, self._leap)
             section_tables.identify(group)
-            smf_systems.times(group, self._leap)
+            smf_systems.set_intervals(group, self._leap)
             self._zone(group)
         return dict(sorted(groups.items()))
 

@@ -18,7 +18,7 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable
-from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, release
+from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, zos_release
 
 NAME = "smf"
 
@@ -44,7 +44,7 @@ _ENDING_INTERVALS = (2, 3, 6)
 _KINDS = {
     int(code): word.lower()
     for code, word in codes.words("smf70_cpu_type").items()
-    if word in processor_types.modeled()
+    if word in processor_types.modeled_types()
 }
 _ZOS = re.compile(r"ZV(\d\d)(\d\d)\d\d")
 
@@ -164,7 +164,7 @@ def _identify(group: SmfSystem, layout: smf_sections.SmfLayout, data: bytes) -> 
     info = group.info
     if layout.record == 30:
         subsystem = next(_sections(layout, "subsystem", data), {})
-        info.release = info.release or release(subsystem.get("OSL"))
+        info.release = info.release or zos_release(subsystem.get("OSL"))
         if info.utc_offset_s is None:
             info.utc_offset_s = _zone_of_intervals(group, layout)
         return

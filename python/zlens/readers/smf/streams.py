@@ -106,7 +106,7 @@ def measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: i
     for stream in (stream for stream in streams if not stream.spans):
         by_type.setdefault(stream.id[1], []).append(stream)
     for record, own in by_type.items():
-        if record in smf.decoded():
+        if record in smf.counter_record_types():
             by_id = {stream.id: stream for stream in own}
             for number, file in enumerate(files):
                 for id, _, start, end, _ in file.intervals():

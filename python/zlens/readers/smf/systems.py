@@ -70,7 +70,7 @@ class SmfSystem(Struct):
     last_local: int = -(2**62)
 
 
-def identify(group: SmfSystem, leap: int) -> None:
+def set_identity(group: SmfSystem, leap: int) -> None:
     """Set machine, release and zone of the system from its first decoded record."""
     first = _first(group)
     if first is None:
@@ -80,7 +80,7 @@ def identify(group: SmfSystem, leap: int) -> None:
     info.machine_type = values.get("MACHTYPE") or None
     info.model = values.get("MACHMODEL") or None
     info.serial = values.get("MACHSEQCODE") or None
-    info.release = release(values.get("OSL"))
+    info.release = zos_release(values.get("OSL"))
     local = smf_record.local_us(record)
     written = values.get("CTM")
     if local is not None and written:
@@ -97,7 +97,7 @@ def first_record(group: SmfSystem, record: int, subtypes: Iterable[int]) -> byte
 
 
 def _first(group: SmfSystem) -> tuple[dict[str, Any], bytes] | None:
-    for record in smf.decoded():
+    for record in smf.counter_record_types():
         layout = smf.layout(record)
         data = first_record(group, record, layout.order)
         if data is not None:
@@ -105,7 +105,7 @@ def _first(group: SmfSystem) -> tuple[dict[str, Any], bytes] | None:
     return None
 
 
-def release(level: str | None) -> str | None:
+def zos_release(level: str | None) -> str | None:
     """Return the level of z/OS: 2.5 from 'SP7.2.5', 1.13 from 'SP7.1.3'; other forms are kept as is."""
     match = _RELEASE.match(level or "")
     if match is None:
@@ -123,10 +123,10 @@ def offset_s(local_us: int, utc_us: int) -> int | None:
     return offset if near else None
 
 
-def times(group: SmfSystem, leap: int) -> None:
+def set_intervals(group: SmfSystem, leap: int) -> None:
     """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
-    first_subtype = smf.layout(smf.decoded()[0]).order[0]
+    first_subtype = smf.layout(smf.counter_record_types()[0]).order[0]
     clusters = _clusters(group.seen)
     group.ends = [cluster[-1].end for cluster in clusters]
     group.covered = [any(interval.subtype == first_subtype for interval in cluster) for cluster in clusters]

@@ -23,7 +23,7 @@ from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
 from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 #: Largest size of a file, in bytes, rows and columns.
 LARGEST = 64 * 1024**2
@@ -79,7 +79,7 @@ class Throughput(Struct, frozen=True):
 @cache
 def facts() -> dict[str, Any]:
     """Return the headings and units in the catalog."""
-    return document.facts(FACTS / "throughput.toml")
+    return document.load_unchecked(FACTS / "throughput.toml")
 
 
 def parse_columns(text: str) -> dict[str, tuple[str, str]]:
@@ -129,7 +129,7 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
 
 
 def _text(path: str) -> str:
-    data = user_files.content(path, LARGEST, "CSV file of times and rates", _CURE)
+    data = user_files.read_content(path, LARGEST, "CSV file of times and rates", _CURE)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("is UTF-16 text", file=path, offset=0, cure="save it as CSV in UTF-8")
     text = user_files.decoded(data, path, _CURE, "utf-8-sig")
@@ -182,12 +182,12 @@ def _columns(
         if len(places) != 1:
             what = f"has no column {heading!r}" if not places else f"has the column {heading!r} twice"
             raise _wrong(path, line, what, expected=", ".join(map(repr, headings)))
-        guess = _guess(headings[places[0]])
+        guess = _match_heading(headings[places[0]])
         heading_unit = guess[1] if guess and guess[0] in (meaning, "transactions") else ""
         columns[meaning] = _column(meaning, headings[places[0]], unit or heading_unit, places[0])
     used = {column.place for column in columns.values()}
     for place, heading in enumerate(headings):
-        guess = _guess(heading)
+        guess = _match_heading(heading)
         if guess is None or place in used or guess[0] in named:
             continue
         if guess[0] in columns:
@@ -195,7 +195,7 @@ def _columns(
                 path,
                 line,
                 f"has two columns of {guess[0]}: {columns[guess[0]].heading!r} and {heading!r}",
-                cure=say("throughput_column", column=guess[0]),
+                cure=phrase("throughput_column", column=guess[0]),
             )
         columns[guess[0]] = _column(guess[0], heading, guess[1], place)
     if not {"start", "end", "time"} & set(columns):
@@ -221,11 +221,11 @@ def _missing(
         line,
         f"has no column of {what}: {shown}",
         expected=f"headings such as {expected}",
-        cure=say("throughput_heading", column=meaning),
+        cure=phrase("throughput_heading", column=meaning),
     )
 
 
-def _guess(heading: str) -> tuple[str, str] | None:
+def _match_heading(heading: str) -> tuple[str, str] | None:
     """Return the meaning of a heading and the unit in it ('' for none), or None if it is unknown."""
     meanings, units = facts()["meaning"], facts()["unit"]
     words = _words(heading)

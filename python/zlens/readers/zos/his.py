@@ -17,7 +17,7 @@ from zlens.catalog import cpumf
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.zos_messages import ASKED, MessageLabel, facts
 from zlens.readers.row_tables import Row
-from zlens.readers.zos.log_lines import COUNTERS, HIS, LogLine, MessageStart, Note, bodies
+from zlens.readers.zos.log_lines import COUNTERS, HIS, LogLine, MessageStart, Note, candidate_bodies
 
 #: More processors and counters than any machine has.
 MAX_CPUS, MAX_NUMBER, MAX_VALUES = 1024, 1 << 16, 500_000
@@ -145,7 +145,9 @@ class HisRun(Struct):
     def take(self, line: LogLine) -> bool:
         """Parse a line and return whether it belongs to this message."""
         self.end = line.offset + len(line.text)
-        return any(self._body(body, line) for body in dict.fromkeys(bodies(line, self.start.column)))
+        return any(
+            self._body(body, line) for body in dict.fromkeys(candidate_bodies(line, self.start.column))
+        )
 
     def strange(self, line: LogLine) -> None:
         """Note a line that does not belong to the message."""

@@ -84,7 +84,10 @@ def encoding(head: bytes) -> str | None:
     for name in ("utf-8", "cp037"):
         candidates = re.split("[\n\x85]", head.decode(name, "replace"))
         # In a log, the messages may come later.
-        if any(begin(LogLine(0, line)) for line in candidates) or sum(map(_is_logged, candidates)) >= _LOGGED:
+        if (
+            any(message_start(LogLine(0, line)) for line in candidates)
+            or sum(map(_is_logged, candidates)) >= _LOGGED
+        ):
             return name
     return None
 
@@ -93,7 +96,7 @@ def _is_logged(line: str) -> bool:
     return _LOG.match(line[:MAX_LINE]) is not None
 
 
-def begin(line: LogLine) -> MessageStart | None:
+def message_start(line: LogLine) -> MessageStart | None:
     """Return the message that begins in a line, if any."""
     text = line.text[:MAX_LINE]
     identifier = _ID.search(text)
@@ -116,7 +119,7 @@ def is_other(body: str) -> bool:
     return _OTHER.match(body) is not None
 
 
-def bodies(line: LogLine, column: int) -> Iterator[str]:
+def candidate_bodies(line: LogLine, column: int) -> Iterator[str]:
     """Yield the possible bodies of a line: the whole line, and the part from the message column on."""
     yield line.text.strip()
     if 0 < column < len(line.text):

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.zos_messages import facts
 from zlens.readers.row_tables import Row
-from zlens.readers.zos.log_lines import LogLine, MessageStart, Note, bodies
+from zlens.readers.zos.log_lines import LogLine, MessageStart, Note, candidate_bodies
 
 #: More cores than any machine has.
 MAX_CORES = 4096
@@ -109,7 +109,9 @@ class ProcessorDisplay(Struct):
     def take(self, line: LogLine) -> bool:
         """Parse a line and return whether it belongs to this display."""
         self.end = line.offset + len(line.text)
-        return any(self._body(body, line.offset) for body in dict.fromkeys(bodies(line, self.start.column)))
+        return any(
+            self._body(body, line.offset) for body in dict.fromkeys(candidate_bodies(line, self.start.column))
+        )
 
     def strange(self, line: LogLine) -> None:
         """Note a line that does not belong to the display."""

@@ -23,7 +23,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import total_size, unreadable
+from zlens.readers.files import read_error, total_size
 from zlens.readers.row_tables import Row, RowTable
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import his, notices, processors
@@ -143,7 +143,7 @@ class ZosTextSource:
             try:
                 self._read_file(file, progress, before, total)
             except OSError as failure:
-                refused = unreadable(path, failure)
+                refused = read_error(path, failure)
                 error = error or refused
                 file.note("changed", refused.message, 0)
             before += file.size
@@ -204,7 +204,7 @@ class ZosTextSource:
         message: ProcessorDisplay | HisRun | None = None
         paging = False
         for line in lines:
-            start = texts.begin(line)
+            start = texts.message_start(line)
             if start is not None and not (start.bare and _awaits_status(message)):
                 if message is not None:
                     yield message
@@ -226,7 +226,7 @@ class ZosTextSource:
                 continue
             if message is not None and message.take(line):
                 continue
-            if any(map(texts.is_other, texts.bodies(line, message.start.column if message else 0))):
+            if any(map(texts.is_other, texts.candidate_bodies(line, message.start.column if message else 0))):
                 if message is not None:
                     yield message
                 message, paging = None, False

@@ -17,7 +17,7 @@ from zlens.readers.boundaries import IntervalMark, ResetEvidence
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.intervals import NAME, MonitorSystem, interval_begins
 from zlens.readers.zvm.monwrite import MonwriteSource
-from zlens.schema.wording import say
+from zlens.schema.wording import phrase
 
 _LENGTH, _DOMAIN, _RECORD, _TOD = slice(0, 2), 4, slice(6, 8), slice(8, 16)
 #: Problems of comparing samples; all others were reported when the file was decoded.
@@ -237,7 +237,7 @@ class StitchedMonitorRecords:
             raise InputError(
                 "a piece of an input does not contain the records it was cut from",
                 file=last.path,
-                cure=say("lake_check", lake="LAKE"),
+                cure=phrase("lake_check", lake="LAKE"),
             )
         return dict(zip(now, sorted(offsets), strict=True))
 

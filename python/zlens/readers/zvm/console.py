@@ -19,7 +19,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import unreadable
+from zlens.readers.files import read_error
 from zlens.readers.row_tables import Row, RowTable
 
 NAME = "cp-text"
@@ -92,7 +92,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
         try:
             source.read(path)
         except OSError as failure:
-            refused = unreadable(path, failure)
+            refused = read_error(path, failure)
             error = error or refused
             source.note(path, None, "changed", refused.message)
         if progress is not None:

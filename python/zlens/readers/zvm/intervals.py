@@ -14,7 +14,7 @@ from zlens.catalog import layouts
 from zlens.catalog.interval_flags import GAP, flag
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
-from zlens.readers.boundaries import IntervalDigest, RepeatedRange, add_repeat
+from zlens.readers.boundaries import IntervalDigest, RepeatedRange, append_repeat
 
 NAME = "zvm-monitor"
 
@@ -61,11 +61,11 @@ class MonitorSystem(Struct):
     def digests(self, file: _native.MonwriteFile) -> list[IntervalDigest]:
         """The digests of a file's intervals, made when they are first needed."""
         if id(file) not in self._digests:
-            self._digests[id(file)] = digests(file)
+            self._digests[id(file)] = interval_digests(file)
         return self._digests[id(file)]
 
 
-def tell(group: MonitorSystem, leap: int) -> None:
+def set_intervals(group: MonitorSystem, leap: int) -> None:
     """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
     ends: dict[int, _KnownInterval] = {}
@@ -212,7 +212,7 @@ def interval_begins(file: _native.MonwriteFile) -> list[int]:
     return begins
 
 
-def digests(file: _native.MonwriteFile) -> list[IntervalDigest]:
+def interval_digests(file: _native.MonwriteFile) -> list[IntervalDigest]:
     """A digest of each interval of a file, which is read once more."""
     return [IntervalDigest(*found) for found in file.digests()]
 
@@ -240,7 +240,7 @@ def _repeats(
             continue
         own = group.digests(file)[place]
         agrees = own.repeats(group.digests(known.file)[known.place], first=begun)
-        add_repeat(repeats, RepeatedRange(begins[place], offset + 1, tod, tod, agrees))
+        append_repeat(repeats, RepeatedRange(begins[place], offset + 1, tod, tod, agrees))
     group.repeats.append([(repeat.begin, repeat.end) for repeat in repeats])
     for repeat in repeats[:MAX_REMARKS]:
         detail = repeat.detail(lambda tod: f"{_time(tod, leap):{_CLOCK}}")

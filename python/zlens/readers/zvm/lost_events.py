@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from zlens import _native
 from zlens.catalog import layouts, plans, roles
-from zlens.catalog.layout_selection import choose
+from zlens.catalog.layout_selection import select_layout
 from zlens.inputs.problems import Problem
 from zlens.readers.zvm.intervals import MAX_REMARKS, NAME, MonitorSystem
 
@@ -18,7 +18,7 @@ _TOD = slice(8, 16)
 BEGAN, ENDED = "D1R12", "D1R3"
 
 
-def remarks(group: MonitorSystem, leap: int) -> list[Problem]:
+def lost_event_problems(group: MonitorSystem, leap: int) -> list[Problem]:
     """Return a problem per suspension of event recording, with its time span and number of lost records."""
     problems: list[Problem] = []
     for file in group.files:
@@ -62,7 +62,7 @@ def _problem(
 
 
 def _lost(data: bytes) -> int | None:
-    layout = choose(ENDED, len(data)).layout
+    layout = select_layout(ENDED, len(data)).layout
     value = roles.value_of("suspension", "lost", plans.decode(layout, data)) if layout else None
     return value if isinstance(value, int) else None
 

@@ -24,7 +24,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo, machine_name
-from zlens.readers.files import open_each
+from zlens.readers.files import open_all
 from zlens.readers.zvm import intervals as monwrite_times
 from zlens.readers.zvm import lost_events as monwrite_lost
 from zlens.readers.zvm import resets as monwrite_resets
@@ -60,7 +60,7 @@ def detect(head: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None) -> MonwriteSource:
     """Find the records of all files; progress counts the bytes of all of them."""
-    files, problems = open_each(paths, NAME, _native.MonwriteFile.open, progress)
+    files, problems = open_all(paths, NAME, _native.MonwriteFile.open, progress)
     return MonwriteSource(files, options, problems)
 
 
@@ -97,7 +97,7 @@ class MonwriteTable:
 
     @cached_property
     def columns(self) -> tuple[RawColumn, ...]:
-        return (*HEADER, *plans.columns(self._source.plan(self._system, self._record, self.name)))
+        return (*HEADER, *plans.plan_columns(self._source.plan(self._system, self._record, self.name)))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._source.decoder(self._system, self._record).stream(self.name, columns)
@@ -210,8 +210,8 @@ class MonwriteSource:
             if file.path not in group.info.files:
                 group.info.files.append(file.path)
         for group in groups.values():
-            monwrite_times.tell(group, self._leap)
-            group.remarks += monwrite_lost.remarks(group, self._leap)
+            monwrite_times.set_intervals(group, self._leap)
+            group.remarks += monwrite_lost.lost_event_problems(group, self._leap)
         return list(groups.values())
 
     def _parts(self, file: _native.MonwriteFile) -> list[_native.MonwriteFile]:
@@ -244,12 +244,12 @@ class MonwriteSource:
 
     def _identity_of(self, data: bytes) -> tuple[Any, ...] | None:
         """Name, machine type and serial number in a system configuration record."""
-        layout = layout_selection.choose("D1R4", len(data)).layout
+        layout = layout_selection.select_layout("D1R4", len(data)).layout
         if layout is None:
             return None
         values = plans.decode(layout, data)
         if roles.value_of("system_config", "release", values) == layouts.SIM_MARK:
-            layout = layout_selection.choose("D1R4", len(data), release=layouts.SIM).layout
+            layout = layout_selection.select_layout("D1R4", len(data), release=layouts.SIM).layout
             values = plans.decode(layout, data) if layout is not None else values
         return tuple(
             roles.value_of("system_config", role, values) for role in ("system_id", "machine_type", "serial")
@@ -287,7 +287,7 @@ class MonwriteSource:
         if not records:
             return None
         _, data = records[0]
-        layout = layout_selection.choose(record, len(data), release=release).layout
+        layout = layout_selection.select_layout(record, len(data), release=release).layout
         if layout is None:
             return None
         values = plans.decode(layout, data)
@@ -333,7 +333,7 @@ class MonwriteSource:
         key = (group.info.system, record)
         if key not in self._choices:
             self._choices[key] = {
-                length: layout_selection.choose(
+                length: layout_selection.select_layout(
                     record, length, callevel=group.call_level, release=group.info.release
                 )
                 for length in self.types(group)[record]
@@ -349,10 +349,10 @@ class MonwriteSource:
                 for length, choice in self.choices(group, record).items()
                 if choice.layout is not None
             }
-            if not chosen and (bare := layouts.bare(record)) is not None:
+            if not chosen and (bare := layouts.layout_without_fields(record)) is not None:
                 # The event is reported even if no field of the record is known.
                 chosen = {bare.length: bare}
-            self._plans[key] = plans.plans(record, chosen) if chosen else []
+            self._plans[key] = plans.record_plans(record, chosen) if chosen else []
         return self._plans[key]
 
     def plan(self, group: MonitorSystem, record: str, table: str) -> dict[str, Any]:
@@ -511,7 +511,7 @@ class MonwriteSource:
             for file in group.files:
                 for row in file.inventory():
                     record = layouts.record_id(row["domain"], row["record"])
-                    head = layouts.head(record) if record in catalog else None
+                    head = layouts.record_info(record) if record in catalog else None
                     layout = None
                     if with_layouts and head is not None:
                         layout = self._layout_name(group, record)
