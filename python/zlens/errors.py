@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 class Wording(str):
-    """A text that faces word their own way (facts/wording.toml); as a str it is what Python says."""
+    """A text with different wording per interface (facts/wording.toml); as a str, the wording for Python."""
 
     __slots__ = ("command", "page")
 

@@ -96,7 +96,7 @@ def test_from_files_to_a_lake_and_back(
         (["import", "{folder}/nosuch", "--lake", "{folder}/lake"], "no such file or folder"),
         (["import", "{file}", "--lake", "{file}"], "cannot be made a lake"),
         (["import", "{file}", "--lake", "{folder}"], "contains other files and is not a lake"),
-        (["lake", "show", "{folder}"], "this is not a lake; zlens import INPUT --lake DIR makes one"),
+        (["lake", "show", "{folder}"], "this is not a lake; create one with zlens import INPUT --lake DIR"),
         (["lake", "check", "{folder}/nosuch"], "this is not a lake"),
         (["lake", "forget", "{made}"], "nothing to forget was named; use --system, --from, --to"),
         (["lake", "forget", "{made}", "--from", "09:00"], "a time of day is not a range"),

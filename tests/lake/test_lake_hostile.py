@@ -191,7 +191,7 @@ def test_a_manifest_that_is_cut_or_odd(made: Path, text: str, said: str) -> None
 def test_a_manifest_of_something_else_makes_no_lake(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"name": "a page"}')
     assert not is_lake(tmp_path)
-    with pytest.raises(InputError, match="which no reader of zlens knows"):
+    with pytest.raises(InputError, match="which zlens cannot read"):
         zlens.open(tmp_path)
     with pytest.raises(InputError, match="this is not a lake"):
         lake.check(tmp_path)

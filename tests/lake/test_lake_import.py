@@ -86,7 +86,7 @@ def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path, file: str) ->
     added, problems = lake.add([file, bad], tmp_path / "lake")
     assert [one.path for one in added] == [file]
     assert [(p.file, p.kind) for p in problems] == [(str(bad), "header")]
-    with pytest.raises(InputError, match="this is text, which no reader of zlens knows"):
+    with pytest.raises(InputError, match="this is text, which zlens cannot read"):
         lake.add([bad], tmp_path / "lake")
 
 

@@ -282,7 +282,8 @@ def test_the_commands(files: list[str], tmp_path: Path, capsys) -> None:
     assert capsys.readouterr().out.splitlines() == [f"{file}: LAKETEST" for file in files[:2]]
     assert main(["lake", "commit", made, area]) == 2
     assert (
-        "no staged input is here; stage one first: zlens import INPUT --stage DIR" in capsys.readouterr().err
+        "the folder contains no staged input; stage one first: zlens import INPUT --stage DIR"
+        in capsys.readouterr().err
     )
     assert main(["import", files[0], "--stage", made]) == 2
     assert "this is a lake" in capsys.readouterr().err

@@ -157,5 +157,5 @@ def test_a_replay_follows_the_clock_of_its_records(tmp_path: Path) -> None:
 def test_what_cannot_be_played_says_so(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("nothing of the kind")
-    with pytest.raises(InputError, match="this is text, which no reader of zlens knows"):
+    with pytest.raises(InputError, match="this is text, which zlens cannot read"):
         feeds.open_recording(str(path), ReplayClock(1))

@@ -260,7 +260,7 @@ def test_a_report_that_the_catalog_lacks_is_read_by_its_heads(tmp_path: Path) ->
         ("interval", "BETA", 10.0, 0.05),
     ]
     assert problems(tmp_path, UNKNOWN) == [
-        "line 1: the report NEWLOG is not in the catalog; read by its heads"
+        "line 1: the report NEWLOG is not in the catalog; its columns are named after its headings"
     ]
 
 
@@ -315,7 +315,7 @@ def test_what_has_no_place_is_told_with_its_line(tmp_path: Path) -> None:
         "line 20: not placed: 'And now for something 12 34 completely different'"
     ]
     text = PRCLOG.replace("30035", "3oo35")
-    assert problems(tmp_path, text) == ["line 11: inst_sim_rate: '3oo35' is no number; it is NULL"]
+    assert problems(tmp_path, text) == ["line 11: inst_sim_rate: '3oo35' is not a number; stored as NULL"]
 
 
 def test_numbers_outside_of_reports_are_told(tmp_path: Path) -> None:

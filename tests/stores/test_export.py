@@ -180,7 +180,7 @@ def test_wrong_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.Monke
         with pytest.raises(LakeError, match="the folder has 1 measures as parquet"):
             stores.export(made, base, form, tables=tables)
     (base / "zlens-export.json").write_text("{}")
-    with pytest.raises(LakeError, match="this is no state of an export"):
+    with pytest.raises(LakeError, match="this is not the state file of an export"):
         stores.export(made, base, "parquet", tables=["load"])
     monkeypatch.setattr(export_targets, "import_module", lambda name: __import__("no_such_module"))
     with pytest.raises(QueryError, match=r"pip install 'zlens\[delta\]'"):

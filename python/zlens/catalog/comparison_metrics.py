@@ -1,4 +1,4 @@
-"""What `compare` compares: groups of metrics, and the facts that must be alike."""
+"""Metrics that `zlens compare` compares, and facts that must match for runs to be comparable."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _METRIC = Spec(
 _GROUP = Spec(
     (
         Key("title", _TEXT, "what the group is called"),
-        Key("order", Number(), "where it stands among the groups"),
+        Key("order", Number(), "position among the groups"),
         Key("metric", ListOf(_METRIC), "its rows"),
     )
 )

@@ -28,7 +28,7 @@ from zlens.errors import CatalogError
 
 Resolve = Callable[[str], str]
 
-#: People write formulas; none of theirs is nested deeper than this.
+#: Maximum nesting depth of a formula.
 MAX_DEPTH = 40
 
 AGGREGATES = frozenset({"sum", "total", "avg", "min", "max", "count", "any_value", "last"})

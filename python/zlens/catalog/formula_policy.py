@@ -1,4 +1,4 @@
-"""What the user trusts of the metrics of CPU MF beyond what the catalog is sure of."""
+"""Which CPU MF formulas are used beyond those that the catalog verifies."""
 
 from __future__ import annotations
 

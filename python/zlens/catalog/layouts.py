@@ -65,7 +65,7 @@ __all__ = [
 
 BUILTIN = "zlens"
 #: The pack of our own layouts, and the release that marks files written with it. Some fields are known to
-#: exist, but not where: showing them needs files in which zlens itself decides their offsets.
+#: exist, but not at which offset; synthetic files place them at offsets of zlens' own.
 #: No other file is ever decoded with it.
 SIM = "zlens-sim"
 #: The release in the system configuration record of such a file.

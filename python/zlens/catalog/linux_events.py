@@ -49,7 +49,10 @@ NOTHING = LinuxEvent()
 
 
 class PossibleGenerations(Struct, frozen=True):
-    """The generations that the names in a file can belong to. told: their names, unless all are possible."""
+    """The machine generations compatible with the counter names in a file.
+
+    told  their names; None if all are compatible
+    """
 
     generations: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""How the Postprocessor prints its reports, and what each part is called in their XML form."""
+"""Layout of printed Postprocessor reports, mapped to the names of their XML form."""
 
 from __future__ import annotations
 

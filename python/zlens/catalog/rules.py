@@ -306,7 +306,7 @@ def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
         key = "query" if not rule.query else "needs"
         yield "", f"the rule has no {key}", None
     if not rule.compare and rule.baseline is None:
-        yield "", "nothing says when the rule holds", "compare, or baseline"
+        yield "", "the rule has no condition", "compare, or baseline"
     numeric = rule.compare in (">", ">=", "<", "<=")
     if numeric and "T" not in rule.threshold and "threshold" not in rule.gives:
         expected = 'threshold = { T = 85 }, or gives = ["threshold"] and a column threshold of the query'

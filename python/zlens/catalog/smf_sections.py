@@ -101,7 +101,7 @@ class SmfLayout(Struct, frozen=True):
     sections: tuple[SmfSection, ...]
     #: The fields with the interval and the time zone.
     time: Mapping[str, str]
-    #: How records are broken and put together again; None: they never are.
+    #: How split records are reassembled; None if records are never split.
     broken: Mapping[str, Any] | None
 
     def section(self, name: str) -> SmfSection:

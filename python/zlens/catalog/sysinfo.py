@@ -63,7 +63,7 @@ def _lines(entries: list[dict[str, Any]], path: Path) -> dict[str, SysinfoLine]:
             problem = (
                 f"it has the type of {badly_typed[0]} wrong"
                 if badly_typed
-                else "it stands twice or has no column"
+                else "it is defined twice or has no column"
             )
             raise CatalogError(f"line {label!r}: {problem}", file=str(path), expected=", ".join(_TYPES))
         lines[label] = SysinfoLine(label, columns)

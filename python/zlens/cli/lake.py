@@ -330,7 +330,7 @@ def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
                 out.write(f"{name}: {span}: {amount}\n")
             for day in rolled.sealed:
                 out.write(
-                    f"{name}: {day} stays as it is: raw data of it were forgotten before the rest came\n"
+                    f"{name}: {day} is unchanged: some of its raw data were removed before the rest arrived\n"
                 )
             if not rolled.days and not rolled.sealed:
                 out.write(f"{name}: up to date\n")

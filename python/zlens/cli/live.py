@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     bounds.add_argument(
         "--lake",
         metavar="DIR",
-        help="import what has arrived into a lake; a restart goes on where it stopped",
+        help="import received data into a lake; a restart resumes where it stopped",
     )
     bounds.add_argument("--part", metavar="LENGTH", default="1h", help="how much is imported at a time (1h)")
     bounds.add_argument("--raw", metavar="LENGTH", default="1h", help="raw records that can be queried (1h)")
@@ -106,10 +106,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--finding-hold",
         metavar="LENGTH",
         default="0",
-        help="tell of a finding once it has held, or been away, for so long (0)",
+        help="report a finding after it has held, or been clear, for this long (0)",
     )
     told.add_argument(
-        "--finding-pause", metavar="LENGTH", default="60s", help="at least so long between two messages (60s)"
+        "--finding-pause", metavar="LENGTH", default="60s", help="minimum time between two messages (60s)"
     )
     forwarders = parser.add_argument_group("forwarders")
     forwarders.add_argument(
@@ -118,13 +118,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forwarders.add_argument(
         "--received-keep",
         metavar="LENGTH",
-        help="remove files there that are older, once their intervals are closed (all are kept)",
+        help="remove received files older than this once their intervals are closed (default: keep all)",
     )
     forwarders.add_argument(
         "--received-size",
         metavar="GB",
         type=float,
-        help="remove the oldest of them beyond so many GB of each forwarder (all are kept)",
+        help="keep at most this many GB per forwarder; remove the oldest files (default: keep all)",
     )
     forwarders.add_argument("--certificate", metavar="FILE", help="certificate of this receiver (PEM)")
     forwarders.add_argument("--key", metavar="FILE", help="its key (PEM)")
@@ -138,7 +138,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     polled.add_argument(
         "--poll",
         metavar="SECONDS",
-        help="time between two polls (the interval that the text says it is of, else 60)",
+        help="time between two polls (default: the interval that the text states, else 60)",
     )
     polled.add_argument(
         "--poll-login",
@@ -332,7 +332,7 @@ def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
 def _length(text: str, option: str) -> float:
     seconds = parse_duration(text)
     if not seconds:
-        raise QueryError(f"{option} {text} is no length", expected="10s, 15m, 1h or 1d")
+        raise QueryError(f"{option} {text} is not a length of time", expected="10s, 15m, 1h or 1d")
     return float(seconds)
 
 
@@ -434,7 +434,7 @@ class _Watching:
                     return
                 if not told:
                     told = True
-                    self.say("nothing more will come; press Ctrl-C to stop")
+                    self.say("no more data will arrive; press Ctrl-C to stop")
                 time.sleep(_PAUSE_S)
             else:
                 time.sleep(_PAUSE_S)

@@ -17,7 +17,7 @@ COMMANDS = {
     "findings": "check rules and print what stands out: value, threshold, time, subject, what to do",
     "compare": "compare two or more runs or time windows",
     "solve": "solve a model exactly: what should happen",
-    "simulate": "simulate a scenario: monitor data of a machine that moves",
+    "simulate": "simulate a scenario as discrete events and write monitor data",
     "rig": "run scenarios whose right answers are known, and compare",
     "study": "study runs of a workload: scaling, regression",
     "plan": "what if: change cores, weights, shares or threads of a measured interval",

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="run all scenarios that zlens ships")
     parser.add_argument(
         "-o", "--output", dest="folder", metavar="DIR", default="rig",
-        help="folder for monitor data and report.html (rig); runs that it has are not made again",
+        help="folder for monitor data and report.html (rig); completed runs in it are reused",
     )  # fmt: skip
     parser.add_argument(
         "--runner", default="simulate", metavar="RUNNER",

@@ -97,7 +97,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="SECONDS",
         default=LIMITS.seconds,
-        help="time of any question (%(default)g)",
+        help="time limit of a request (%(default)g)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Ending long work early: by an interrupt from the terminal, or because the caller no longer wants it.
+"""Cancellation of long-running work, by Ctrl-C or by the caller.
 
 A `Cancel` belongs to one query. It is current for the work done in `with cancel.current():` and whatever
 that calls; `check()` between two steps of such work raises `Cancelled` once somebody has cancelled it.
@@ -92,7 +92,7 @@ class CancelToken:
 
     @contextmanager
     def current(self) -> Iterator[CancelToken]:
-        """Make this the object that `check()` asks for the work inside."""
+        """Make this the token that `check()` consults inside the block."""
         token = _CURRENT.set(self)
         try:
             yield self
@@ -201,7 +201,7 @@ def _work(handed: SimpleQueue[Callable[[], None]]) -> None:
 
 @contextmanager
 def record_once(names_made: set[Any], name: Any) -> Iterator[None]:
-    """Record that something is made, unless that is cancelled or fails: the next caller then retries."""
+    """Mark a name as created unless its creation fails or is canceled; the next caller then retries."""
     names_made.add(name)
     try:
         yield

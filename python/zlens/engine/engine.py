@@ -51,7 +51,8 @@ from zlens.errors import QueryError
 from zlens.inputs.source import RawTable
 
 _T = TypeVar("_T")
-#: Of a lazy measure the others of several queries must read one in so many columns, for it to be kept.
+#: A lazy measure is materialized for several queries if all but the largest reader together read at least one
+#: in this many of its columns.
 _SHARED_READS = 4
 #: The number of parsed and planned statements to remember.
 _STATEMENTS = 500
@@ -345,7 +346,7 @@ class Engine:
         return QueryResult(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
 
     def expect(self, queries: Iterable[str]) -> None:
-        """Make what several queries will read at once, instead of extending it for each."""
+        """Materialize the tables of several queries in one pass instead of extending them for each."""
         for _ in self.stages(queries):
             pass
 

@@ -1,4 +1,4 @@
-"""Bounds of a process: the memory that all its work may take together, whatever a statement does.
+"""Limits the memory of the whole process, whatever a statement does.
 
 The engine's own limit covers tables, sorts and joins. It does not cover single values: a list of a billion
 numbers, or a text repeated a million times.
@@ -15,7 +15,7 @@ _memory: int | None = None
 
 
 def limit_memory(size: int) -> None:
-    """Let this process take at most so many bytes; half of them are for tables. Only Linux enforces it."""
+    """Limit this process to `size` bytes, half of them for tables. Enforced on Linux only."""
     global _memory
     if sys.platform != "linux":
         return

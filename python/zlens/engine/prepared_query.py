@@ -1,4 +1,4 @@
-"""A query with its tables ready: names and types of its answer, and its rows in the requested form."""
+"""A prepared query: column names and types of its result, and its rows in the requested representation."""
 
 from __future__ import annotations
 

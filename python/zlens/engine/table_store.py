@@ -27,7 +27,7 @@ ROWS = "rows#"
 #: A condition for rows of a table to leave out: our own SQL, and the columns it names.
 Repeated = Callable[[str], tuple[str, set[str]] | None]
 
-#: What a table costs beside the bytes it reads.
+#: Fixed cost of materializing a table, in bytes read.
 _TABLE_COST_BYTES = 1_000_000
 _TREES: dict[str, str] = {}
 _MOST_TREES = 500
@@ -118,7 +118,7 @@ class TableStore:
 
     def names(self, name: str) -> list[str] | None:
         """Names of the columns of a table that a query may name; None if it is not ours."""
-        # Types of a helper take making what it reads.
+        # The types of a helper are known only after materializing what it reads.
         if self.compiler.is_helper(name):
             return self.compiler.columns(name)
         typed = self.columns(name)

@@ -1,4 +1,4 @@
-"""What a report is missing for an input: records that it does not contain, and roles without a field.
+"""Why report columns have no values: records missing from the input, and roles without a known field.
 
 A column without a value is traced from the report to its measures, from their formulas to the roles they
 need, and from each role to the raw tables and fields that provide it.

@@ -326,7 +326,7 @@ class RuleChecker:
         return unfilled or [name for name in self._counted_needs(rule) if not self._systems_of(name)]
 
     def ask(self, rules: Iterable[Rule]) -> None:
-        """Ask what rules need to know, with as few statements as there can be."""
+        """Run the queries of the rules in as few statements as possible."""
         rules = list(rules)
         self.count(rules)
         # The user's own are asked one by one, so that an error is that of one rule.

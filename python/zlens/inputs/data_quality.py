@@ -1,4 +1,4 @@
-"""Problems that measures add to the table `problem`: values withheld or doubtful, systems that moved."""
+"""Data quality problems found by measures: withheld or suspect values, and systems that moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could not be read as is: one row of the table `problem` each."""
+"""Problems of the data: each is a row of the table `problem`."""
 
 from __future__ import annotations
 

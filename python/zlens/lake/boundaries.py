@@ -39,7 +39,7 @@ from zlens.readers.boundaries import COMPLETE_BY_TABLE, COMPLETE_IN_ONE_FILE, EN
 
 #: The source of rows, their interval end in microseconds UTC, and what tells them from others that end then.
 _End = tuple[str, int, int]
-#: Columns that tell of a row where it is, and what is before it.
+#: Columns that depend on a row's location or on the row before it, not on its own values.
 _PROVENANCE_COLUMNS = frozenset(
     {"system", "source", "file", "offset", "line_number", "seconds", "flag", "interval_end", "tod"}
 )
@@ -48,7 +48,7 @@ _EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 class BoundaryUpdater:
-    """Brings the seams of a manifest up to date. `moves` are the files about to enter the lake."""
+    """Updates the boundaries of a manifest. `moves` are the files about to enter the lake."""
 
     def __init__(
         self,

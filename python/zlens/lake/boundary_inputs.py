@@ -22,7 +22,7 @@ Pair = tuple[LakeInput, InputPart]
 
 
 class BoundaryInputs(Struct):
-    """What a seam depends on: parts, by their place in the order, and evidence.
+    """What a boundary depends on: other parts, by index, and evidence of resets.
 
     before     those with the sample before the first one of a subject
     after      those whose interval ends close what is left open

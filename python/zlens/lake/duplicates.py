@@ -1,4 +1,4 @@
-"""Records that are in two inputs, of kinds that are read once: the first of the inputs keeps them.
+"""Drops records that occur in two inputs; the first input keeps them.
 
 A record is identified by all its decoded values, in every table of its kind, but not by its place. Only
 inputs that cover the same times are compared, and only for the times that they share.

@@ -1,4 +1,4 @@
-"""Seams from pieces: the first record of each subject of a part, decoded after the last ones before it.
+"""Stitches edge rows: decodes the first record of each subject together with its last one in earlier parts.
 
 Only rows at an edge change: the first of every subject, which get their differences, and those after
 the last interval end, which a later part closes. If parts overlap, rows that an earlier one has

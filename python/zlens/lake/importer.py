@@ -275,7 +275,7 @@ class DecodingOptions(Struct, frozen=True):
 def check_compatible(
     into: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, DecodingOptions]
 ) -> None:
-    """LakeError if an input cannot be in one lake with what is there.
+    """Raise LakeError if an input is incompatible with the contents of the lake.
 
     All times of a system must be computed alike, or they could not be put in order. Data decoded with zlens'
     own record layouts never mix with what a system wrote.

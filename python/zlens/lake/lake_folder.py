@@ -132,7 +132,7 @@ class LakeFolder:
         return data
 
     def bring(self, wanted: Iterable[str]) -> None:
-        """Make sure that files of the lake are where `absolute` says, if they come from elsewhere."""
+        """Fetch files of a remote lake to their local paths; does nothing for a local lake."""
 
     def verify(self, files: Mapping[str, LakeFile | MeasuresFile]) -> None:
         """Verify Parquet files by their paths; InputError if one is not that of the manifest."""
@@ -140,7 +140,7 @@ class LakeFolder:
             verify(path, file, self.path)
 
     def refreshed(self, wanted: Iterable[str]) -> Iterator[tuple[str, InputError | None]]:
-        """Files of the lake, read again if they come from elsewhere, each with its error if it cannot be."""
+        """Fetch files of a remote lake again; yields each name with its error, if any."""
         for name in wanted:
             yield name, None
 
@@ -154,7 +154,7 @@ class LakeFolder:
                 yield os.path.relpath(os.path.join(area, file), self._root).replace(os.sep, "/")
 
     def repeat(self, work: Callable[[], _T]) -> _T:
-        """Do what changes the lake, again if another writer came first and that shows only at the end."""
+        """Apply a change to the lake; repeat it if another writer committed first."""
         return work()
 
     def document(self, imported: LakeInput, key: str) -> InputDocument:
@@ -516,14 +516,14 @@ def open_folder(path: str | os.PathLike[str]) -> LakeFolder:
 def translate_os_errors(
     folder: LakeFolder, room: str = "make room on the disk, or name a lake elsewhere"
 ) -> Iterator[None]:
-    """Turns the system's errors when nothing can be written into ones with a cure; `room` on a full disk."""
+    """Convert OSError to LakeError with a cure; `room` is the cure for a full disk."""
     try:
         yield
     except OSError as error:
         problem, cure = error.strerror or str(error), "check the disk and the permissions of the folder"
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            problem, cure = f"there is no more room ({problem})", room
-        raise LakeError(f"{problem}; the lake is as it was", file=folder.name, cure=cure) from None
+            problem, cure = f"no space left ({problem})", room
+        raise LakeError(f"{problem}; the lake is unchanged", file=folder.name, cure=cure) from None
 
 
 def is_dead(staging: Path) -> bool:

@@ -44,7 +44,7 @@ _FETCHED = 1024**3
 #: How often a change is begun again because others came first, and the longest pause before that.
 _TRIES = 30
 _PAUSE_S = 2.0
-#: How often a request is sent that fails in a way that may pass.
+#: Attempts of a request that fails with a transient error.
 _ATTEMPTS = 4
 #: Requests side by side.
 _AT_ONCE = 16
@@ -200,7 +200,7 @@ class Remote(LakeFolder):
             return work()
         except ConflictError:
             raise LakeError(
-                f"others have changed the lake {_TRIES} times meanwhile; it is as they left it",
+                f"other writers changed the lake during each of {_TRIES} attempts; nothing was written",
                 file=self.url,
                 cure="try again, with fewer writers at once or more inputs in each commit",
             ) from None
@@ -455,7 +455,7 @@ class Remote(LakeFolder):
             raise self._error(error, "") from None
 
     def _error(self, error: Exception, name: str, *, writing: bool = False) -> ZlensError:
-        """An error of the store as one with a cure; without what a request was signed with."""
+        """Convert an error of the object store to a LakeError with a cure; credentials are left out."""
         kinds = _obstore().exceptions
         kind: type[ZlensError] = LakeError if writing else InputError
         place = self.place(name)
@@ -537,7 +537,7 @@ def _store(url: str) -> Any:
         )
     except (obs.exceptions.BaseError, ValueError) as error:
         text = str(error).split("\n\nDebug source")[0]
-        raise InputError(f"this is no URL of a lake: {text}", file=url, cure=_CREDENTIALS) from None
+        raise InputError(f"this is not the URL of a lake: {text}", file=url, cure=_CREDENTIALS) from None
 
 
 def _evict_objects(copies: Path) -> None:

@@ -39,7 +39,7 @@ _MOST = 65_536
 
 
 def raise_file_limit() -> None:
-    """Allow this process many open files, if the system permits: the engine opens whole tables."""
+    """Raise the limit of open files if permitted, because the engine opens all files of a table."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST if resource.RLIM_INFINITY in (soft, hard) else min(_MOST, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

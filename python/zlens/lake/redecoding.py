@@ -87,7 +87,7 @@ def _query(
             chosen.append('m.whole_offset AS "offset"')
         else:
             chosen.append(f"p.{quoted}")
-    # A day that the import did not have is that of an interval that ends a moment later than it seemed.
+    # A day missing from the import belongs to an interval that ends slightly later than first computed.
     days = sorted({file.day for file in part_document.files})
     day = "strftime(coalesce(p.interval_end, p.tod) AT TIME ZONE 'UTC', '%Y-%m-%d')"
     return (

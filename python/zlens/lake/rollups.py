@@ -134,7 +134,7 @@ def half_us(info: SystemInfo) -> int:
 def _gap(last_end_us: int | None, part: InputPart, info: SystemInfo) -> tuple[int, int] | None:
     """The local day of the row of the gap before a part, and when the gap ends; None if there is none."""
     first_us = part.first_end_us
-    # Up to half a usual interval more is no gap.
+    # A delay of up to half an interval is not a gap.
     if last_end_us is None or first_us is None or first_us - last_end_us <= 3 * half_us(info):
         return None
     middle = (last_end_us + first_us) // 2 + (info.utc_offset_s or 0) * 1_000_000

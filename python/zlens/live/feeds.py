@@ -1,6 +1,6 @@
-"""Where bytes come from while they are written: growing files, folders, pipes, the device, replays.
+"""Feeds of growing data: files, folders, pipes, the monitor device and replays.
 
-A source is asked again and again for what is new. Its position says where it goes on after a restart.
+A feed is polled for new bytes. Its position says where to resume after a restart.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Position = Mapping[str, Any]
 
 
 class FeedChunk(Struct, frozen=True):
-    """New bytes, the position behind them, and what is to be said of them: a gap, a replaced file."""
+    """New bytes, the position after them, and notes: a gap, a replaced file."""
 
     data: bytes
     position: Position
@@ -66,7 +66,7 @@ class ReleasableFeed(Protocol):
     """A source that need not keep what is never read again."""
 
     def settle(self, position: Position) -> None:
-        """What is before this position is not read again, not even after a restart."""
+        """Data before this position is not read again, even after a restart."""
         ...
 
 
@@ -201,7 +201,7 @@ class ThreadHandover:
         self._queue.put((data, note))
 
     def offer(self, data: bytes, note: str) -> None:
-        """Pass on, or leave out if the program is behind: the next note says how much was left out."""
+        """Enqueue data, or drop it if the consumer lags; the next note says how much was dropped."""
         if self._dropped:
             left_out = f"{self._dropped:,} {self._what} were left out: the program was behind"
             note = "; ".join(filter(None, (left_out, note)))

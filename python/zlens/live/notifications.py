@@ -1,6 +1,7 @@
-"""Telling others that findings appeared or cleared: a command, a webhook.
+"""Notifications of findings that appear or clear: by command or webhook.
 
-A finding that comes and goes is not told each time: it is told once it has held for a while, and cleared once
+Flapping findings are not reported each time: a finding is reported once it has held for a while, and cleared
+once
 it has been away for as long. What happens within the pause after a message goes into the next one. A thread
 of its own sends, so that a slow receiver delays nothing; what it cannot take is dropped, and counted in the
 next message.

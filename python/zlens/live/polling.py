@@ -46,7 +46,7 @@ _ACCEPT = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;
 
 
 class PollError(Exception):
-    """A poll failed. `why` has no data and no secrets; `again` says whether another try may help."""
+    """A failed poll. `why` contains no data and no secrets; `again`: whether a retry may succeed."""
 
     def __init__(self, why: str, *, again: bool = False) -> None:
         super().__init__(why)
@@ -310,7 +310,7 @@ class PollingFeed:
             self._missed += 1
             if self._missed == 1:
                 # Reported once; the end of the gap has the count.
-                self._handover.offer(b"", f"a poll brought nothing: {missed.why}")
+                self._handover.offer(b"", f"a poll failed: {missed.why}")
             return
         if found is None:
             self._same += 1

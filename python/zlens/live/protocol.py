@@ -53,7 +53,7 @@ class Frame(Struct, frozen=True):
     def fields(self) -> dict[str, str]:
         """The payload as lines of `key value`.
 
-        Raises ReceiverError if it is nothing like that.
+        Raises ReceiverError if the payload is malformed.
         """
         try:
             lines = self.payload.decode("utf-8").splitlines()
@@ -82,11 +82,11 @@ def read_frame(take: Callable[[int], bytes], most: int = MAX_PAYLOAD) -> Frame:
     magic, kind, flags, length, sequence, checksum = _HEADER.unpack(header)
     if magic != _MAGIC or kind not in FrameKind.__members__.values():
         raise ReceiverError(
-            "what arrived is no frame of a forwarder", cure="is this the port of something else?"
+            "the data received is not a frame of a forwarder", cure="is this the port of something else?"
         )
     if length > most:
         raise ReceiverError(f"a frame has {length} bytes", expected=f"at most {most}")
     payload = take(length) if length else b""
     if zlib.crc32(payload, zlib.crc32(header[:_CHECKED])) != checksum:
-        raise ReceiverError("a frame was damaged on its way", expected=f"checksum {checksum:08x}")
+        raise ReceiverError("a frame was corrupted in transit", expected=f"checksum {checksum:08x}")
     return Frame(FrameKind(kind), sequence, payload, flags)

@@ -71,7 +71,7 @@ class ReadPosition(Struct, frozen=True):
 
 
 class RetentionPolicy(Struct, frozen=True):
-    """What stays of files that were read: those younger than so many seconds, and so many bytes of them."""
+    """Retention of files that were read: maximum age in seconds and maximum size in bytes."""
 
     age_s: float | None = None
     bytes: int | None = None
@@ -106,7 +106,7 @@ class ReceivedFiles:
         return [path for path in found if _number(path) <= self.durable.number]
 
     def read(self, place: ReadPosition, most: int) -> tuple[bytes, ReadPosition]:
-        """What is durable behind a place, at most so many bytes of one file, and the place behind that.
+        """Durable data after a position, at most `most` bytes of one file, and the position after it.
 
         Nothing if nothing is new. A place in a file that was removed is taken as its end.
         """
@@ -161,7 +161,7 @@ class ReceivedFiles:
         return self.durable.streams.get(stream, 0)
 
     def meet(self, kind: str, stream: str) -> int:
-        """A forwarder says who it is; the sequence number to go on with."""
+        """Register the stream of a forwarder; returns the sequence number to resume with."""
         if not _STREAM.fullmatch(stream):
             raise ReceiverError(
                 "the stream of a forwarder has no valid name", expected="32 hexadecimal digits"
@@ -228,7 +228,7 @@ class ReceivedFiles:
         self.durable = _copy(self._now)
 
     def recover(self) -> None:
-        """Back to what is durable: what is more is cut off, and a file that lost bytes is ended."""
+        """Roll back to the durable state: truncate excess data and end a file that lost bytes."""
         self._stale = True
         self.close()
         self._make_folder()

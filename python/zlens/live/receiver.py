@@ -233,7 +233,7 @@ class Receiver:
             try:
                 peer, address = self._listener.accept()
             except OSError:
-                # Too many open files, or a peer that is gone; the end is told by the event.
+                # Too many open files, or the peer has disconnected; the event signals the end.
                 self._stopped.wait(0.1)
                 continue
             channel = _FrameConnection(peer, str(address[0]), self.limits.handshake_s)

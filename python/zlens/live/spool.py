@@ -70,7 +70,7 @@ class Spool:
             self.state = SpoolState(**values)
         except (ValueError, TypeError, KeyError):
             raise LakeError(
-                "this is no state of zlens live",
+                "this is not a state file of zlens live",
                 file=str(path),
                 cure="remove its folder: what it has not imported yet is lost",
             ) from None
@@ -226,7 +226,7 @@ class Spool:
         before.unlink(missing_ok=True)
 
     def _begin(self, base: Path | None, begins: Callable[[str, str], None]) -> None:
-        """The file of a new part; between two parts stands nothing, so that it must stand for itself."""
+        """Create the file of a new part, which must be readable on its own."""
         self.part.unlink(missing_ok=True)
         if base is None or not base.exists():
             self.part.touch()

@@ -107,7 +107,7 @@ class LiveStream(Struct):
         return True
 
     def segment(self, say: Callable[[Problem], None]) -> ClosedSegment | None:
-        """What may be closed of what has arrived since the last cut; None: nothing yet."""
+        """The data since the last cut point that can be closed; None if there is none yet."""
         silent = self.feed.ended or time.monotonic() - self._changed > self.grace_s
         if not self._size or not (self._fresh or (silent and not self._silence_told)):
             return None
@@ -195,7 +195,7 @@ class LiveStream(Struct):
         )
 
     def _head(self) -> None:
-        """Put what the first bytes of a source lack before them."""
+        """Prepend the header that the first bytes of a feed lack."""
         at = self._head_at
         if at is None or at == self._size:
             return

@@ -67,7 +67,7 @@ class ClosedInterval(Struct, frozen=True):
 
 
 class WatchStep(Struct):
-    """What one step brought: the closed intervals, findings that appeared or cleared, problems of the data.
+    """Result of one step: closed intervals, findings that appeared or cleared, and problems of the data.
 
     errors   what zlens could not do, a sentence each
     """
@@ -174,13 +174,13 @@ class Watcher:
                     self._restore(stream)
 
     def reload(self) -> str:
-        """Read the user's rules and groups again; returns what came of it. What is wrong is not used."""
+        """Reload the user's rules and groups; returns a message. Invalid files are not used."""
         try:
             if self.alerts is not None:
                 self.alerts.reload()
             self._read_groups()
         except ZlensError as error:
-            return f"the rules and groups are as they were: {error}"
+            return f"the previous rules and groups stay in use: {error}"
         return "the rules and groups were read again"
 
     def _read_groups(self) -> None:
@@ -392,7 +392,7 @@ class Watcher:
         stream.spool.forget(max(round(self.limits.raw / self.limits.part), 1))
 
     def _hand_over(self, stream: LiveStream) -> None:
-        """Import what must be beside the next steps; what cannot be now is tried again with the next part."""
+        """Import pending parts in the background; failed imports are retried with the next part."""
         pending = stream.spool.state.pending
         if self.lake is not None and pending and stream.name not in self._importing:
             parts = [(number, stream.spool.part_of(number)) for number in pending]

@@ -1,4 +1,5 @@
-"""Values and rules that public texts leave open, each with its default, status and what would settle it.
+"""Values and rules that no public document settles, each with a default, a status and the document that would
+settle it.
 
 They are parameters of scenarios; measured reports never use them.
 """

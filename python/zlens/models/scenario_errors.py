@@ -1,4 +1,4 @@
-"""Errors of a scenario and what it leaves to assumptions, by what uses them: the answer or a simulation."""
+"""Collects errors and assumptions of a scenario, separately for the answer and for the simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario may say about its simulation: how long, on what machine, by which rules of CP.
+"""Scenario keys for the simulation: duration, machine and rules of CP.
 
 Every scenario may have these tables; solving ignores them.
 """

@@ -1,4 +1,4 @@
-"""What a reader tells of rows that depend on other files: the differences at the seams between two files.
+"""Reader interface for rows that depend on other files: differences across file boundaries.
 
 A file decoded alone has no difference for the first sample of a subject, because the sample before it stands
 in another file. For each system of a file a reader with joints can cut out records, as a small file of its
@@ -23,7 +23,7 @@ BOUNDARY_MODULES = {"zvm-monitor": "zvm.boundaries", "smf": "smf.boundaries"}
 #: then, in microseconds. They are decoded again as a whole.
 END_TOLERANCE_US = {"smf": 20_000}
 
-#: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
+#: Sources that record an interval completely in one file; the same interval in a second file is a duplicate.
 COMPLETE_IN_ONE_FILE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc", "dds"})
 
 #: Sources of which an interval of one table, or one subject of it in a listing, stands whole in one file; the
@@ -53,7 +53,7 @@ class IntervalDigest(Struct, frozen=True):
     event_sum: int
 
     def repeats(self, known: IntervalDigest, *, first: bool) -> bool:
-        """Whether an interval has no record that one already read lacks.
+        """Whether every record of the interval is also in an interval that was already read.
 
         first   a recording begins within this interval, so that it lacks the events before that
         """
@@ -147,7 +147,7 @@ class BoundaryReader(Protocol):
 class StitchedRecords(Protocol):
     """Pieces of several files, of which one is of interest."""
 
-    #: Where a record of that piece stood in its whole file, by where it stands in the piece.
+    #: Offset of each record in the original file, by its offset in the fragment.
     moved: dict[int, int]
     #: The piece, as the column `file` names it.
     file: str
@@ -167,7 +167,7 @@ class StitchedRecords(Protocol):
         ...
 
     def problems(self) -> list[Problem]:
-        """After reading: what is to be said of the piece beside the others, at places of its whole file."""
+        """After reading: problems of the fragment next to the others, with offsets in the original file."""
         ...
 
 

@@ -31,7 +31,7 @@ READERS = (
     "linux.counters",
 )
 
-#: A light module whose `form_of` tells what no file of these readers is, before they are imported.
+#: A small module whose `form_of` rules these readers out before they are imported.
 FORMS = {"rmf.postprocessor": "rmf.xml_encoding", "rmf.monitor3": "rmf.xml_encoding"}
 
 #: The reader of folders that are one input, and its source.
@@ -275,7 +275,7 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
     encoding = _encoding(head)
     if encoding is not None:
         return InputError(
-            f"this is text in {encoding}, which no reader of zlens knows",
+            f"this is text in {encoding}, which zlens cannot read",
             file=path,
             offset=0,
             cure="give it in UTF-8: transfer it as text, or convert it with iconv",
@@ -298,7 +298,7 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
                 "with COPYFILE fn ft fm (UNPACK before the transfer"
             )
     return InputError(
-        f"this is {what}, which no reader of zlens knows",
+        f"this is {what}, which zlens cannot read",
         file=path,
         offset=0,
         expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of its "

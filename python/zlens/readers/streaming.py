@@ -1,4 +1,4 @@
-"""What following a stream of records needs of their format.
+"""Interface of a format that can be read while it is being written.
 
 A stream is cut where intervals have ended. The records up to a cut are decoded behind the last records before
 them, with which they are compared. All rules are then those of any decoding.
@@ -74,7 +74,7 @@ class StreamFormat(Protocol):
         ...
 
     def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        """The bytes of intervals that came before: those that end at a known time, or again in the stream."""
+        """Byte ranges of intervals seen before: their end is in `known` or occurs twice in the stream."""
         ...
 
     def cut(
@@ -99,7 +99,7 @@ class StreamFormat(Protocol):
         ...
 
     def begin(self, path: str, into: str, options: Options) -> None:
-        """Write what a part must begin with to be read by itself; `path` has the records before it."""
+        """Write the records that make a part readable on its own; `path` contains the records before it."""
         ...
 
     def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:

@@ -1,4 +1,4 @@
-"""Files that stand in one, one behind the other: what was skipped is named, and how to cut it off."""
+"""Detects data of another format before or after the data of a file, and tells how to extract it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMES = {
     "linux.counters": "counters of Linux",
 }
 RECORD_READERS = ("zvm.monwrite", "smf.dump")
-#: Bytes of less are damage.
+#: Shorter runs of skipped bytes count as damage.
 _MIN_FOREIGN_BYTES = 512
 _SKIPPED = ("resync", "length", "header")
 _ZIP = b"PK\x03\x04"
@@ -41,7 +41,7 @@ _PART = 1 << 20
 #: What the unpacking of gzip and Zstandard says of bytes behind their data.
 _REST = re.compile(r"(\d+) bytes behind the \w+ data, from byte (\d+) of the file on")
 _GZIP = b"\x1f\x8b"
-#: Unpacked bytes that are passed over to name what follows them.
+#: Maximum number of unpacked bytes to skip when identifying trailing data.
 _MAX_SCANNED_BYTES = 1 << 30
 
 
@@ -87,7 +87,7 @@ def find_trailing_data(name: str, problems: Iterable[Problem], paths: Iterable[s
 
 
 def _format_after(path: str, at: int, end: int) -> Iterator[Problem]:
-    """What stands behind packed data; there it may be of the same format."""
+    """Identify data after compressed data; it may have the same format."""
     what = _format(_head(path, at, end), end - at, None)
     if what is not None:
         yield _problem(path, at, end, f"the bytes {at:,} to {end:,}, which are not read, are {what}")
@@ -121,7 +121,7 @@ def _head(path: str, at: int, end: int) -> bytes:
 
 
 def _format(head: bytes, size: int, own: str | None) -> str | None:
-    """What bytes that begin so are; None if it is unknown, or what the file is."""
+    """The format of data with these first bytes; None if unknown or the format of the file itself."""
     if len(head) < min(_MIN_FOREIGN_BYTES, size) or not head.strip(b"\0"):
         return None
     found = compressed_format(head)
@@ -134,7 +134,7 @@ def _format(head: bytes, size: int, own: str | None) -> str | None:
 
 
 def _zip_neighbors(path: str) -> Iterator[Problem]:
-    """What is before and behind the last archive of a file: only the last one's directory is at the end."""
+    """Find data before and after the last archive of a file, whose directory is at its end."""
     size = os.path.getsize(path)
     start, tail = _zip_end(path, size)
     place = tail.rfind(_ZIP_END)

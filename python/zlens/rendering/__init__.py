@@ -1,1 +1,1 @@
-"""What all faces show numbers with: rows as text, CSV and JSON, and charts as SVG."""
+"""Output formats shared by all interfaces: rows as text, CSV and JSON, charts as SVG."""

@@ -1,4 +1,4 @@
-"""A file that appears only when it is complete."""
+"""Atomic file writing: the file appears only when it is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rig: scenarios whose right answers are known, run and compared with them.
+"""The rig: runs scenarios with known results and compares what is observed.
 
 A file names a scenario, what is varied, what is expected (from a solver or a publication), the measure that
 observes it, and the differences that are allowed. `jobs` lists its runs, `runners` make their monitor data,

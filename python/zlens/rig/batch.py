@@ -1,4 +1,4 @@
-"""Runs of many scenarios side by side. Those that ended are kept: an interrupted batch continues."""
+"""Runs many scenarios in parallel. Completed runs are kept, so an interrupted batch can resume."""
 
 from __future__ import annotations
 

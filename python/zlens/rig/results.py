@@ -1,4 +1,4 @@
-"""From runs to verdicts: what each policy and control of a file came to."""
+"""Turns runs into verdicts for each policy and control of a file."""
 
 from __future__ import annotations
 

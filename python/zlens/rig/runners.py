@@ -1,4 +1,4 @@
-"""What makes the monitor data of a run: the simulator, a program, or somebody before.
+"""Runners produce the monitor data of a run: the simulator, a program, or existing files.
 
 A runner is a small value that travels to another process: `digest` names what its data depend on, `run` makes
 them.
@@ -165,7 +165,7 @@ def _plain(value: object) -> dict[str, object]:
     """Plain dictionaries, which the writer of TOML takes."""
     plain = json.loads(json.dumps(value))
     if not isinstance(plain, dict):
-        raise ScenarioError("the scenario is no table")
+        raise ScenarioError("the scenario is not a TOML table")
     return plain
 
 

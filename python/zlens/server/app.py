@@ -171,7 +171,7 @@ def _metrics(
 
 
 def _health_handler(path: str, served: ServedWorkspace) -> Any:
-    """The handler of a page that says whether the server answers, or has data, and nothing of them."""
+    """Health check: whether the server responds or has data; discloses none of it."""
 
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
@@ -190,7 +190,7 @@ def _wrong_method(message: str) -> Response:
 
 
 async def _wait_forever() -> None:
-    """Waits for ever: who gives up asks again soon, and the answer is then ready."""
+    """Waits forever: a client that times out retries soon, and the response is then ready."""
     await asyncio.Event().wait()
 
 

@@ -252,7 +252,7 @@ ENDPOINTS = (
             "courses": "values of `course` for each row; else null",
             "course_t": "their times, seconds since 1970; else null",
             "top": "the values that `top` chose, largest first; else null",
-            "sql": "the question, as zlens sql takes it",
+            "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",
         },
     ),
@@ -277,7 +277,7 @@ ENDPOINTS = (
             "columns": "names",
             "types": "int, float, text, bool or time of each",
             "rows": "lists of values; times in ISO 8601 with Z",
-            "sql": "the question, as zlens sql takes it",
+            "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",
         },
     ),
@@ -336,7 +336,7 @@ ENDPOINTS = (
         "findings:stream",
         (
             Key("classes", ListOf(_NAME, 0, 10), "classes of rules; all: every class", default=None),
-            Key("few", Boolean(), "of too many systems for a page (wide), no findings", default=False),
+            Key("few", Boolean(), "no findings if the input has too many systems (wide)", default=False),
             *_WINDOW,
         ),
         {
@@ -363,7 +363,7 @@ ENDPOINTS = (
         {
             "rule": "the rule",
             "unit": "of the values",
-            "sql": "the question, as zlens sql takes it",
+            "sql": "the query, as zlens sql accepts it",
             "t": "ends of intervals, seconds since 1970",
             "value": "values",
             "threshold": "thresholds",
@@ -423,7 +423,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "cluster",
-        "What the members of a cluster have in common, and how much each uses of it",
+        "Resources that the members of a cluster share, and each member's use of them",
         "fleet:members",
         (Key("name", _NAME, "the cluster, as /fleet names it"), _FROM, _TO),
         {

@@ -1,4 +1,4 @@
-"""What a question may take, and one user. Small, since the command line's help shows the defaults."""
+"""Limits per query and per user. Kept small, because the command line imports it for its help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data of a page that follows: a place that is replaced, and events that tell clients of it."""
+"""Live updates: a workspace that is replaced when intervals close, and the events that notify clients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ServedWorkspace:
 
     @contextmanager
     def use(self) -> Iterator[Workspace]:
-        """The newest place; it stays open until it is left, also when it is replaced."""
+        """The current workspace; it stays open until the context exits, even if it is replaced."""
         with self._guard:
             place = self._place
             key = id(place)

@@ -1,6 +1,7 @@
 """What happened: the busiest interval, how far from usual it is, and what grew or moved with it.
 
-The peak is the stretch around the busiest interval in which busy is more than half-way up from usual to it:
+The peak is the time around the busiest interval in which busy exceeds the midpoint between its median and its
+maximum:
 the full width at half maximum.
 """
 

@@ -1,4 +1,4 @@
-"""Opened things that requests share, such as sessions: the last few used stay open."""
+"""LRU pool of open resources that requests share, such as sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of responses on their way: sent piece by piece, with one limit on the memory of all of them."""
+"""Sends response bodies in chunks, with one memory limit for all of them."""
 
 from __future__ import annotations
 

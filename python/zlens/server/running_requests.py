@@ -142,7 +142,7 @@ class RunningRequests:
                 )
                 await asyncio.wait({answer}, timeout=_PATIENCE_S)
                 if not answer.done():
-                    raise CanceledError("the request was abandoned; it is still ending")
+                    raise CanceledError("the request was canceled but has not stopped yet")
             return answer.result()
         finally:
             task.cancel.cancel("the client disconnected")

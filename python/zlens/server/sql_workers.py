@@ -359,7 +359,7 @@ def _read_exactly(channel: socket.socket, size: int) -> bytes | None:
 
 
 def _fork_server(control: socket.socket, work: Work, memory: int) -> NoReturn:
-    """What the process that only waits does: fork one that answers for every channel it is sent."""
+    """Main loop of the fork server: fork a worker for every channel it receives."""
     # Ctrl-C reaches all processes of a terminal; the server says when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

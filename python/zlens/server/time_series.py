@@ -1,4 +1,4 @@
-"""Courses: a column over time for each row of an answer."""
+"""Time series: one column over time for each row of a result."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def warm(place: Workspace) -> None:
         schema.answer(place, {})
         fleet.answer(place, endpoints.find("GET", "fleet").check({}))
         return
-    # Before anything is made of them: what is made with too few columns is made again.
+    # Before any table is created: a table with too few columns would be created again.
     wanted = peaks.reads(place)
     for table, columns in SHOWN.items():
         if place.session.fills(table):

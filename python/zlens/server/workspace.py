@@ -106,7 +106,7 @@ class Workspace(Struct):
             yield self
             return
         if self.runs is None:
-            raise QueryError("there are no runs of the rig here", cure="serve their folder")
+            raise QueryError("this server has no rig runs", cure="serve their folder")
         files, throughput = self.runs.files(run)
         options = Options(throughput=throughput)
         with self._opened_runs.use(

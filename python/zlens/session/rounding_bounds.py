@@ -1,4 +1,4 @@
-"""The same input with printed numbers as large, and as small, as their print allows.
+"""Changes printed numbers by their rounding error to bound its effect on measures.
 
 Formulas, helpers and sums decide how much the precision of a printed number matters to a measure. So
 measures are computed again with the number changed: what they then differ by is the bound, for any formula

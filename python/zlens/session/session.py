@@ -520,7 +520,7 @@ class CoreSession:
             )
         if not peaks:
             raise QueryError(
-                "there is no busy time to find a peak in",
+                "there is no processor utilization to find a peak in",
                 cure=phrase("no_peak"),
             )
         return record_intervals.within_time_range(intervals, peaks)

@@ -27,7 +27,7 @@ def find(name: str) -> ScenarioLowering:
     """The module that turns scenarios of a model into whole machines; QueryError if there is none."""
     if name not in SIMULATED:
         raise QueryError(
-            f"{name} scenarios have nothing that moves", expected=f"one of {', '.join(SIMULATED)}",
+            f"{name} scenarios cannot be simulated", expected=f"one of {', '.join(SIMULATED)}",
             cure='write a scenario of model = "system"',
         )  # fmt: skip
     return cast(ScenarioLowering, import_module(f"zlens.simulation.{name}"))

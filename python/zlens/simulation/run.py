@@ -238,7 +238,7 @@ def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float
     scenario = ready.lowered.scenario
     for path in paths.values():
         if is_special_file(path):
-            raise InputError("this is no regular file", file=path, cure="name a file to write to")
+            raise InputError("this is not a regular file", file=path, cure="name a file to write to")
     with ExitStack() as stack:
         written = {name: stack.enter_context(atomic_write(path)) for name, path in paths.items()}
         recorded = ready.lowered.recorded

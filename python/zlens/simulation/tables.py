@@ -1,4 +1,4 @@
-"""The answers of a simulation: what it came to, and the constants that it uses."""
+"""Result tables of a simulation, and the constants that it uses."""
 
 from __future__ import annotations
 

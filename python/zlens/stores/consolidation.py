@@ -25,7 +25,8 @@ from zlens.lake.rollup_reader import MIN_CONSOLIDATED_SYSTEMS
 
 #: Days gathered before they become part of the lake.
 _DAYS = 7
-#: A day is gathered again when one of so many of its systems has newer measures. So if systems arrive one by
+#: A day is consolidated again when one in this many of its systems has newer measures. So if systems arrive
+#: one by
 #: one, each is written about this many times, and not once for every other.
 _SHARE = 8
 

@@ -185,7 +185,7 @@ class _ExportState(Struct):
             return cls(form, tables)
         except (ValueError, TypeError, KeyError):
             raise LakeError(
-                "this is no state of an export", file=str(path), cure="export into a new folder"
+                "this is not the state file of an export", file=str(path), cure="export into a new folder"
             ) from None
         if state.form != form or state.tables != tables:
             raise LakeError(

@@ -133,7 +133,7 @@ def _check(table: str, columns: Iterable[str]) -> None:
     if measure is None or measure.plain or measure.key:
         expected = [name for name in bucket_sql.measures() if not measures.load_measure(name).key]
         raise QueryError(
-            f"{table} is no measure with one row per system and interval", expected=", ".join(expected)
+            f"{table} is not a measure with one row per system and interval", expected=", ".join(expected)
         )
     for name in columns:
         column = measure.column(name)

@@ -1,4 +1,4 @@
-"""LEFT JOINs with tables that the input has no rows of: their columns become NULL, and nothing is joined.
+"""Removes LEFT JOINs with tables that are empty in this input; their columns become NULL.
 
 Most measures join many roles, and an input has few of them. A join without rows costs the engine planning
 time and, for long inputs, time for every row.

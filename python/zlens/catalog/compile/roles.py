@@ -47,7 +47,7 @@ _BEGAN, _SAMPLED = '"#began"', '"#sampled"'
 _BROKEN = '"#broken"'
 #: Whether a subject began within the interval.
 _FRESH = '"#fresh"'
-#: A formula of this many characters is worth a layer.
+#: Minimum length of a formula that gets a query layer of its own.
 _LONG = 60
 #: The columns of intervals that flags of rows need, and what summed rows need too.
 _OF_FLAGS = ("flag", "gap_end", "seconds")

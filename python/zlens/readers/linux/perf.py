@@ -245,7 +245,7 @@ class _Grouping:
             self._note("time", f"a run that started on {text.strip()[:40]!r}, which is not a time", offset)
 
     def comment(self, line: str, offset: int) -> Iterator[PerfReading]:
-        """Take what a comment says of the run."""
+        """Parse facts about the run from a comment."""
         started, after = _STARTED.match(line), _AFTER.match(line)
         if started is not None:
             yield from self.started(started[1], offset)

@@ -1,4 +1,4 @@
-"""Heads of tables: which line is one, and where the columns of a report's definition stand in it."""
+"""Recognizes the headings of tables and locates the columns of a report definition in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
 TIMES = ("End Time", "Ended", "IntEnd")
 #: Parts of the words of a line that must be heads, for it to be the last line of a table's heads.
 _ENOUGH = 0.6
-#: More words than that are no heads.
+#: Lines with more words are not headings.
 _MOST = 120
 _SAME, _ABOVE, _OTHER = 10, 3, 1
 #: Heads without a header are of a report that has at least so many of their words, and this part of them.
@@ -26,7 +26,7 @@ _EXCERPT_WORDS, _EXCERPT_PART = 5, 0.8
 
 
 class ColumnExtent(NamedTuple):
-    """Where the cells of a column stand: start and end of its head, and whether they end below its end."""
+    """Extent of a column: start and end of its heading, and whether its cells are right-aligned."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Listings that were mailed: quoted-printable text, and lines that a mailer wrapped, put together again."""
+"""Restores mailed listings: decodes quoted-printable text and rejoins wrapped lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From lines to rows: reports one behind the other, their tables by heads, and what has no place.
+"""Parses consecutive reports into rows: finds tables by their headings and reports lines that fit no table.
 
 Heads, titles and headers are read here, line by line; rows below heads in blocks (`crates/listing`).
 """
@@ -141,7 +141,7 @@ class ListingParser:
         self._controlled = False
         self._part = False
         self._lost = False  # the first column, so that heads and rows would be read beside their places
-        #: The first line with numbers that is of no report, and how many there are.
+        #: The first line with numbers outside any report, and the number of such lines.
         self._outside: tuple[TextLine | None, int] = (None, 0)
         #: Rows without times since the last blank line, with their lines: heads of a table look like texts.
         self._block: list[str] = []
@@ -258,7 +258,8 @@ class ListingParser:
         self._report = ListingReport(header, line, definition.load_report(name) if name else None)
         if name is None:
             what = header.name or header.number
-            self._note(line, "no_layout", f"the report {what} is not in the catalog; read by its heads")
+            detail = f"the report {what} is not in the catalog; its columns are named after its headings"
+            self._note(line, "no_layout", detail)
 
     def _begin_form(self, line: TextLine, form: listings.HeaderlessListing) -> None:
         self._finish()

@@ -157,7 +157,7 @@ class ListingSource:
         for target in self._raw.targets.values():
             for number, offset, column, cell in target.rows.notes():
                 if column:
-                    detail = f"{column}: {cell!r} is no number; it is NULL"
+                    detail = f"{column}: {cell!r} is not a number; stored as NULL"
                 else:
                     detail = f"line cut at {cell!r}, which may be incomplete; not read"
                 self.add(path, TextLine(number, offset, ""), "no_layout", detail)

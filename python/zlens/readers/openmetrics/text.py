@@ -62,7 +62,7 @@ def labels(text: str) -> dict[str, str]:
 
 
 def number(text: str) -> float:
-    """A value. Raises ValueError if it is none."""
+    """Parse a value. Raises ValueError if it is not a number."""
     try:
         return float(text)
     except ValueError:

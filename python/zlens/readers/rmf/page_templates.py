@@ -1,4 +1,4 @@
-"""Pages whose form is known: their numbers are taken at once, without looking for heads and rows again.
+"""Page templates: once the structure of a page is known, one regular expression extracts its numbers.
 
 RMF prints the same pages for every interval: between two of them only numbers differ. The parser reads the
 first page of a form line by line and notes where each number stood. From then on, a page of that form is one

@@ -1,4 +1,4 @@
-"""The seams between SMF dumps: all decoded records of a system, to be decoded beside those of others."""
+"""File boundaries of SMF dumps: decodes the records of a system again together with those of other dumps."""
 
 from __future__ import annotations
 

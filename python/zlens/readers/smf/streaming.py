@@ -122,7 +122,7 @@ def _records(path: str) -> Iterator[tuple[int | None, int]]:
             length = int.from_bytes(head[:2])
             if length < _RDW + _HEADER or head[2:4] not in (b"\0\0",):
                 raise InputError(
-                    "this is no record of SMF with a descriptor word of its own",
+                    "this is not an SMF record with a record descriptor word",
                     file=path,
                     offset=at,
                     expected="whole records, neither in blocks nor in segments",

@@ -1,4 +1,4 @@
-"""Finds in SMF dumps what is to be known of a system: machine, release, zone, intervals."""
+"""Determines machine, release, time zone and intervals of the systems in SMF dumps."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The user's own throughput beside what systems recorded."""
+"""The user's throughput file."""

@@ -1,4 +1,4 @@
-"""The seams between MONWRITE files: the first and the last record of every subject, cut out and rejoined."""
+"""File boundaries of MONWRITE data: the first and last record of every subject, decoded together."""
 
 from __future__ import annotations
 

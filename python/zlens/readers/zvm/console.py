@@ -249,7 +249,7 @@ class ConsoleSource:
     def nothing(self, path: str) -> InputError:
         unread = next((problem for problem in self._problems if problem.kind == "no_layout"), None)
         return InputError(
-            unread.detail if unread else "it contains no response to a command that zlens knows",
+            unread.detail if unread else "it contains no response to a supported CP command",
             file=path,
             offset=(unread.offset if unread else None) or 0,
             expected="the response to one of "
