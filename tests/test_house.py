@@ -23,13 +23,13 @@ LAYERS = (
     "schema",
     "catalog",
     "inputs",
-    "pages",
+    "record_pages",
     "engine",
     "readers",
     "lake",
     "session",
     "stores",
-    "present",
+    "rendering",
     "reports",
     "exposition",
     "findings",
@@ -165,3 +165,38 @@ def test_no_search_in_data_ends_in_stop_iteration(name: str) -> None:
     """A search that finds nothing says so with an error of zlens, or has an answer for it."""
     found = {str(path): bare(path.read_text(encoding="utf-8")) for path in (SOURCES / name).rglob("*.py")}
     assert {path: calls for path, calls in found.items() if calls} == {}
+
+
+#: Words that name no module: prepositions, participles and adverbs.
+NO_NOUNS = re.compile(
+    r"(^|_)(as|against|behind|beside|by|in|of|on|only|apart|together|alone|asked|kept|made|happened|listed|"
+    r"measured|moved|observed|expected|printed|published|received|forwarded|polled|rounded|staged|shown|told|"
+    r"following|joining|running|sending|warming|watching|listening|opening|rolling|gathering|exporting|importing)$"
+)
+
+
+def test_modules_are_named_by_nouns() -> None:
+    named = [
+        path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py") if NO_NOUNS.search(path.stem)
+    ]
+    assert named == []
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = {}
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(path.relative_to(SOURCES).as_posix())
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_no_function_of_a_module_is_named_by_a_function_word() -> None:
+    words = {"of", "at", "put", "own", "together", "kept", "told", "shown", "named", "found", "placed"}
+    found = [
+        f"{path.relative_to(SOURCES).as_posix()}: {node.name}"
+        for path in SOURCES.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name in words
+    ]
+    assert found == []

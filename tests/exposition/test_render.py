@@ -237,7 +237,7 @@ def test_virtual_processors_of_transactions_are_those_of_their_guests(transactio
 
 def test_one_source_of_a_system_is_taken(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     """SMF and RMF describe the same processors: a sample for each would be a sample too many."""
-    assert [info.source for info in everything.several["ZLZ1"]] == ["smf", "rmf-xml"]
+    assert [info.source for info in everything.sources_by_system["ZLZ1"]] == ["smf", "rmf-xml"]
     cpus = [dict(labels)["cpu"] for labels in _of(pages[False], "zos_cpu_busy_ratio", system="ZLZ1")]
     assert len(cpus) == len({*cpus}) > 0
 

@@ -69,7 +69,7 @@ def elsewhere(cache: Path) -> str:
 def away(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """From here on as on another machine: without a local copy."""
     monkeypatch.setenv("XDG_CACHE_HOME", elsewhere(folder / f"cache{time.monotonic_ns()}"))
-    object_store.at.cache_clear()
+    object_store.open_remote.cache_clear()
 
 
 def prefix(url: str) -> str:

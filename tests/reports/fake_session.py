@@ -113,7 +113,7 @@ class FakeSession:
         #: Nothing was opened: no rows are those of listings.
         self.systems: list[SystemInfo] = []
         self.sources: list[Source] = []
-        self.several: dict[str, list[SystemInfo]] = {}
+        self.sources_by_system: dict[str, list[SystemInfo]] = {}
         self.options = Options()
         self.utc = utc
         self.questions: list[str] = []

@@ -24,9 +24,7 @@ INVENTORY = (
     RawColumn("max_length", "int", "bytes", "longest"),
     RawColumn("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
     RawColumn("duplicates", "int", "count", "how many repeat the bytes of an earlier one; NULL: not checked"),
-    RawColumn(
-        "out_of_order", "int", "count", "stretches of records that are earlier than the one before them"
-    ),
+    RawColumn("out_of_order", "int", "count", "runs of records that are earlier than the one before them"),
     RawColumn("gaps", "int", "count", f"steps of more than {GAP:g} times interval_s; NULL: no regular pace"),
     RawColumn("interval_s", "float", "s", "usual time until the next ones"),
 )

@@ -498,7 +498,7 @@ def _span(alert: FindingAlert) -> str:
 def _serve(
     watching: _Watching, where: ServeOptions, names: list[str], processes: SqlWorkers | None, *, open: bool
 ) -> None:
-    from zlens.live.published import Published
+    from zlens.live.session_transfer import Published
     from zlens.server.app import create_app
     from zlens.server.live_updates import LiveWorkspace, event
     from zlens.server.running_requests import RunningRequests

@@ -91,7 +91,7 @@ def moves(machines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 #: A stretch of records of one writer: from and to, in microseconds UTC, and whose they are by component.
 #: Those of one name that differ in a component that both have, and overlap, are different systems.
-Stretch = tuple[int, int, Mapping[str, str]]
+IdentityRange = tuple[int, int, Mapping[str, str]]
 
 
 class SystemInfo(Struct):
@@ -145,7 +145,7 @@ class SystemInfo(Struct):
         """The machine that it ran on at the end."""
         return self.moves[-1][1] if self.moves else self.machine
 
-    def stretches(self) -> list[Stretch]:
+    def identity_ranges(self) -> list[IdentityRange]:
         """The machines that it ran on, one after another; for sources that know no more of their records."""
         if self.machine is None or self.first_us is None or self.last_us is None:
             return []
@@ -207,7 +207,7 @@ class InventoryRow(Struct, frozen=True):
     max_length: int | None = None
     #: Pack and release of the layout it is decoded with; None: the catalog has none.
     layout: str | None = None
-    #: If a reader checks them: records that repeat the bytes of an earlier one, stretches of records that are
+    #: If a reader checks them: records that repeat the bytes of an earlier one, runs of records that are
     #: earlier than the one before them, and steps that skip a moment of a kind that comes every interval_s.
     duplicates: int | None = None
     out_of_order: int | None = None
@@ -273,10 +273,10 @@ class SizedSource(Protocol):
 
 
 @runtime_checkable
-class Stretched(Protocol):
+class IdentitySource(Protocol):
     """A source that knows of each record whose it is."""
 
-    def stretches(self, system: str) -> list[Stretch]: ...
+    def identity_ranges(self, system: str) -> list[IdentityRange]: ...
 
 
 @runtime_checkable

@@ -151,7 +151,7 @@ def _import_file(
                 if stored is not None and not set(wanted) <= set(stored.forgotten):
                     return already_imported(stored, path)
                 check_compatible(into, manifest, draft.input, systems)
-                if (error := stranger(manifest.inputs.values(), draft.input)) is not None:
+                if (error := find_system_conflict(manifest.inputs.values(), draft.input)) is not None:
                     raise error
                 commit(into, manifest, [draft], staged, shop)
         finally:
@@ -232,14 +232,14 @@ def commit(
     into.sweep(manifest)
 
 
-def stranger(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeError | None:
+def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeError | None:
     """Why an input cannot be in one lake with others: at one time, records of one name are of two systems."""
     for imported in inputs:
         for system, part in draft.parts.items():
             other = imported.parts.get(system) if imported.source == draft.source else None
             if other is None or imported.sha256 == draft.sha256:
                 continue
-            for own, theirs in product(part.stretches, other.stretches):
+            for own, theirs in product(part.identity_ranges, other.identity_ranges):
                 if min(own[1], theirs[1]) - max(own[0], theirs[0]) <= _MEETING_US:
                     continue
                 names = sorted(

@@ -509,7 +509,7 @@ def open_folder(path: str | os.PathLike[str]) -> LakeFolder:
         return LakeFolder(path)
     from zlens.lake import object_store
 
-    return object_store.at(os.fspath(path))
+    return object_store.open_remote(os.fspath(path))
 
 
 @contextmanager

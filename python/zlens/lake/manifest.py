@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.errors import InputError
-from zlens.inputs.source import Stretch
+from zlens.inputs.source import IdentityRange
 from zlens.lake import file_names, validators
 from zlens.schema import document
 from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer, Key, MapOf, Spec, Text
@@ -58,7 +58,7 @@ class InputPart(Struct):
     #: Since when it ran on which machines; none if that is unknown, or it was imported by an earlier release.
     machines: list[tuple[int, str]] = field(default_factory=list)
     #: Whose its records are; none if they do not say, or it was imported by an earlier release.
-    stretches: list[Stretch] = field(default_factory=list)
+    identity_ranges: list[IdentityRange] = field(default_factory=list)
 
     def own_sources(self, imported: LakeInput) -> list[str]:
         """The sources of its rows."""
@@ -214,7 +214,7 @@ def _part_facts(part: InputPart) -> dict[str, Any]:
     rare |= {"sources": part.sources} if part.sources else {}
     rare |= {"tables": part.tables} if part.tables else {}
     rare |= {"machines": [list(one) for one in part.machines]} if part.machines else {}
-    rare |= {"stretches": [list(one) for one in part.stretches]} if part.stretches else {}
+    rare |= {"identity_ranges": [list(one) for one in part.identity_ranges]} if part.identity_ranges else {}
     return rare | {
         "system": part.system,
         "document": part.document,
@@ -231,7 +231,7 @@ def _part_facts(part: InputPart) -> dict[str, Any]:
     }
 
 
-_STRETCH = FixedTuple(
+_IDENTITY_RANGE = FixedTuple(
     (validators.WHOLE, validators.WHOLE, validators.map_of(validators.TEXT)), "from, to and the components"
 )
 _PART = Spec(
@@ -260,7 +260,7 @@ _PART = Spec(
             validators.list_of(FixedTuple((validators.WHOLE, validators.TEXT), "time and machine")),
             default=(),
         ),
-        Key("stretches", validators.list_of(_STRETCH), default=()),
+        Key("identity_ranges", validators.list_of(_IDENTITY_RANGE), default=()),
     ),
     InputPart,
 )

@@ -66,11 +66,11 @@ class ConflictError(Exception):
 
 def is_lake(url: str) -> bool:
     """Whether there is a lake at a URL. InputError if the store cannot be asked."""
-    return at(url).pull()
+    return open_remote(url).pull()
 
 
 @cache
-def at(url: str) -> Remote:
+def open_remote(url: str) -> Remote:
     """The lake at a URL, one object in a process."""
     return Remote(url)
 

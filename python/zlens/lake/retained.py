@@ -16,7 +16,7 @@ from zlens.schema.validators import FixedTuple, Integer, Key, Spec
 _SECOND_US = 1_000_000
 
 
-class Run(NamedTuple):
+class EndRun(NamedTuple):
     """Ends of intervals at equal steps, in seconds since 1970."""
 
     first: int
@@ -37,7 +37,7 @@ class Retained(Struct):
     """
 
     feeds: dict[str, list[str]] = field(default_factory=dict)
-    ends: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
+    ends: dict[tuple[str, str], list[EndRun]] = field(default_factory=dict)
 
     def measures(self, table: str, source: str, end_us: int) -> list[str]:
         """The measures that have rows of an interval of a raw table."""
@@ -53,7 +53,7 @@ class Retained(Struct):
         tables: dict[tuple[str, ...], list[str]] = {}
         for table, measures in sorted(self.feeds.items()):
             tables.setdefault(tuple(measures), []).append(table)
-        measures_by_ends: dict[tuple[str, tuple[Run, ...]], list[str]] = {}
+        measures_by_ends: dict[tuple[str, tuple[EndRun, ...]], list[str]] = {}
         for (source, measure), runs in sorted(self.ends.items()):
             measures_by_ends.setdefault((source, tuple(runs)), []).append(measure)
         return {
@@ -74,15 +74,15 @@ def _second(end_us: int) -> int:
     return (end_us + _SECOND_US // 2) // _SECOND_US
 
 
-def _runs(ends_us: Iterable[int]) -> list[Run]:
-    runs: list[Run] = []
+def _runs(ends_us: Iterable[int]) -> list[EndRun]:
+    runs: list[EndRun] = []
     for second in sorted({_second(end) for end in ends_us}):
         if runs and second == runs[-1].first + runs[-1].step * runs[-1].length:
             runs[-1] = runs[-1]._replace(length=runs[-1].length + 1)
         elif runs and runs[-1].length == 1:
-            runs[-1] = Run(runs[-1].first, second - runs[-1].first, 2)
+            runs[-1] = EndRun(runs[-1].first, second - runs[-1].first, 2)
         else:
-            runs.append(Run(second, 1, 1))
+            runs.append(EndRun(second, 1, 1))
     return runs
 
 
@@ -93,7 +93,7 @@ def _loaded(values: dict[str, Any]) -> Retained:
 
 
 _NAMES = validators.list_of(validators.TEXT)
-_RUN = FixedTuple((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", Run)
+_RUN = FixedTuple((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", EndRun)
 #: As a document of measures has it.
 RETAINED = Spec(
     (

@@ -269,7 +269,7 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
                     conflict = None if again else _conflict(into, manifest, draft.input, origins, beside)
                     if not again and conflict is None:
                         there = [*manifest.inputs.values(), *(each.input for each in drafts)]
-                        conflict = importer.stranger(there, draft.input)
+                        conflict = importer.find_system_conflict(there, draft.input)
                     if not again and conflict is None:
                         drafts.append(draft)
                     results.append(CommitResult(str(staged.path), staged.input, again, conflict))

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
-from zlens.inputs.source import InventoryRow, RawTable, Source, Stretched, SystemInfo
+from zlens.inputs.source import IdentitySource, InventoryRow, RawTable, Source, SystemInfo
 from zlens.lake import documents, duplicates, file_names, lake_folder
 from zlens.lake.documents import InputDocument, LakeFile, PartDocument, PartIntervals, SourceTimeRange
 from zlens.lake.lake_folder import Staging
@@ -326,7 +326,11 @@ class InputWriter:
         if info.machine is not None and first_us is not None:
             part.machines = [(first_us, info.machine), *info.moves]
         source = self.source
-        part.stretches = source.stretches(info.system) if isinstance(source, Stretched) else info.stretches()
+        part.identity_ranges = (
+            source.identity_ranges(info.system)
+            if isinstance(source, IdentitySource)
+            else info.identity_ranges()
+        )
         sources = [one.source for one in self.sources[info.system]]
         part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects

@@ -148,7 +148,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
 
 def several_sources(block: Block, session: ReportSession) -> list[str]:
     """Which source is shown of a system that several describe, and how to see another."""
-    names = [info.source for info in session.several.get(block.system, ())]
+    names = [info.source for info in session.sources_by_system.get(block.system, ())]
     if not names or session.options.source == ALL:
         return []
     first, *others = names

@@ -214,7 +214,7 @@ def answer_apart(place: Workspace, request: dict[str, Any]) -> WorkerResponse:
 def live_answers() -> Work:
     """What answers requests about live data, in a process of its own that opens them for the first one."""
     # Loaded before the process is forked.
-    from zlens.live import published
+    from zlens.live import session_transfer
 
     catalog.measure_names()
     opened: list[Workspace] = []
@@ -222,7 +222,7 @@ def live_answers() -> Work:
     def answer(request: dict[str, Any], server: Server) -> WorkerResponse:
         if not opened:
             try:
-                session = published.opened(server.description(), server.folder, server.fetch)
+                session = session_transfer.opened(server.description(), server.folder, server.fetch)
             except FileNotFoundError:
                 return WorkerResponse(GONE, 0, b"")
             except Exception as error:

@@ -158,7 +158,7 @@ def event(place: Workspace, live: Watcher, step: WatchStep) -> dict[str, Any]:
     alerts = [*live.alerts.open.values()] if live.alerts is not None else []
     return {
         "step": step.number,
-        "systems": [schema.system(info, ()) for info in place.session.shown_first],
+        "systems": [schema.system(info, ()) for info in place.session.systems_in_order],
         "closed": [
             {
                 "system": each.system,

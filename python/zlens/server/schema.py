@@ -16,7 +16,7 @@ from zlens.rendering.rows import iso
 from zlens.reports import report_list
 from zlens.server import workload_hints
 from zlens.server.workspace import Workspace
-from zlens.session.shown import OfSource
+from zlens.session.source_choice import SystemSource
 from zlens.version import VERSION
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -31,8 +31,8 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 def _schema(place: Workspace) -> dict[str, Any]:
     session = place.session
     gone = without_raw_tables(session.sources)
-    own = session.own_tables
-    fills = session.filled
+    own = session.tables_by_source
+    fills = session.measures_by_source
     return {
         "version": VERSION,
         "made": any(info.made for info in session.systems),
@@ -41,9 +41,9 @@ def _schema(place: Workspace) -> dict[str, Any]:
             {
                 **system(info, gone, many=place.wide),
                 "fills": fills.get((info.system, info.source), []),
-                "same": info.system in session.several,
+                "same": info.system in session.sources_by_system,
             }
-            for info in session.shown_first
+            for info in session.systems_in_order
         ],
         "tables": _tables(place),
         "reports": _reports(place, own),
@@ -168,7 +168,7 @@ def _tables(place: Workspace) -> list[dict[str, Any]]:
     return tables
 
 
-def _reports(place: Workspace, own: Mapping[OfSource, frozenset[str]]) -> list[dict[str, Any]]:
+def _reports(place: Workspace, own: Mapping[SystemSource, frozenset[str]]) -> list[dict[str, Any]]:
     """The reports, without decoding. fills: whether the inputs fill a measure or role that the report reads;
     possible: number of columns whose measures the inputs fill."""
     filled: dict[str, bool] = {}

@@ -14,7 +14,7 @@ from zlens.inputs.source import Interval
 _LATE = 0.02
 
 
-class Load(Struct, frozen=True):
+class IntervalLoad(Struct, frozen=True):
     """The processors in one interval: how busy they were, and its weight in a mean."""
 
     interval: Interval
@@ -22,9 +22,9 @@ class Load(Struct, frozen=True):
     busy: float
 
 
-def runs(loads: Iterable[Load]) -> list[list[Load]]:
+def runs(loads: Iterable[IntervalLoad]) -> list[list[IntervalLoad]]:
     """Loads in order of time, divided where time is missing between two."""
-    found: list[list[Load]] = []
+    found: list[list[IntervalLoad]] = []
     for load in loads:
         if not found or load.interval.start_us > found[-1][-1].interval.end_us + _late_us(load):
             found.append([])
@@ -33,7 +33,7 @@ def runs(loads: Iterable[Load]) -> list[list[Load]]:
 
 
 def busiest(
-    run: list[Load], length_us: int, may_end: Callable[[Interval], bool]
+    run: list[IntervalLoad], length_us: int, may_end: Callable[[Interval], bool]
 ) -> tuple[float, list[Interval]] | None:
     """The highest mean busy of a window of this length, and its intervals; None if the run is shorter.
 
@@ -56,5 +56,5 @@ def busiest(
     return None if best is None else (best[0], [load.interval for load in run[best[1] : best[2]]])
 
 
-def _late_us(load: Load) -> float:
+def _late_us(load: IntervalLoad) -> float:
     return _LATE * (load.interval.end_us - load.interval.start_us)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from zlens.engine.engine import Engine
     from zlens.engine.results import QueryResult
     from zlens.readers.throughput.table import Throughput
-    from zlens.session.busiest import Load
-    from zlens.session.shown import OfSource
+    from zlens.session.busiest import IntervalLoad
+    from zlens.session.source_choice import SystemSource
     from zlens.session.throughput_join import ClockOffset
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -178,42 +178,44 @@ class CoreSession:
         )
 
     @cached_property
-    def own_tables(self) -> dict[OfSource, frozenset[str]]:
+    def tables_by_source(self) -> dict[SystemSource, frozenset[str]]:
         """The raw tables of each system's own records, by system and source."""
-        from zlens.session import shown
+        from zlens.session import source_choice
 
-        return shown.own_tables(self.sources)
+        return source_choice.tables_by_source(self.sources)
 
     @cached_property
-    def filled(self) -> dict[OfSource, list[str]]:
+    def measures_by_source(self) -> dict[SystemSource, list[str]]:
         """Measures that the records in each system's own inputs fill, by system and source."""
-        from zlens.session import shown
+        from zlens.session import source_choice
 
-        return shown.fills(self, self.own_tables)
+        return source_choice.measures_by_source(self, self.tables_by_source)
 
     @cached_property
-    def several(self) -> dict[str, list[SystemInfo]]:
+    def sources_by_system(self) -> dict[str, list[SystemInfo]]:
         """The sources of each system of which several say the same, the one that is shown first."""
         # Mostly there is one of each; to find out what they say takes an inventory.
         if len({info.system for info in self.systems}) == len(self.systems):
             return {}
-        from zlens.session import shown
+        from zlens.session import source_choice
 
-        return shown.several(self.systems, self.filled, self.options.source)
+        return source_choice.sources_by_system(self.systems, self.measures_by_source, self.options.source)
 
     @property
-    def shown_first(self) -> list[SystemInfo]:
+    def systems_in_order(self) -> list[SystemInfo]:
         """The systems by name, of each the source first that is shown."""
-        places = {id(info): place for infos in self.several.values() for place, info in enumerate(infos)}
+        places = {
+            id(info): place for infos in self.sources_by_system.values() for place, info in enumerate(infos)
+        }
         return sorted(self.systems, key=lambda info: (info.system, places.get(id(info), 0)))
 
-    def _repeated(self, table: str) -> tuple[str, set[str]] | None:
+    def _repeated_rows_sql(self, table: str) -> tuple[str, set[str]] | None:
         """SQL condition for the rows of a table that repeat another source, and the columns that it names."""
-        if self.options.source == ALL or not self.several:
+        if self.options.source == ALL or not self.sources_by_system:
             return None
-        from zlens.session import shown
+        from zlens.session import source_choice
 
-        return shown.repeated(table, self.several, self.filled)
+        return source_choice.repeated_rows_sql(table, self.sources_by_system, self.measures_by_source)
 
     @property
     def problems(self) -> list[Problem]:
@@ -525,9 +527,9 @@ class CoreSession:
             )
         return record_intervals.within_time_range(intervals, peaks)
 
-    def _loads(self) -> list[tuple[SystemInfo, list[Load]]]:
+    def _loads(self) -> list[tuple[SystemInfo, list[IntervalLoad]]]:
         """The processors of each system in the selected intervals, where its source has them."""
-        from zlens.session.busiest import Load
+        from zlens.session.busiest import IntervalLoad
 
         beside = self.narrowed(replace(self.options, peak_minutes=None, every_s=None))
         try:
@@ -537,9 +539,9 @@ class CoreSession:
             ).rows
         finally:
             beside.close()
-        loads: dict[tuple[str, str], list[Load]] = {}
+        loads: dict[tuple[str, str], list[IntervalLoad]] = {}
         for system, source, end, seconds, weight, busy in rows:
-            load = Load(Interval(_micro(end), seconds), weight, busy)
+            load = IntervalLoad(Interval(_micro(end), seconds), weight, busy)
             loads.setdefault((system, source), []).append(load)
         return [(info, loads[key]) for info in self.systems if (key := (info.system, info.source)) in loads]
 
@@ -607,7 +609,7 @@ class CoreSession:
             size=sum(map(_size, self.sources)),
             records=self._record_bytes,
             brief=self.brief,
-            repeated=self._repeated,
+            repeated=self._repeated_rows_sql,
         )
 
     def _since(self, span: tuple[int, int] | None) -> dict[str, RawTable]:

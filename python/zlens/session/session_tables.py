@@ -175,7 +175,7 @@ def tables(
         "_asked": asked,
         "_sources": lambda: [
             (info.system, info.source, place)
-            for infos in session.several.values()
+            for infos in session.sources_by_system.values()
             for place, info in enumerate(infos)
         ],
         "_machines": lambda: [

@@ -22,7 +22,15 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, Stretch, SystemInfo, moves
+from zlens.inputs.source import (
+    ArrowSource,
+    IdentityRange,
+    InventoryRow,
+    Progress,
+    RawTable,
+    SystemInfo,
+    moves,
+)
 from zlens.readers.files import open_all
 from zlens.readers.row_tables import RowTable
 from zlens.readers.smf import sections as section_tables
@@ -201,7 +209,7 @@ class SmfSource:
             return local_us if info.local_time else None
         return local_us - info.utc_offset_s * 1_000_000
 
-    def stretches(self, system: str) -> list[Stretch]:
+    def identity_ranges(self, system: str) -> list[IdentityRange]:
         """The runs of intervals of each stream of a system, with its identity."""
         own = [stream for stream in self._streams[system] if stream.identity]
         streams.measure([dump.file for dump in self.dumps], own, self._leap)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 #: What the names of tables of measures by hour and day end with.
 _LEVELS = ("_hour", "_day")
 #: By system and source.
-OfSource = tuple[str, str]
+SystemSource = tuple[str, str]
 
 
-def own_tables(sources: Iterable[Source]) -> dict[OfSource, frozenset[str]]:
+def tables_by_source(sources: Iterable[Source]) -> dict[SystemSource, frozenset[str]]:
     """The raw tables of each system's own records."""
-    own: dict[OfSource, frozenset[str]] = {}
+    own: dict[SystemSource, frozenset[str]] = {}
     for source in sources:
-        records: dict[OfSource, set[str]] = {}
+        records: dict[SystemSource, set[str]] = {}
         for row in source.inventory(with_layouts=False):
             if row.system is not None:
                 records.setdefault((row.system, row.source), set()).add(table_prefix(row.name))
@@ -42,7 +42,9 @@ def own_tables(sources: Iterable[Source]) -> dict[OfSource, frozenset[str]]:
     return own
 
 
-def fills(session: CoreSession, own: Mapping[OfSource, frozenset[str]]) -> dict[OfSource, list[str]]:
+def measures_by_source(
+    session: CoreSession, own: Mapping[SystemSource, frozenset[str]]
+) -> dict[SystemSource, list[str]]:
     """Measures that the records in each system's own inputs fill."""
     filled: dict[frozenset[str], list[str]] = {}
     by_source = {}
@@ -53,8 +55,8 @@ def fills(session: CoreSession, own: Mapping[OfSource, frozenset[str]]) -> dict[
     return by_source
 
 
-def several(
-    infos: Iterable[SystemInfo], filled: Mapping[OfSource, Collection[str]], wanted: str | None
+def sources_by_system(
+    infos: Iterable[SystemInfo], filled: Mapping[SystemSource, Collection[str]], wanted: str | None
 ) -> dict[str, list[SystemInfo]]:
     """The sources of each system of which several say the same, the one to show first.
 
@@ -74,7 +76,7 @@ def several(
 
 
 def _ordered(
-    infos: Sequence[SystemInfo], filled: Mapping[OfSource, Collection[str]], wanted: str | None
+    infos: Sequence[SystemInfo], filled: Mapping[SystemSource, Collection[str]], wanted: str | None
 ) -> list[SystemInfo]:
     # A lake and a file beside it may have the same source.
     lengths: Counter[str] = Counter()
@@ -99,8 +101,8 @@ def _of_one_source(measure: str) -> bool:
     return not table.plain and bool(table.rows) and measure != "event"
 
 
-def repeated(
-    table: str, several: Mapping[str, Iterable[SystemInfo]], filled: Mapping[OfSource, Container[str]]
+def repeated_rows_sql(
+    table: str, several: Mapping[str, Iterable[SystemInfo]], filled: Mapping[SystemSource, Container[str]]
 ) -> tuple[str, set[str]] | None:
     """SQL condition for the rows of a table that repeat another source, and the columns that it names.
 
@@ -109,7 +111,7 @@ def repeated(
 
     Those are the rows at times that a source before it recorded, if that one has rows at all. None: no row.
 
-    several  as `several` gives them
+    several  as `sources_by_system` gives them
     """
     measure, time = table, "interval_end"
     for level in _LEVELS:

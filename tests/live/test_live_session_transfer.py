@@ -13,7 +13,7 @@ from rounds import first
 from zlens.api import Session
 from zlens.catalog import measures
 from zlens.inputs.options import Options
-from zlens.live import published
+from zlens.live import session_transfer
 from zlens.live.watcher import Watcher
 from zlens.server.workspace import parse_request_time
 
@@ -21,7 +21,7 @@ from zlens.server.workspace import parse_request_time
 def reopened(session: Session, folder: Path) -> Session:
     """A session as another process opens it."""
     folder.mkdir(exist_ok=True)
-    data = published.Published(session)
+    data = session_transfer.Published(session)
     numbers = itertools.count()
 
     def fetch(request: dict[str, Any]) -> str:
@@ -29,7 +29,7 @@ def reopened(session: Session, folder: Path) -> Session:
         data.write(request, str(path))
         return str(path)
 
-    return published.opened(data.description(), str(folder), fetch)
+    return session_transfer.opened(data.description(), str(folder), fetch)
 
 
 @pytest.mark.parametrize("name", first(1, ["zldemo.monwrite", "zlzos.smf"]))
