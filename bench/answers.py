@@ -12,7 +12,6 @@ import argparse
 import compileall
 import math
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -31,7 +30,7 @@ from zlens import demo, reports
 BASE = "import duckdb; duckdb.connect().sql('select 1').fetchall()"
 PAGE = bench.ROOT / "docs" / "speed.md"
 BEGIN, END = "<!-- answers -->", "<!-- /answers -->"
-COLUMNS = ("before", "after")
+LISTED, FOLDER = "report --list", "folder"
 #: Bounds as multiples of B; the last one is in seconds.
 SQL, REPORT, REPORT_OF_FOLDER, FINDINGS, INFO, HELP, DEMO, PROBLEMS, COMPARE = 2, 3, 4, 8, 2, 0.5, 20, 3, 6
 SECOND_QUESTION = 0.020
@@ -149,33 +148,49 @@ def second_question(path: Path) -> float:
 
 
 class Page:
-    """The table in docs/speed.md: what each question cost before and after, in multiples of B."""
-
-    _ROW = re.compile(
-        r"\| (?P<name>.*?) \| (?P<on>.*?) \| (?P<before>.*?) \| (?P<after>.*?) \| (?P<bound>.*?) \|"
-    )
+    """The table in docs/speed.md: costs in multiples of B, with two lines for all reports."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-        self.kept, _, self.tail = rest.partition(END)
+        _, _, self.tail = rest.partition(END)
 
-    def save(self, column: str, rows: Sequence[tuple[str, str, str, str]], said: str) -> None:
-        """Put one column in the place of what it had; the other one stays."""
-        old = {(row["name"], row["on"]): row for row in self._ROW.finditer(self.kept)}
-        lines = {
-            name: line for name in COLUMNS for line in self.kept.splitlines() if line.startswith(f"{name}: ")
-        }
-        lines[column] = f"{column}: {said}"
-        text = [*("\n" + lines[name] for name in COLUMNS if name in lines), ""]
-        text += ["| what | on | before | after | to reach |", "|---|---|--:|--:|--:|"]
-        for name, on, value, bound in rows:
-            name = name.replace("|", "\\|")
-            kept = old.get((name, on))
-            values = {each: kept[each] if kept else "" for each in COLUMNS} | {column: value}
-            text.append(f"| {name} | {on} | {values['before']} | {values['after']} | {bound} |")
+    def save(self, rows: Sequence[tuple[str, str, str, str]], machine: str) -> None:
+        """Replace the table."""
+        text = [machine, "", "| what | on | cost | to reach |", "|---|---|--:|--:|"]
+        reports: dict[bool, list[tuple[str, str, str, str]]] = {True: [], False: []}
+        for row in rows:
+            if row[0].startswith("report ") and row[0] != LISTED:
+                reports[row[1] == FOLDER].append(row)
+            else:
+                text.append(_line(row))
+        text += [_line(_summary(of_kind)) for of_kind in reports.values() if of_kind]
         block = "\n".join(text)
-        self.path.write_text(f"{self.head}{BEGIN}\n{block}\n\n{END}{self.tail}", encoding="utf-8")
+        self.path.write_text(f"{self.head}{BEGIN}\n\n{block}\n\n{END}{self.tail}", encoding="utf-8")
+
+
+def _line(row: tuple[str, str, str, str]) -> str:
+    name, on, value, bound = row
+    name = name.replace("|", "\\|")
+    return f"| {name} | {on} | {value} | {bound} |"
+
+
+def _summary(rows: Sequence[tuple[str, str, str, str]]) -> tuple[str, str, str, str]:
+    """The median of reports, and those that cost more than they may."""
+    costs = [(float(value.split()[0]), name, bound) for name, _, value, bound in rows if value.endswith(" B")]
+    missed = [
+        f"{name.removeprefix('report ')} {cost:.2f} B"
+        for cost, name, bound in costs
+        if cost > float(bound.split()[0])
+    ]
+    failed = [name for name, _, value, _ in rows if not value.endswith(" B")]
+    what = f"{len(rows)} reports, median"
+    for word, names in (("missed", missed), ("failed", failed)):
+        if names:
+            what += f"; {word}: {', '.join(names)}"
+    on = FOLDER if rows[0][1] == FOLDER else "the file that fills it best"
+    median = f"{statistics.median(cost for cost, _, _ in costs):.2f} B" if costs else "failed"
+    return what, on, median, rows[0][3]
 
 
 def main() -> int:
@@ -189,7 +204,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="commands, and runs of B, side by side (2)")
     parser.add_argument("--all", action="store_true", help="every report on every file, findings too")
     parser.add_argument("--only", metavar="WORD", help="only questions with this word in the command")
-    parser.add_argument("--save", choices=COLUMNS, help="keep the table in docs/speed.md as this column")
+    parser.add_argument("--save", action="store_true", help="replace the table in docs/speed.md")
     arguments = parser.parse_args()
     if arguments.save and arguments.only:
         parser.error("--save keeps the whole table: leave --only out")
@@ -230,7 +245,7 @@ def main() -> int:
     bounded = 1 + sum(row.question.bound is not None for row in rows)
     print(f"\n{missed} of {bounded} missed" if missed else f"\nall {bounded} reached")
     if arguments.save:
-        Page(PAGE).save(arguments.save, lines, f"B {unit:.3f} s; {bench.machine()}")
+        Page(PAGE).save(lines, f"B {unit:.3f} s; {bench.machine()}")
     return 0
 
 
