@@ -150,7 +150,7 @@ def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
     status, found = said.info(tmp_path)
     assert status == 1
     assert {"BOX", "lnx1", "made"} <= {one["system"] for one in found}
-    query = "select count(*) as n from problem where detail like '%no reader of zlens knows%'"
+    query = "select count(*) as n from problem where detail like '%zlens cannot read%'"
     assert json.loads(said.run("sql", tmp_path, "-q", query, "--format", "json")[1]) == [{"n": notes}]
 
 

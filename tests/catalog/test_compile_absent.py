@@ -131,6 +131,6 @@ def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch:
     short = answers()
     dropped: list[object] = []
     monkeypatch.setattr("zlens.schema.cache._root", lambda *_: tmp_path / "other")
-    monkeypatch.setattr(missing_tables, "drop", lambda *args: dropped.append(args))
+    monkeypatch.setattr(missing_tables, "drop_missing_joins", lambda *args: dropped.append(args))
     assert answers() == short
     assert dropped

@@ -55,8 +55,8 @@ def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     def add(text: str) -> exposition.MetricGroup:
         table = measures.parse(text, "ticks.toml")
         tables, others = measures.measure_names(), measures.load_measure
-        monkeypatch.setattr(measures, "tables", lambda: [*tables, "ticks"])
-        monkeypatch.setattr(measures, "table", lambda name: table if name == "ticks" else others(name))
+        monkeypatch.setattr(measures, "measure_names", lambda: [*tables, "ticks"])
+        monkeypatch.setattr(measures, "load_measure", lambda name: table if name == "ticks" else others(name))
         exposition.names.cache_clear()
         return exposition.names().measure("ticks")
 

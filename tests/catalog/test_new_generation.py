@@ -43,13 +43,13 @@ weights = cpumf_weights.parse("z99 = { rni = [1, 1, 1, 1, 1] }", "mine.toml")
 print(json.dumps({
     "order": generations.names(),
     "type": generations.types()["9902"].generation,
-    "by type": cpumf.choose("9901", 99),
-    "by version": cpumf.choose(None, 99),
+    "by type": cpumf.choose_generation("9901", 99),
+    "by version": cpumf.choose_generation(None, 99),
     "measure": values(opened(rows), "generation, generation_by, cpi, l2p")[0],
     "explained": list(counter_pages("FARTHER_WRITES"))[0],
     "weights": weights.rni["z99"],
-    "curve": capacity_curves.of_type("9901", None).name,
-    "factor of two": dict(capacity_curves.machines()["z99-m01"].curve)[2],
+    "curve": capacity_curves.curve_of_type("9901", None).name,
+    "factor of two": dict(capacity_curves.capacity_curves()["z99-m01"].curve)[2],
     "wrong": [*check.check(), *capacity_curves.check()],
 }))
 """

@@ -122,7 +122,7 @@ def test_entries_behind_the_fixed_part_stand_behind_that_of_the_page(monkeypatch
     knowledge = page_kinds.known_record("D0R16")
     assert knowledge.file is not None
     file = replace(knowledge.file, layouts=(numbered,))
-    monkeypatch.setattr(page_layout, "known", lambda record: replace(knowledge, file=file))
+    monkeypatch.setattr(page_layout, "known_record", lambda record: replace(knowledge, file=file))
     longer = replace(
         old,
         fields=(*old.fields, MonitorField("SYTCUP_NEW", old.length, 8, "unsigned")),

@@ -271,7 +271,7 @@ def test_a_large_text_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_cache_lies_where_the_user_says(tmp_path: Path) -> None:
-    program = "from zlens.catalog import measures; print(len(measures.table('load').columns))"
+    program = "from zlens.catalog import measures; print(len(measures.load_measure('load').columns))"
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
     answers = set()
     for _ in range(2):

@@ -163,7 +163,7 @@ def test_the_example_is_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
         (["{}", "-o", "{}"], "the output would replace an input"),
         (["{}", "-o", "x", "--runs", "0"], "0 runs cannot be simulated; expected 1 to"),
         (["{}", "-o", "x", "--hours", "-1"], "simulation.seconds is -3600"),
-        (["{}", "-o", "x", "--set", "model=paging"], "paging scenarios have nothing that moves"),
+        (["{}", "-o", "x", "--set", "model=paging"], "paging scenarios cannot be simulated"),
         (["{}", "-o", "x", "--set", "user.A.relative=0"], "user[1].relative is 0"),
     ],
 )

@@ -39,7 +39,7 @@ def test_student_against_scipy(t: float, freedom: float) -> None:
 
 def test_runs_against_scipy() -> None:
     base, other = [30.0, 31.0, 32.5, 29.0], [33.0, 36.0, 35.0]
-    verdict = noise.test_difference(
+    verdict = noise.judge(
         [RatioEstimate(v, 0, 3, 3) for v in base], [RatioEstimate(v, 0, 3, 3) for v in other]
     )
     assert verdict.by == "runs"
@@ -50,12 +50,12 @@ def test_runs_against_scipy() -> None:
 def test_one_run_against_three_is_held_against_their_spread() -> None:
     base = [RatioEstimate(v, 0, 3, 3) for v in (30.0, 31.0, 32.0)]
     # t = 2 / (1 x sqrt(1 + 1/3)), two degrees of freedom
-    verdict = noise.test_difference(base, [RatioEstimate(33.0, 0, 3, 3)])
+    verdict = noise.judge(base, [RatioEstimate(33.0, 0, 3, 3)])
     assert verdict.p == pytest.approx(2 * stats.t.sf(2 / (4 / 3) ** 0.5, 2))
     assert verdict.beyond is False
     # The least difference that would be beyond the noise.
-    assert noise.test_difference(base, [RatioEstimate(31 + 1.001 * (verdict.noise or 0), 0, 3, 3)]).beyond
-    assert not noise.test_difference(base, [RatioEstimate(31 + 0.999 * (verdict.noise or 0), 0, 3, 3)]).beyond
+    assert noise.judge(base, [RatioEstimate(31 + 1.001 * (verdict.noise or 0), 0, 3, 3)]).beyond
+    assert not noise.judge(base, [RatioEstimate(31 + 0.999 * (verdict.noise or 0), 0, 3, 3)]).beyond
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.7])
@@ -66,7 +66,7 @@ def test_halves_of_steady_series_differ_in_few_of_hundreds(memory: float) -> Non
     for number in range(150):
         series = remembering(memory, 120, draw)
         halves = series[:60], series[60:]
-        verdict = noise.test_difference(*([estimated(half, f"{number}")] for half in halves))
+        verdict = noise.judge(*([estimated(half, f"{number}")] for half in halves))
         tested += verdict.p is not None
         wrong += bool(verdict.beyond)
         naive += stats.ttest_ind(*([value for value, _ in half] for half in halves)).pvalue < noise.LEVEL
@@ -97,9 +97,7 @@ def test_the_level_holds_or_no_test_is_made(series: tuple[float, int]) -> None:
     count = rounds(400, 200)
     tested = wrong = 0
     for at in range(count):
-        verdict = noise.test_difference(
-            *([estimated(remembering(memory, number, draw), f"{at}")] for _ in range(2))
-        )
+        verdict = noise.judge(*([estimated(remembering(memory, number, draw), f"{at}")] for _ in range(2)))
         tested += verdict.p is not None
         wrong += bool(verdict.beyond)
     assert wrong <= stats.binom.ppf(0.999, count, noise.LEVEL)
@@ -116,13 +114,13 @@ def test_what_no_drift_explains_is_beyond_the_noise() -> None:
     after = [(15.5 + 0.005 * at, 10.0) for at in range(15)]
     base, other = estimated(before), estimated(after)
     assert min(base.effective, other.effective) < noise.FEWEST_EFFECTIVE
-    verdict = noise.test_difference([base], [other])
+    verdict = noise.judge([base], [other])
     assert (verdict.by, verdict.beyond) == ("intervals", True)
     # By hand: of 0.001 x (15.5 - 10) / 10 nothing is left in 0.55; the range of both is 0.007.
     assert verdict.noise == pytest.approx(stats.t.isf(0.005, 28) * 0.007 * 2**0.5)
     # As much as they drift is not.
     near = estimated([(10.05 + 0.005 * at, 10.0) for at in range(15)])
-    assert noise.test_difference([base], [near]).why.endswith("independent samples")
+    assert noise.judge([base], [near]).why.endswith("independent samples")
 
 
 def test_a_real_difference_is_found() -> None:
@@ -131,7 +129,7 @@ def test_a_real_difference_is_found() -> None:
     for number in range(40):
         base = estimated(remembering(0.5, 60, draw), f"{number}")
         other = estimated(remembering(0.5, 60, draw, 102.0), f"{number}")
-        found += bool(noise.test_difference([base], [other]).beyond)
+        found += bool(noise.judge([base], [other]).beyond)
     assert found >= 36
 
 
@@ -153,25 +151,25 @@ def test_value_is_the_ratio_of_sums() -> None:
 def test_no_test_where_too_little_is_known() -> None:
     draw = random.Random("few")
     short = estimated(remembering(0, 9, draw))
-    assert noise.test_difference([short], [short]).why == "only 9 intervals"
+    assert noise.judge([short], [short]).why == "only 9 intervals"
     ramp = estimated([(float(minute), 1.0) for minute in range(60)])
-    verdict = noise.test_difference([ramp], [ramp])
+    verdict = noise.judge([ramp], [ramp])
     assert (verdict.by, verdict.beyond) == ("none", None)
     assert verdict.why.endswith("independent samples")
-    assert noise.test_difference([short], []).why == "only one side has a value"
+    assert noise.judge([short], []).why == "only one side has a value"
     assert noise.estimate([], "x") is None
     assert noise.estimate([(1.0, 0.0)], "x") is None
 
 
 def test_what_never_changes_within_a_side() -> None:
     four, six = estimated([(4.0, 1.0)] * 12), estimated([(6.0, 1.0)] * 12)
-    assert noise.test_difference([four], [six]).beyond is True
-    assert noise.test_difference([four], [four]).beyond is False
+    assert noise.judge([four], [six]).beyond is True
+    assert noise.judge([four], [four]).beyond is False
     # Nor is the last digit of a sum a difference.
     nearly = estimated([(4.0 + 1e-13 * (at % 2), 1.0) for at in range(12)])
-    assert noise.test_difference([four], [nearly]).beyond is False
+    assert noise.judge([four], [nearly]).beyond is False
     runs = [[RatioEstimate(value, 0, 3, 3)] * 3 for value in (4.0, 4.0 + 1e-13)]
-    assert noise.test_difference(*runs).beyond is False
+    assert noise.judge(*runs).beyond is False
 
 
 def test_the_same_seed_draws_the_same() -> None:
@@ -214,9 +212,9 @@ def test_what_remembers_long_and_little_is_seen() -> None:
 def test_ten_intervals_are_enough_and_two_runs_know_more() -> None:
     pairs = [(100.0 + off, 1.0) for off in (1, -1, 2, -2, 1, -1, -2, 2, -1, 1)]
     one = estimated(pairs)
-    single = noise.test_difference([one], [one])
+    single = noise.judge([one], [one])
     assert single.p == 1
-    double = noise.test_difference([one, one], [one, one])
+    double = noise.judge([one, one], [one, one])
     assert double.samples == (2 * one.effective, 2 * one.effective)
     # Half the variance, and more degrees of freedom.
     assert single.noise == pytest.approx(noise.quantile(2 * (one.effective - 1)) * one.error * 2**0.5)

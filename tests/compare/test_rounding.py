@@ -10,7 +10,7 @@ import zlens
 from zlens import reports
 from zlens.compare import text_format
 from zlens.compare.comparison import compare
-from zlens.compare.noise import RatioEstimate, test_difference
+from zlens.compare.noise import RatioEstimate, judge
 from zlens.compare.sides import Side, measure_run
 from zlens.explain.names import explain
 
@@ -83,12 +83,15 @@ def test_rounding_adds_to_the_noise() -> None:
     def side(value: float, rounding: float) -> list[RatioEstimate]:
         return [RatioEstimate(value, 0.1, 60, 60.0, rounding)]
 
-    exact, printed = test_difference(side(10, 0), side(12, 0)), test_difference(side(10, 0.5), side(12, 0.25))
+    exact, printed = (
+        judge(side(10, 0), side(12, 0)),
+        judge(side(10, 0.5), side(12, 0.25)),
+    )
     assert exact.beyond
     assert printed.beyond
     assert exact.noise is not None
     assert printed.noise == pytest.approx(exact.noise + 0.75)
-    inside = test_difference(side(10, 0.5), side(10.75, 0.25))
+    inside = judge(side(10, 0.5), side(10.75, 0.25))
     assert (inside.by, inside.beyond, inside.noise) == ("rounding", False, 0.75)
 
 
@@ -96,10 +99,8 @@ def test_what_rounding_leaves_of_a_difference_is_tested() -> None:
     """5 of the 6 may be rounding; what is left is as likely as the same difference of exact values."""
     exact = [RatioEstimate(10.0, 1.0, 60, 60.0), RatioEstimate(11.0, 1.0, 60, 60.0)]
     printed = [RatioEstimate(10.0, 1.0, 60, 60.0, 2.5), RatioEstimate(16.0, 1.0, 60, 60.0, 2.5)]
-    assert test_difference(exact[:1], exact[1:]).p == pytest.approx(
-        test_difference(printed[:1], printed[1:]).p
-    )
-    assert not test_difference(printed[:1], printed[1:]).beyond
+    assert judge(exact[:1], exact[1:]).p == pytest.approx(judge(printed[:1], printed[1:]).p)
+    assert not judge(printed[:1], printed[1:]).beyond
 
 
 def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path, tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     records = [name for name in layouts.records() if layouts.sim_layouts(name) and name not in counters]
     elsewhere = moved_pages.moved(tmp_path, records, "7.3", monkeypatch)
     layout = writer_plans.writing_layout
-    monkeypatch.setattr(writer_plans, "layout", lambda name: elsewhere.layouts.get(name) or layout(name))
+    monkeypatch.setattr(
+        writer_plans, "writing_layout", lambda name: elsewhere.layouts.get(name) or layout(name)
+    )
     run.layouts.cache_clear()
     try:
         [done] = zlens.simulate(demo.SIM_SCENARIO, tmp_path / "made")

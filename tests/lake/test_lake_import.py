@@ -248,8 +248,8 @@ def test_no_more_room(tmp_path: Path, file: str) -> None:
     before = everything(made)
     done = limited(made, [other], 3000)
     assert done.returncode == 2
-    assert "there is no more room" in done.stderr
-    assert "the lake is as it was; make room on the disk" in done.stderr
+    assert "no space left" in done.stderr
+    assert "the lake is unchanged; make room on the disk" in done.stderr
     assert done.stderr.count("\n") == 1
     assert everything(made) == before
     lake.add([other], made)
@@ -303,7 +303,7 @@ def test_a_disk_that_is_full_at_any_step(
             # Where there are no links, copies do.
             lake.add([other], made)
         else:
-            with pytest.raises(LakeError, match="there is no more room"):
+            with pytest.raises(LakeError, match="no space left"):
                 lake.add([other], made)
             assert everything(made) == before
     if after or step == "link":
@@ -347,7 +347,7 @@ def test_forgetting_on_a_full_disk(
             assert len(forgotten.gone) == 1
             assert forgotten.waiting >= 0
         else:
-            with pytest.raises(LakeError, match="the lake is as it was; make room") as caught:
+            with pytest.raises(LakeError, match="the lake is unchanged; make room") as caught:
                 lake.forget(made, options)
             assert "elsewhere" not in str(caught.value)
     assert calls > after
@@ -384,13 +384,13 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, file: str) -> None:
     code = (
         "import sys, threading, time, os, signal\n"
         "from zlens.lake import importer\n"
-        "real = importer.Writer._table\n"
+        "real = importer.InputWriter._table\n"
         "def slow(self, *words):\n"
         "    real(self, *words)\n"
         "    if len(self.draft.tables) == 3:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        time.sleep(0.1)\n"
-        "importer.Writer._table = slow\n"
+        "importer.InputWriter._table = slow\n"
         "from zlens.cli import main\n"
         f"sys.exit(main(['import', {other!r}, '--lake', {str(made)!r}]))"
     )

@@ -159,7 +159,7 @@ def test_measures_of_many_systems_are_gathered(
     assert paths
     assert not any("system=" in path for path in paths)
     with monkeypatch.context() as apart, zlens.open(url) as session:
-        apart.setattr(rollup_reader, "MANY", 1_000)
+        apart.setattr(rollup_reader, "MIN_CONSOLIDATED_SYSTEMS", 1_000)
         assert session.sql(question).rows == gathered
     assert {row[0] for row in gathered} == {*both}
     assert lake.check(url).faults == []
@@ -380,7 +380,9 @@ def test_without_obstore(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["az://container/lake", "s3://"])
 def test_urls_without_what_they_need(name: str) -> None:
-    with pytest.raises(InputError, match=r"this is no URL of a lake: .*; set the credentials of the store"):
+    with pytest.raises(
+        InputError, match=r"this is not the URL of a lake: .*; set the credentials of the store"
+    ):
         zlens.open(name)
 
 

@@ -96,7 +96,7 @@ def test_lists_are_as_long_as_what_was_imported() -> None:
 
 def test_usual_rows_are_checked_by_msgspec_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kinds take three times as long."""
-    monkeypatch.setattr(row_lists.kinds, "loaded", None)
+    monkeypatch.setattr(row_lists.validators, "load_checked", None)
     data = msgspec.json.encode({"ends": [[1, 60.0, None], [2, 60, "gap"]], "marks": [[1, 2, "a"]]})
     ends = [(1, 60.0, None), (2, 60.0, "gap")]
     assert LISTS.load(data, "file.json") == {"ends": ends, "marks": [(1, 2, "a")]}

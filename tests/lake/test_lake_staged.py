@@ -161,11 +161,11 @@ def test_what_another_one_has_committed_meanwhile(
     real = staging._copy_file
 
     def copied(path: Path, target: Path):
-        monkeypatch.setattr(staging, "_copied", real)
+        monkeypatch.setattr(staging, "_copy_file", real)
         lake.commit([own], made)
         return real(path, target)
 
-    monkeypatch.setattr(staging, "_copied", copied)
+    monkeypatch.setattr(staging, "_copy_file", copied)
     assert [(result.again, result.error) for result in lake.commit([own], made)] == [(True, None)] * 4
     assert seen(made) == seen(files)
 

@@ -262,7 +262,7 @@ def test_polls_that_bring_nothing_are_one_gap() -> None:
     feed.close()
     assert [each.notes for each in found] == [
         (),
-        ("a poll brought nothing: it is gone",),
+        ("a poll failed: it is gone",),
         ("3 polls brought nothing before this one",),
     ]
 
@@ -287,7 +287,7 @@ def test_a_text_of_something_else_is_a_gap() -> None:
     (found,) = wait_for(feed, 1)
     feed.close()
     assert found.data == b""
-    assert found.notes == ("a poll brought nothing: it gave no sample of an HMC exporter or of RMF",)
+    assert found.notes == ("a poll failed: it gave no sample of an HMC exporter or of RMF",)
 
 
 def test_polls_that_nobody_takes_are_left_out() -> None:

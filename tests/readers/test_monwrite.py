@@ -244,7 +244,9 @@ def test_the_inventory_has_a_row_for_each_kind_of_record_of_each_file(tmp_path: 
 def test_a_record_is_planned_when_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[str] = []
     real = plans.record_plans
-    monkeypatch.setattr(plans, "plans", lambda record, chosen: planned.append(record) or real(record, chosen))
+    monkeypatch.setattr(
+        plans, "record_plans", lambda record, chosen: planned.append(record) or real(record, chosen)
+    )
     groups = [made.configuration(START_US - S_US), *made.minutes(3)]
     with opened(tmp_path / "lazy", groups) as session:
         assert session.systems

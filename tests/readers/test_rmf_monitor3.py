@@ -232,7 +232,8 @@ def test_other_formats_do_not_import_the_readers_of_rmf(tmp_path: Path) -> None:
     path = tmp_path / "smf"
     path.write_bytes(bytes.fromhex("0012 0000 0202 0000 0000 0124 001f c1c1 c1c1"))
     code = (
-        "import sys; from zlens.readers.recognition import find; print(find([sys.argv[1]]).files.keys()); "
+        "import sys; from zlens.readers.recognition import recognize; "
+        "print(recognize([sys.argv[1]]).files.keys()); "
         "print([name for name in sys.modules if name.startswith('zlens.readers.rmf')])"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)

@@ -34,7 +34,7 @@ def test_each_face_has_words(code: str) -> None:
 def test_codes_are_used_and_there() -> None:
     used = set()
     for path in SOURCES.rglob("*.py"):
-        used |= set(re.findall(r"\bsay\(\s*\"(\w+)\"", path.read_text(encoding="utf-8")))
+        used |= set(re.findall(r"\bphrase\(\s*\"(\w+)\"", path.read_text(encoding="utf-8")))
     assert used == set(CODES)
 
 

@@ -46,7 +46,7 @@ def found(made: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def two_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "WIDE", 2)
+    monkeypatch.setattr(workspace, "MANY_SYSTEMS", 2)
 
 
 def test_answers_for_a_system_are_the_same(
@@ -69,7 +69,7 @@ def test_answers_for_a_system_are_the_same(
             return found
 
     whole = answers()
-    monkeypatch.setattr(workspace, "WIDE", 2)
+    monkeypatch.setattr(workspace, "MANY_SYSTEMS", 2)
     assert answers() == whole
 
 
@@ -160,7 +160,7 @@ def test_problems_of_many_are_those_that_reading_finds(
     with zlens.open(made) as session:
         own = Workspace(session, [str(made)])
         assert schema.answer(own, {})["wide"] is True
-        monkeypatch.setattr(data_quality, "doubts", computed)
+        monkeypatch.setattr(data_quality, "find_quality_problems", computed)
         assert problems.answer(own, {})["count"] == len(session.noted_problems())
         own.live = True
         with pytest.raises(AssertionError, match="were computed"):

@@ -37,7 +37,7 @@ GROUPS = [
 @pytest.fixture(scope="module")
 def place(sim_session: Session) -> Iterator[Workspace]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(window_queries, "LONG", 0)
+        patched.setattr(window_queries, "LONG_TABLE_ROWS", 0)
         patched.setattr(window_queries, "BLOCKS", 12)
         yield Workspace(sim_session, ["sim.monwrite"])
 
@@ -97,7 +97,7 @@ def test_groups_that_are_left_out_are_left_out_of_both(place: Workspace) -> None
 
 
 def test_a_short_table_is_read_as_it_is(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_queries, "LONG", 1_000_000)
+    monkeypatch.setattr(window_queries, "LONG_TABLE_ROWS", 1_000_000)
     table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = WindowQueries(place, "guest", question.columns(), TimeWindow(), [])
@@ -109,7 +109,7 @@ def test_no_more_tables_are_kept_than_a_server_should(
 ) -> None:
     from zlens.server import workspace as places
 
-    monkeypatch.setattr(places, "DERIVED", 0)
+    monkeypatch.setattr(places, "MAX_DERIVED_TABLES", 0)
     table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = WindowQueries(Workspace(place.session, []), "guest", question.columns(), TimeWindow(), [])

@@ -34,7 +34,7 @@ def test_the_file_that_is_solved_is_simulated(name: str) -> None:
 
 
 def test_what_has_nothing_that_moves() -> None:
-    with pytest.raises(QueryError, match="paging scenarios have nothing that moves"):
+    with pytest.raises(QueryError, match="paging scenarios cannot be simulated"):
         run.prepare(example("paging"))
 
 

@@ -163,7 +163,7 @@ def test_what_fails_leaves_no_file(fake: Fake, tmp_path: Path) -> None:
 def test_records_need_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a folder"):
         zlens.simulate(machine(), tmp_path)
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="not a regular file"):
         zlens.simulate(machine(), "/dev/null")
 
 

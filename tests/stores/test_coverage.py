@@ -284,7 +284,7 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
         (name, *_) = reads
         return select(session, f"SELECT * FROM ({query}) WHERE {name not in ('load', 'cpu')}", reads)
 
-    monkeypatch.setattr(rollup_builder.buckets, "query", fewer)
+    monkeypatch.setattr(rollup_builder.bucket_sql, "buckets_sql", fewer)
     monkeypatch.setattr(sessions.CoreSession, "select", without_load)
     said = r"rows of raw tables are in no measure: ZLZ1, 2010-03-09: 4 intervals of smf70_cpu"
     for _ in range(2):

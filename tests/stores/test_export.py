@@ -133,7 +133,7 @@ DYING = """
 import os, sys
 from zlens import stores
 from zlens.stores import exporter
-exporter._State.save = lambda *_: os._exit(9)
+exporter._ExportState.save = lambda *_: os._exit(9)
 stores.export(sys.argv[1], sys.argv[2], sys.argv[3], tables=["cpu"])
 """
 

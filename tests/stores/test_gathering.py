@@ -27,7 +27,7 @@ QUERY = "SELECT * FROM cpu_hour ORDER BY ALL"
 @pytest.fixture(autouse=True)
 def three_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (rollup_reader, consolidation):
-        monkeypatch.setattr(module, "MANY", 3)
+        monkeypatch.setattr(module, "MIN_CONSOLIDATED_SYSTEMS", 3)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bucket_sql, "measures", lambda: ["cpu", "guest", "load"])
         for module in (rollup_reader, consolidation):
-            patch.setattr(module, "MANY", 3)
+            patch.setattr(module, "MIN_CONSOLIDATED_SYSTEMS", 3)
         stores.rollup(into)
     return into
 
@@ -68,7 +68,7 @@ def apart(
 ) -> list[tuple[Any, ...]]:
     """The rows from the files of each system."""
     with monkeypatch.context() as alone:
-        alone.setattr(rollup_reader, "MANY", 1_000)
+        alone.setattr(rollup_reader, "MIN_CONSOLIDATED_SYSTEMS", 1_000)
         return rows(made, options=options)
 
 
@@ -116,7 +116,7 @@ def test_a_system_that_changed_is_read_from_its_own_files(
     before = names_of(made)
     lake.add([recording(tmp_path, "SECOND", 6, 12)], made)
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(consolidation, "gather", lambda *_: None)
+        interrupted.setattr(consolidation, "consolidate", lambda *_: None)
         stores.rollup(made)
     assert names_of(made) == before
     assert ["system=" in path for path in files(made)] == [False, True]

@@ -203,7 +203,7 @@ def test_machines_of_the_same_days_are_computed_together(
         sessions.append(list(machine.systems))
         return of_days(into, machine, days)
 
-    monkeypatch.setattr(rollup_builder, "of_days", counted)
+    monkeypatch.setattr(rollup_builder, "open_days", counted)
     alone = tmp_path / "alone"
     shutil.copytree(made, alone)
     with monkeypatch.context() as few:
@@ -292,7 +292,7 @@ def test_measures_by_earlier_rules_are_computed_again_or_marked(
 
     kept, made = tmp_path / "kept", tmp_path / "made"
     with monkeypatch.context() as earlier:
-        for module in ("lake.rollups", "lake.measures", "stores.rolling"):
+        for module in ("lake.rollups", "lake.rollup_reader", "stores.rollup_builder"):
             earlier.setattr(f"zlens.{module}.RULES", RULES - 1)
         for folder in (kept, made):
             lake.add(parts[:2], folder)

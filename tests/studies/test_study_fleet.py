@@ -62,7 +62,7 @@ def test_growth_is_that_of_the_study_whatever_span_is_shown(
         for day in days
         for hour, busy in ((9, 20.0), (10, 50 + 0.5 * day), (11, 30.0))
     ]
-    monkeypatch.setattr(fleet, "hours", lambda *_: made)
+    monkeypatch.setattr(fleet, "hourly_values", lambda *_: made)
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         [member] = fleet.members(session, (BEGIN + dt.timedelta(days=33), None))
     values = [50 + 0.5 * day for day in days]
@@ -126,5 +126,5 @@ def test_partitions_are_the_same_from_the_hours_of_a_lake(
     assert computed
     stores.rollup(made)
     # They come from what is kept: nothing is computed again.
-    monkeypatch.setattr(bucket_sql, "query", None)
+    monkeypatch.setattr(bucket_sql, "buckets_sql", None)
     assert found() == computed

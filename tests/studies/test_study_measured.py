@@ -176,7 +176,7 @@ def test_nothing_to_tell() -> None:
 
 def test_told_numbers_take_the_place_of_what_would_not_fit_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instructions per transaction of another ETR, and parts of another CPI, are not kept."""
-    monkeypatch.setattr(run_keys, "measured", lambda *_: of(FIRST, SECOND))
+    monkeypatch.setattr(run_keys, "measure_run", lambda *_: of(FIRST, SECOND))
 
     def run(**told: Any) -> Any:
         empty = {key.name: None for key in run_keys.NAMED.keys}

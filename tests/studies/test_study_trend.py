@@ -190,9 +190,9 @@ def test_wrong_files(values: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("table", "column", "said"),
     [
-        ("guest", "cpu_pct", "guest is no measure with one row per system and interval; expected load"),
+        ("guest", "cpu_pct", "guest is not a measure with one row per system and interval; expected load"),
         ("load", "nothing", "load.nothing has no mean over time; expected a rate, ratio or gauge"),
-        ("nothing", "x", "nothing is no measure with one row per system and interval"),
+        ("nothing", "x", "nothing is not a measure with one row per system and interval"),
     ],
 )
 def test_columns_without_a_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:

@@ -257,7 +257,7 @@ def _row(
             values[base],
             values[other],
             choice,
-            noise.test_difference(estimates[base], estimates[other]),
+            noise.judge(estimates[base], estimates[other]),
         )
         for base, other in _side_pairs(len(runs), choice)
     )

@@ -167,7 +167,7 @@ def _bootstrap_error(pairs: Sequence[tuple[float, float]], length: int, draw: ra
     return math.sqrt(variance * number / (number - length))
 
 
-def test_difference(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
+def judge(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
     """Whether two sides, each of one run or several, differ by more than noise."""
     if not base or not other:
         return NoiseVerdict("none", "only one side has a value")

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zlens.catalog import measures as catalog
 from zlens.engine.error_translation import out_of_memory
-from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
+from zlens.errors import CanceledError, CatalogError, InputError, QueryError, Wording, ZlensError
 from zlens.exposition import content_type
 from zlens.exposition import limits as exposition
 from zlens.schema.validators import ListOf
@@ -419,7 +419,8 @@ def _failure(error: Exception) -> Response:
 
 def failed(error: ZlensError) -> Response:
     """The response to a ZlensError: in a request, an input or the catalog."""
-    kind = type(error).__name__
+    # What the documented API calls it.
+    kind = "Cancelled" if isinstance(error, CanceledError) else type(error).__name__
     statuses = {"Cancelled": 409, "InputError": 410, "LakeError": 410}
     status = statuses.get(kind, 400)
     if isinstance(error, CatalogError):

@@ -35,7 +35,7 @@ def open_inputs(
     for name in READERS:
         paths = input_files.files.get(name, [])
         for path in [path for path in paths if opened and not os.path.isdir(path)]:
-            twin = _lake_reader().already_there(opened, path, lambda path: digest(path).hex())
+            twin = _lake_reader().find_duplicate_input(opened, path, lambda path: digest(path).hex())
             if twin is not None:
                 paths.remove(path)
                 detail = f"the same data as {twin} in the lake; read once"
