@@ -148,7 +148,7 @@ def test_a_volume_is_found_by_its_name_where_its_device_fits_nothing() -> None:
 def test_wildcards_of_sql_are_none_of_ours() -> None:
     wanted = groups.parse('[guest]\n"A_%\'*" = "odd"', "groups.toml")
     rows = [{"system": "S", "source": "m", "userid": name} for name in ("A_%'X", "ABCD", "A_%")]
-    assert sorted(row["userid"] for row in grouped("guest", rows, wanted)) == ["ABCD", "A_%", "odd"]
+    assert sorted(row["userid"] for row in grouped("guest_wait", rows, wanted)) == ["ABCD", "A_%", "odd"]
 
 
 def test_a_stub_of_one_member_does_not_make_the_group_a_stub() -> None:
@@ -232,7 +232,8 @@ def test_groups_of_one_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bo
 def test_every_measure_that_shows_groups_gives_sql() -> None:
     everything = groups.Groups(dict.fromkeys(groups.KINDS, (("*", "all"),)))
     assert set(groups.groupings()) == {"guest", "guest_cpu", "guest_wait", "device", "paging", "partition"}
-    for table in groups.groupings():
+    # DuckDB takes seconds to bind the statement of all columns of `guest`, which other tests run as well.
+    for table in rounds([*groups.groupings()], sorted({*groups.groupings()} - {"guest", "guest_cpu"})):
         assert grouped(table, [], everything) == []
 
 
