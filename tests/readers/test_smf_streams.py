@@ -16,7 +16,7 @@ from smf70_made import US, Cpu, Logical, Lpar, encoded, record
 from zlens import _native, lake
 from zlens.catalog import smf_sections, smf_writer
 from zlens.cli import main
-from zlens.errors import LakeError
+from zlens.inputs.options import Options
 
 QUARTER = 900.0
 RMF_AND_CMF = sample("public/smf70-rmf-and-cmf.smf")
@@ -198,8 +198,7 @@ def test_the_machine_of_a_moved_system_is_told(moved: list[str], capsys: pytest.
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("staged", [False, True])
-def test_a_lake_takes_no_other_system_of_a_name(name: str, staged: bool, tmp_path: Path) -> None:
+def test_a_lake_names_another_system_of_a_name_apart(name: str, tmp_path: Path) -> None:
     """Dumps that are imported one by one were never opened together."""
     other = OTHERS[name]
     shorter = 3 if "seconds" in other else 1
@@ -207,26 +206,34 @@ def test_a_lake_takes_no_other_system_of_a_name(name: str, staged: bool, tmp_pat
     ours = dump(tmp_path / "a.smf", [of_70(number, 0.25, **plex) for number in range(1, 4)])
     theirs = dump(tmp_path / "b.smf", [of_70(number, 0.75, **other) for number in range(1, 1 + 3 * shorter)])
     made = tmp_path / "lake"
-    if staged:
-        for path in (ours, theirs):
-            lake.stage([path], tmp_path / "stage")
-        committed = lake.commit([tmp_path / "stage"], made)
-        [error] = [one.error for one in committed if one.error is not None]
-    else:
-        lake.add([ours], made)
-        with pytest.raises(LakeError, match="another SYSA is in the lake at the same time") as refused:
-            lake.add([theirs], made)
-        error = refused.value
-    assert "import it into a lake of its own" in str(error)
-    assert lake.check(made).faults == []
-    [(system, values)] = busy(str(made)).items()
-    assert system == "SYSA"
-    assert values in ([25.0] * 3, [75.0] * 3 * shorter)
-    # What follows is of the same system.
+    for path in (ours, theirs):
+        lake.add([path], made)
+    assert busy(str(made)) == {"SYSA": [25.0] * 3, name: [75.0] * 3 * shorter}
+    # What follows is of the one that it agrees with.
     after = [of_70(number, 0.75, **{**other, "seconds": QUARTER}) for number in range(11, 13)]
-    if not staged:
-        lake.add([dump(tmp_path / "c.smf", after)], made)
-        assert busy(str(made)) == {"SYSA": [25.0] * 3 + [75.0] * 2}
+    lake.add([dump(tmp_path / "c.smf", after)], made)
+    goes_on = "SYSA" if "seconds" in other else name
+    assert busy(str(made))[goes_on][-2:] == [75.0] * 2
+    assert lake.check(made).faults == []
+    # A system that is removed comes back under the name that it had.
+    before = busy(str(made))
+    lake.forget(made, Options(systems=(name,)))
+    assert set(busy(str(made))) == {"SYSA"}
+    lake.add([theirs, tmp_path / "c.smf"], made)
+    assert busy(str(made)) == before
+
+
+def test_a_lake_refuses_staged_data_of_another_system(tmp_path: Path) -> None:
+    """What is staged has its name already."""
+    made = tmp_path / "lake"
+    for file, others in (("a.smf", {}), ("b.smf", {"control": {"CSC": "9ABCD"}})):
+        path = dump(tmp_path / file, [of_70(number, 0.25, **others) for number in range(1, 4)])
+        lake.stage([path], tmp_path / "stage")
+    committed = lake.commit([tmp_path / "stage"], made)
+    [error] = [one.error for one in committed if one.error is not None]
+    assert "another SYSA is in the lake at the same time" in str(error)
+    assert "import the file itself" in str(error)
+    assert list(busy(str(made))) == ["SYSA"]
 
 
 def test_work_without_a_writer_is_of_its_sysplex(tmp_path: Path) -> None:

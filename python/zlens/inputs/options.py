@@ -11,6 +11,7 @@ import re
 from msgspec import Struct
 
 from zlens.errors import QueryError
+from zlens.inputs.identity import KnownSystem
 
 #: Measures have the rows of every source, even where they repeat each other.
 ALL = "all"
@@ -74,6 +75,7 @@ class Options(Struct, frozen=True):
     throughput_columns   the meaning of its columns: 'time=When,rate=Load:per min'
     throughput_offset_s  seconds to add to its times to fit the system's clock
     as_published  round as published tables do where zlens does not: ITR
+    known         systems that other inputs have; one of the same name that contradicts them gets another name
     """
 
     systems: tuple[str, ...] = ()
@@ -94,6 +96,7 @@ class Options(Struct, frozen=True):
     throughput_columns: str | None = None
     throughput_offset_s: float = 0.0
     as_published: bool = False
+    known: tuple[KnownSystem, ...] = ()
 
     @property
     def selects(self) -> bool:

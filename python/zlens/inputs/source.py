@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
 from zlens.catalog.raw_columns import RawColumn
+from zlens.inputs.identity import IdentityRange
 from zlens.inputs.problems import Problem
 
 #: (bytes done, total bytes, what is being read)
@@ -89,11 +90,6 @@ def moves(machines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     return [after for before, after in pairwise(listed) if after[1] != before[1]]
 
 
-#: A stretch of records of one writer: from and to, in microseconds UTC, and whose they are by component.
-#: Those of one name that differ in a component that both have, and overlap, are different systems.
-IdentityRange = tuple[int, int, Mapping[str, str]]
-
-
 class SystemInfo(Struct):
     """A system as one source shows it; the row of the table `system`. Times in microseconds UTC."""
 
@@ -119,6 +115,8 @@ class SystemInfo(Struct):
     last_us: int | None = None
     files: list[str] = field(default_factory=list)
     made: bool = False
+    #: Its name in the records, if they contradict those of the system that has this name.
+    recorded_name: str | None = None
     #: The first and the last interval end, if they are known without reading the intervals.
     ends_us: tuple[int, int] | None = None
     #: Reads the intervals when they are first needed.
@@ -167,6 +165,13 @@ class SystemInfo(Struct):
         if self.utc_offset_s is None or abs(self.utc_offset_s) >= 86400:
             return dt.UTC
         return dt.timezone(dt.timedelta(seconds=self.utc_offset_s))
+
+
+def identity_ranges(source: Source, info: SystemInfo) -> list[IdentityRange]:
+    """Whose the records of a system are over which times, as its source knows it."""
+    if isinstance(source, IdentitySource):
+        return source.identity_ranges(info.system)
+    return info.identity_ranges()
 
 
 def shared_us(info: SystemInfo, other: SystemInfo) -> int:

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
@@ -20,7 +21,7 @@ from zlens.lake import lake_folder
 from zlens.lake.boundaries import BoundaryUpdater
 from zlens.lake.file_names import is_lake, is_url
 from zlens.lake.lake_folder import LakeFolder, Staging
-from zlens.lake.manifest import LakeInput, Manifest
+from zlens.lake.manifest import LakeInput, Manifest, known_systems
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.table_writer import InputDraft, InputWriter
 from zlens.readers.linux import sysinfo_tree
@@ -135,7 +136,10 @@ def _import_file(
     if stored is not None and not stored.forgotten:
         return already_imported(stored, path)
     with into.staging() as staged:
-        source: Source = module.open_files([path], options, progress)
+        # A system that contradicts one of its name in the lake gets a name of its own.
+        others = [imported for imported in manifest.inputs.values() if imported.sha256 != sha256]
+        known = (*options.known, *known_systems(others))
+        source: Source = module.open_files([path], replace(options, known=known), progress)
         present = dict.fromkeys(info.system for info in source.systems)
         wanted = [system for system in present if stored is None or system in stored.forgotten]
         systems = {info.system: DecodingOptions.of(info) for info in source.systems if info.system in wanted}
@@ -253,7 +257,7 @@ def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeE
                         f"another {system} is in the lake at the same time: that of {imported.path} has "
                         f"{there}, this one {here}",
                         file=draft.path,
-                        cure="import it into a lake of its own",
+                        cure="import the file itself, or into a lake of its own",
                     )
     return None
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct, field
 
 from zlens.errors import InputError
-from zlens.inputs.source import IdentityRange
+from zlens.inputs.identity import IdentityRange, KnownSystem
 from zlens.lake import file_names, validators
 from zlens.schema import document
 from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer, Key, MapOf, Spec, Text
@@ -59,6 +60,8 @@ class InputPart(Struct):
     machines: list[tuple[int, str]] = field(default_factory=list)
     #: Whose its records are; none if they do not say, or it was imported by an earlier release.
     identity_ranges: list[IdentityRange] = field(default_factory=list)
+    #: Its name in the records, if the lake has another system of that name.
+    recorded_name: str | None = None
 
     def own_sources(self, imported: LakeInput) -> list[str]:
         """The sources of its rows."""
@@ -193,6 +196,16 @@ def input_of(entry: dict[str, Any], where: str, problem: DocumentErrors) -> Lake
     return added
 
 
+def known_systems(inputs: Iterable[LakeInput]) -> tuple[KnownSystem, ...]:
+    """The systems of inputs, as readers of further ones need them."""
+    return tuple(
+        KnownSystem(imported.source, system, part.recorded_name or system, tuple(part.identity_ranges))
+        for imported in inputs
+        for system, part in imported.parts.items()
+        if part.identity_ranges
+    )
+
+
 def input_facts(imported: LakeInput) -> dict[str, Any]:
     """The values of an input, as the manifest has them."""
     return {
@@ -215,6 +228,7 @@ def _part_facts(part: InputPart) -> dict[str, Any]:
     rare |= {"tables": part.tables} if part.tables else {}
     rare |= {"machines": [list(one) for one in part.machines]} if part.machines else {}
     rare |= {"identity_ranges": [list(one) for one in part.identity_ranges]} if part.identity_ranges else {}
+    rare |= {"recorded_name": part.recorded_name} if part.recorded_name else {}
     return rare | {
         "system": part.system,
         "document": part.document,
@@ -261,6 +275,7 @@ _PART = Spec(
             default=(),
         ),
         Key("identity_ranges", validators.list_of(_IDENTITY_RANGE), default=()),
+        Key("recorded_name", validators.TEXT, default=None),
     ),
     InputPart,
 )

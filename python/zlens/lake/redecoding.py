@@ -83,6 +83,10 @@ def _query(
         if name == "file":
             path = expressions.literal(pair[0].path)
             chosen.append(f"CAST({path} AS ENUM ({path})) AS file")
+        elif name == "system":
+            # Records of a system that is named apart have another name.
+            system = expressions.literal(pair[1].system)
+            chosen.append(f"CAST({system} AS ENUM ({system})) AS system")
         elif name == "offset":
             chosen.append('m.whole_offset AS "offset"')
         else:

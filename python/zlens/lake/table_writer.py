@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
-from zlens.inputs.source import IdentitySource, InventoryRow, RawTable, Source, SystemInfo
+from zlens.inputs.source import InventoryRow, RawTable, Source, SystemInfo, identity_ranges
 from zlens.lake import documents, duplicates, file_names, lake_folder
 from zlens.lake.documents import InputDocument, LakeFile, PartDocument, PartIntervals, SourceTimeRange
 from zlens.lake.lake_folder import Staging
@@ -325,12 +325,8 @@ class InputWriter:
         part = InputPart(info.system, "", place, first_us, last_us, local_time=info.local_time)
         if info.machine is not None and first_us is not None:
             part.machines = [(first_us, info.machine), *info.moves]
-        source = self.source
-        part.identity_ranges = (
-            source.identity_ranges(info.system)
-            if isinstance(source, IdentitySource)
-            else info.identity_ranges()
-        )
+        part.recorded_name = info.recorded_name
+        part.identity_ranges = identity_ranges(self.source, info)
         sources = [one.source for one in self.sources[info.system]]
         part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.inputs import record_intervals
+from zlens.inputs.identity import KnownSystem
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import FilelessSource, Interval, InventoryRow, RawTable, Source, SystemInfo
@@ -18,13 +19,18 @@ Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
 
 
 class Parts(Struct, frozen=True):
-    """Files of a source: the name of their reader, and the size of each when it was opened."""
+    """Files of a source: the name of their reader, and the size of each when it was opened.
+
+    known   the systems that were read when they were opened
+    """
 
     reader: str
     sizes: dict[str, int]
+    known: tuple[KnownSystem, ...] = ()
 
     def open(self, paths: list[str], options: Options) -> Source:
-        source: Source = recognition.reader_module(self.reader).open_files(paths, options, None)
+        own = replace(options, known=self.known)
+        source: Source = recognition.reader_module(self.reader).open_files(paths, own, None)
         return source
 
 

@@ -45,6 +45,8 @@ class LiveStream(Struct):
     #: Intervals that are closed, and those of them that may still be computed again.
     ends: set[End] = field(default_factory=set)
     held: set[End] = field(default_factory=set)
+    #: The systems that its records are of, and their sources.
+    systems: set[tuple[str, str]] = field(default_factory=set)
     #: Whether it is of a kind that cannot be followed; it is not read any more then.
     refused: bool = False
     #: Why it could not be read the last time.
@@ -82,6 +84,11 @@ class LiveStream(Struct):
         if self.refused:
             return True
         return self.feed.ended and not self._fresh and (self._silence_told or not self._size)
+
+    @property
+    def growing(self) -> bool:
+        """Whether more is expected of it."""
+        return not self.done and not self._silence_told
 
     def form(self) -> StreamFormat:
         found = streaming.stream_format(self.spool.state.reader)

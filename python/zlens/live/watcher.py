@@ -20,9 +20,10 @@ from msgspec.structs import replace
 
 from zlens.catalog import groups, measures
 from zlens.errors import LakeError, ZlensError
+from zlens.inputs.identity import KnownSystem, merge_ranges
 from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, Source, SystemInfo
+from zlens.inputs.source import Interval, Source, SystemInfo, identity_ranges
 from zlens.lake.file_names import LIVE, is_lake
 from zlens.live.alerts import FindingAlert, FindingAlerts
 from zlens.live.feeds import Feed, FeedGroup
@@ -36,6 +37,8 @@ from zlens.session.session import CoreSession
 #: Problems kept; older ones are forgotten.
 MAX_PROBLEMS = 10_000
 _SECOND_US = 1_000_000
+#: Later than any record.
+_NEVER_US = 2**62
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 #: Measures that a session makes itself.
 _OWN = frozenset({"system", "interval", "problem"})
@@ -130,6 +133,7 @@ class Watcher:
         self._streams: dict[str, LiveStream] = {}
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._intervals: dict[tuple[str, str], dict[int, Interval]] = {}
+        self._known: dict[tuple[str, str], KnownSystem] = {}
         self._said: list[Problem] = []
         self._group_file = self.options.group
         self._read_groups()
@@ -202,6 +206,7 @@ class Watcher:
         for stream in self.streams:
             if stream.refused:
                 continue
+            stream.options = self._named_options(stream)
             try:
                 stream.take(self._say)
                 segment = stream.segment(self._say)
@@ -222,7 +227,7 @@ class Watcher:
 
     def _close_segment(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
         try:
-            session = CoreSession([os.fspath(segment.path)], self.options)
+            session = CoreSession([os.fspath(segment.path)], stream.options)
             session.brief = True
             try:
                 new = self._compute(stream, session, segment.begin, segment.cut)
@@ -266,7 +271,7 @@ class Watcher:
                 already = (stream.ends if together else self.measures.ends(name)) - stream.held
                 ends |= self.measures.add(name, answer, self.step_number, already, limits)
         self._tell_problems(stream, session, begin)
-        closed = self._tell_intervals(session, ends - stream.ends, limits)
+        closed = self._tell_intervals(stream, session, ends - stream.ends, limits)
         stream.ends |= ends | {(each.system, each.source, each.end_us) for each in closed}
         if cut is not None:
             stream.held = {
@@ -280,12 +285,13 @@ class Watcher:
         return [name for name in measures.measure_names() if name not in _OWN and session.fills(name)]
 
     def _tell_intervals(
-        self, session: CoreSession, ends: set[End], limits: dict[tuple[str, str], int]
+        self, stream: LiveStream, session: CoreSession, ends: set[End], limits: dict[tuple[str, str], int]
     ) -> list[ClosedInterval]:
         """Note the intervals that are closed now: those of the systems, and those of rows of measures."""
         closed: dict[End, ClosedInterval] = {}
         for info in session.systems:
             key = (info.system, info.source)
+            self._remember_identity(stream, session, info)
             told = self._intervals.setdefault(key, {})
             self._infos[key] = info
             limit = limits.get(key)
@@ -303,6 +309,40 @@ class Watcher:
         ordered = sorted(closed, key=lambda end: (end[2], end))
         self._newest |= {(system, source): end_us for system, source, end_us in ordered}
         return [closed[end] for end in ordered]
+
+    def _remember_identity(self, stream: LiveStream, session: CoreSession, info: SystemInfo) -> None:
+        """Note whose the records of a system are: another one of its name is named apart."""
+        found = [
+            each
+            for source in session.sources
+            if source.name == info.source
+            for each in identity_ranges(source, info)
+        ]
+        if found:
+            stream.systems.add((info.system, info.source))
+            name = info.recorded_name or info.system
+            self._add_known(KnownSystem(info.source, info.system, name, tuple(found)))
+
+    def _add_known(self, system: KnownSystem) -> None:
+        key = (system.name, system.source)
+        known = self._known.get(key)
+        ranges = merge_ranges([*(known.ranges if known is not None else ()), *system.ranges])
+        self._known[key] = replace(system, ranges=tuple(ranges))
+
+    def _named_options(self, stream: LiveStream) -> Options:
+        """The options for records of a stream: with the systems that are known.
+
+        Those of other streams that grow go on: their next records have not come yet.
+        """
+        others = [other for other in self.streams if other is not stream and other.growing]
+        going_on = {key for other in others for key in other.systems}
+        known = []
+        for key, system in self._known.items():
+            if key in going_on:
+                begin, _, identity = system.ranges[-1]
+                system = replace(system, ranges=(*system.ranges[:-1], (begin, _NEVER_US, identity)))
+            known.append(system)
+        return replace(self.options, known=tuple(known))
 
     def _with_busy(self, closed: list[ClosedInterval]) -> list[ClosedInterval]:
         busy = self.measures.values(
@@ -357,6 +397,10 @@ class Watcher:
             told = self._intervals.get(key, {})
             for end in [end for end in told if end <= before]:
                 del told[end]
+            if (system := self._known.get(key)) is not None:
+                # The last one stays: it says to whom the name belongs.
+                recent = tuple(one for one in system.ranges if one[1] > before) or system.ranges[-1:]
+                self._known[key] = replace(system, ranges=recent)
             for stream in self.streams:
                 # With an hour to spare: what comes again is left out.
                 stream.ends -= {
@@ -367,7 +411,8 @@ class Watcher:
 
     def _prepare(self, lake: str) -> None:
         from zlens.lake.file_names import is_url
-        from zlens.lake.lake_folder import LakeFolder as LakeFolder
+        from zlens.lake.lake_folder import LakeFolder
+        from zlens.lake.manifest import known_systems
 
         if is_url(lake):
             raise LakeError(
@@ -375,7 +420,10 @@ class Watcher:
                 file=lake,
                 cure="name a folder; what it holds can be imported at a URL later",
             )
-        LakeFolder(lake).create()
+        folder = LakeFolder(lake)
+        folder.create()
+        for known in known_systems(folder.load().inputs.values()):
+            self._add_known(known)
         self._folder.mkdir(exist_ok=True)
         self._lock = (self._folder / "lock").open("wb")
         try:
@@ -396,7 +444,7 @@ class Watcher:
         pending = stream.spool.state.pending
         if self.lake is not None and pending and stream.name not in self._importing:
             parts = [(number, stream.spool.part_of(number)) for number in pending]
-            job = self._importer.submit(_import, parts, self.lake, self.options)
+            job = self._importer.submit(_import, parts, self.lake, self._named_options(stream))
             self._importing[stream.name] = job
 
     def _take_imported(self, *, wait: bool = False) -> list[str]:
@@ -436,10 +484,11 @@ class Watcher:
         stream.ends |= {end for name in self.measures.names() for end in self.measures.ends(name)}
         if not state.bytes:
             return
+        stream.options = self._named_options(stream)
         base = stream.spool.base_of(state.part)
         for path in base:
-            stream.ends |= stream.form().ends(os.fspath(path), self.options)
-        session = CoreSession([os.fspath(path) for path in (*base, stream.spool.part)], self.options)
+            stream.ends |= stream.form().ends(os.fspath(path), stream.options)
+        session = CoreSession([os.fspath(path) for path in (*base, stream.spool.part)], stream.options)
         try:
             self._compute(stream, session, 0, None)
         finally:
@@ -480,7 +529,8 @@ class Watcher:
         sources: list[Source] = []
         for stream in self._streams.values():
             sizes = {os.fspath(path): path.stat().st_size for path in stream.spool.parts()}
-            parts = Parts(stream.spool.state.reader, {path: size for path, size in sizes.items() if size})
+            sizes = {path: size for path, size in sizes.items() if size}
+            parts = Parts(stream.spool.state.reader, sizes, self._named_options(stream).known)
             if parts.reader and parts.sizes:
                 sources.append(RetainedSource.of(parts, self.options, self._infos, self._intervals))
         shown = {(info.system, info.source) for source in sources for info in source.systems}

@@ -20,11 +20,11 @@ from zlens import _native
 from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
+from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import (
     ArrowSource,
-    IdentityRange,
     InventoryRow,
     Progress,
     RawTable,
@@ -161,13 +161,16 @@ class SmfSource:
     def _group(self) -> dict[str, SmfSystem]:
         groups: dict[str, SmfSystem] = {}
         by_id: dict[streams.Id, SmfSystem] = {}
-        for name, own in streams.find([dump.file for dump in self.dumps], self._leap).items():
+        found = streams.find([dump.file for dump in self.dumps], self._leap, self._options.known)
+        for name, own in found.items():
             ids = [stream.id for stream in sorted(own, key=lambda stream: stream.begin)]
             name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"
             while name in groups:
                 name += "'"
             group = groups[name] = SmfSystem(SystemInfo(name, NAME), ids, self.dumps)
             self._streams[name] = own
+            recorded = own[0].name
+            group.info.recorded_name = recorded if recorded and recorded != name else None
             group.info.leap_s = self._leap
             group.info.moves = moves(streams.machines(own))
             by_id.update(dict.fromkeys(ids, group))

@@ -14,10 +14,13 @@ from msgspec import Struct, field
 from zlens import _native
 from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.smf_identity import Identity, differ
+from zlens.inputs.identity import KnownSystem
 from zlens.inputs.source import machine_name
 
 #: A stream as decoders know it: the number of its file, the type of its records, its name in them.
 Id = tuple[int, int, bytes]
+#: The number of the file of records that another input has.
+_ELSEWHERE = -1
 #: Intervals that overlap by less than this part of the shorter one only meet.
 _MEETING = 0.1
 
@@ -60,8 +63,13 @@ class Stream(Struct, eq=False):
         return False
 
 
-def find(files: Sequence[_native.SmfFile], leap: int) -> dict[str, list[Stream]]:
-    """The streams of each system of these files, by its name; spans where any streams of its name differ."""
+def find(
+    files: Sequence[_native.SmfFile], leap: int, known: Iterable[KnownSystem] = ()
+) -> dict[str, list[Stream]]:
+    """The streams of each system of these files, by its name; spans where any streams of its name differ.
+
+    known   systems of other inputs, which keep their names
+    """
     by_name: dict[str, list[Stream]] = {}
     for number, file in enumerate(files):
         seen = set()
@@ -75,12 +83,37 @@ def find(files: Sequence[_native.SmfFile], leap: int) -> dict[str, list[Stream]]
                 for _, data in file.records(row["record"], row["subtype"], row["id"], 1):
                     identity = smf_identity.read(row["record"], data)
             by_name.setdefault(row["system"], []).append(Stream(id, row["system"], identity))
-    different = [stream for streams in by_name.values() if _differ(streams) for stream in streams]
-    measure(files, different, leap)
+    taken: dict[str, dict[str, list[Stream]]] = {}
+    for system in known:
+        if system.source == "smf" and system.recorded_name in by_name:
+            own = taken.setdefault(system.recorded_name, {}).setdefault(system.name, [])
+            own += _known_streams(system)
     found: dict[str, list[Stream]] = {}
     for name, streams in by_name.items():
-        found.update(_systems(name, streams))
+        systems = taken.get(name, {})
+        elsewhere = [stream for own in systems.values() for stream in own]
+        if _differ([*streams, *elsewhere]):
+            measure(files, streams, leap)
+            _add_to_systems(name, streams, systems)
+        else:
+            systems.setdefault(next(iter(systems), name), []).extend(streams)
+        for shown, own in systems.items():
+            here = [stream for stream in own if stream.id[0] != _ELSEWHERE]
+            if here:
+                found[shown] = here
     return found
+
+
+def _known_streams(system: KnownSystem) -> list[Stream]:
+    """What other inputs have of a system."""
+    streams: list[Stream] = []
+    for begin, end, identity in system.ranges:
+        stream = next((one for one in streams if one.identity == identity), None)
+        if stream is None:
+            stream = Stream((_ELSEWHERE, 0, b""), system.recorded_name, identity)
+            streams.append(stream)
+        stream.spans.append((begin / 1e6, end / 1e6))
+    return streams
 
 
 def machines(streams: Iterable[Stream]) -> list[tuple[int, str]]:
@@ -124,36 +157,37 @@ def measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: i
                 own[int(name)].spans.append((end_us / 1e6 - (seconds or 0), end_us / 1e6))
 
 
-def _systems(name: str, streams: Sequence[Stream]) -> dict[str, list[Stream]]:
-    """The streams of each system of this name; the one that begins first keeps it."""
-    if not _differ(streams):
-        return {name: [*streams]}
-    systems: list[list[Stream]] = []
+def _add_to_systems(name: str, streams: Sequence[Stream], systems: dict[str, list[Stream]]) -> None:
+    """Add streams to the systems of their name; the first one that has none gives a new one this name.
+
+    Further ones are named apart by what tells them from the first.
+    """
+    new: list[list[Stream]] = []
     # Those first whose type of record says most about whose it is.
     for stream in sorted(streams, key=lambda one: (-_components(one.id[1]), one.begin)):
         best: list[Stream] | None = None
-        score = -1
-        for system in systems:
+        score = (-1, False)
+        for system in (*systems.values(), *new):
             if any(differ(one.identity, stream.identity) and one.overlaps(stream) for one in system):
                 continue
             alike = max(
                 sum(one.identity.get(part) == value for part, value in stream.identity.items())
                 for one in system
             )
-            if alike > score:
-                best, score = system, alike
+            likeness = alike, any(one.id[0] == stream.id[0] for one in system)
+            if likeness > score:
+                best, score = system, likeness
         if best is None:
-            systems.append([stream])
+            new.append([stream])
         else:
             best.append(stream)
-    first = _identity(systems[0])
-    found = {name: systems[0]}
-    for system in systems[1:]:
-        shown = f"{name}-{_suffix(first, _identity(system))}"
-        while shown in found:
+    for system in new:
+        shown = name
+        if name in systems:
+            shown = f"{name}-{_suffix(_identity(systems[name]), _identity(system))}"
+        while shown in systems:
             shown += "'"
-        found[shown] = system
-    return found
+        systems[shown] = system
 
 
 def _components(record: int) -> int:

@@ -171,9 +171,12 @@ class MonwriteSource:
         identities = [self._identity(file) for file in ordered]
         real = {identity.name for identity in identities if not identity.sim}
         recorded: dict[str, list[tuple[str | None, int, int]]] = {}
+        for known in (one for one in self._options.known if one.source == NAME):
+            spans = [(identity.get("machine"), begin, end) for begin, end, identity in known.ranges]
+            recorded.setdefault(known.name, []).extend(spans)
         for file, identity in zip(ordered, identities, strict=True):
-            name = identity.name or f"unknown-{Path(file.path).stem}"
-            machine, span = identity.machine, (file.first_tod or 0, file.last_tod or 0)
+            recorded_name = name = identity.name or f"unknown-{Path(file.path).stem}"
+            machine, span = identity.machine, self._span_us(file)
             own = f"{name}-{machine.partition('-')[2]}" if machine else name
             # A system that is recorded on two machines at once is two; after one another, it moved.
             if own in recorded or _is_elsewhere(recorded.get(name, ()), machine, span):
@@ -202,10 +205,11 @@ class MonwriteSource:
                     utc_offset_s=values.get("zone_s"),
                     leap_s=self._leap,
                     nominal_s=values.get("interval_s") or None,
+                    recorded_name=recorded_name if recorded_name != name else None,
                 )
                 group = groups[name] = MonitorSystem(info, identity.call_level)
             elif machine and group.info.last_machine not in (None, machine):
-                group.info.moves.append((_native.unix_us_from_tod(span[0], self._leap), machine))
+                group.info.moves.append((span[0], machine))
             group.files.append(file)
             if file.path not in group.info.files:
                 group.info.files.append(file.path)
@@ -213,6 +217,14 @@ class MonwriteSource:
             monwrite_times.set_intervals(group, self._leap)
             group.remarks += monwrite_lost.lost_event_problems(group, self._leap)
         return list(groups.values())
+
+    def _span_us(self, file: _native.MonwriteFile) -> tuple[int, int]:
+        """The first and the last moment of a file."""
+        first, last = (
+            0 if tod is None else _native.unix_us_from_tod(tod, self._leap)
+            for tod in (file.first_tod, file.last_tod)
+        )
+        return first, last
 
     def _parts(self, file: _native.MonwriteFile) -> list[_native.MonwriteFile]:
         """The file, or its parts if it contains recordings of several systems, one after the other."""
