@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import zlens
 from rmf_made import (
     ALPHA,
     CPU_HEADS,
@@ -28,6 +29,7 @@ from rmf_made import (
     utc,
     variables,
 )
+from zlens import lake
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.rmf.postprocessor import detect, open_files
@@ -477,3 +479,29 @@ def test_bytes_of_another_encoding_damage_only_their_interval(opened: Opened) ->
 )
 def test_what_is_not_one_is_not_taken(head: bytes) -> None:
     assert not detect(head, len(head))
+
+
+@pytest.mark.parametrize("in_lake", [False, True])
+def test_reports_of_two_machines_at_once_are_of_two_systems(in_lake: bool, tmp_path: Path) -> None:
+    ours = half_hours(3)
+    theirs = [each.replace("ABCDE", "54321") for each in half_hours(3)]
+    paths = [tmp_path / "a.xml", tmp_path / "b.xml"]
+    for path, reports in zip(paths, (ours, theirs), strict=True):
+        path.write_text(document(*reports))
+    options = Options(tz=dt.UTC)
+    inputs: list[Path] | Path = paths
+    if in_lake:
+        inputs = tmp_path / "lake"
+        for path in paths:
+            lake.add([path], inputs, options=options)
+    with zlens.open(inputs, options=options) as session:
+        found = session.sql("SELECT system, count(*) FROM rmf_interval GROUP BY 1 ORDER BY 1").rows
+        assert found == [("SYSA", 3), ("SYSA-54321", 3)]
+        assert [info.machine for info in session.systems] == ["3931-ABCDE", "3931-54321"]
+        assert not [problem for problem in session.problems if problem.kind in ("duplicate", "conflict")]
+
+
+def test_reports_of_a_machine_after_another_are_of_one_system(opened: Opened) -> None:
+    first, second, third = half_hours(3)
+    source = opened(document(first, *(each.replace("ABCDE", "54321") for each in (second, third))))
+    assert [info.system for info in source.systems] == ["SYSA"]

@@ -65,7 +65,7 @@ def detect(head: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfTextSource:
     """Read the reports of all files."""
-    return RmfTextSource(options.tz).read(paths, progress)
+    return RmfTextSource(options.tz, options.known).read(paths, progress)
 
 
 class RmfTextSource(RmfXmlSource):

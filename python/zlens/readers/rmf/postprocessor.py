@@ -30,7 +30,7 @@ def detect(head: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfXmlSource:
     """Read the reports of all files."""
-    return RmfXmlSource(options.tz).read(paths, progress)
+    return RmfXmlSource(options.tz, options.known).read(paths, progress)
 
 
 class RmfXmlSource(RmfSource):

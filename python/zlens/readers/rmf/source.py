@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -17,8 +17,9 @@ from msgspec import Struct, field
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.rmf_reports import RmfSection, RmfTable, report
 from zlens.errors import InputError
+from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo, machine_name
 from zlens.readers.files import read_error, total_size
 from zlens.readers.rmf import values
 from zlens.readers.rmf.column_store import StoredTable, Texts
@@ -92,8 +93,9 @@ class RmfSource(ABC):
     expected: str
     cure: str
 
-    def __init__(self, zone: dt.tzinfo | None) -> None:
+    def __init__(self, zone: dt.tzinfo | None, known: Iterable[KnownSystem] = ()) -> None:
         self.zone = zone
+        self._known = [system for system in known if system.source == self.name]
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
         self._facts = report(self.facts)
@@ -113,6 +115,9 @@ class RmfSource(ABC):
         self._start = array("q")
         self._ms = array("q")
         self._flags: list[str | None] = []
+        self._machines: list[str | None] = []
+        #: Names of systems that are not the one of their name, by that name and their machine.
+        self._apart: dict[tuple[str, str], str] = {}
         #: By system, end and part: the interval, and the digest of its values.
         self._index_of: dict[tuple[int, int, str], tuple[int, int]] = {}
         self._names: set[int] = set()
@@ -222,8 +227,11 @@ class RmfSource(ABC):
         if times is None:
             return
         end = times.end
-        code = self._texts.code(name)
         parts = self._parts(report)
+        header = {n: v for section in report.variables.values() for n, v in section.items() if v is not None}
+        machine = machine_name(header.get("machine_type"), header.get("serial"))
+        name = self._named_apart(name, machine, end, parts)
+        code = self._texts.code(name)
         digests = {part: report.digest(part) for part in parts}
         again_of: dict[tuple[str, bool], list[str]] = {}
         for part in parts:
@@ -262,6 +270,7 @@ class RmfSource(ABC):
         self._start.append(times.begin)
         self._ms.append(times.length)
         self._flags.append("cut" if report.cut else None)
+        self._machines.append(machine)
         file.intervals += 1
         if file.intervals == 1 and self.local:
             detail = (
@@ -281,7 +290,6 @@ class RmfSource(ABC):
             start = self._start[index]
             section.first_us = start if section.first_us is None else min(section.first_us, start)
             section.last_us = end if section.last_us is None else max(section.last_us, end)
-        header = {n: v for section in report.variables.values() for n, v in section.items() if v is not None}
         if name not in self._latest or self._latest[name].end < end:
             previous = self._latest.get(name)
             self._latest[name] = _Latest(
@@ -290,6 +298,25 @@ class RmfSource(ABC):
                 report.smf_level or (previous.level if previous else ""),
                 self._offset(report, end),
             )
+
+    def _named_apart(self, name: str, machine: str | None, end: int, parts: Iterable[str]) -> str:
+        """The system of a report: of its name, or one of its machine if another one had that interval."""
+        if machine is None:
+            return name
+        if (name, machine) not in self._apart:
+            code = self._texts.code(name)
+            found = (self._index_of.get((code, end, part)) for part in parts)
+            others = {self._machines[known[0]] for known in found if known is not None}
+            for system in self._known:
+                of_time = [one["machine"] for first, last, one in system.ranges if first < end <= last]
+                if system.name == name:
+                    others.update(of_time)
+                elif system.recorded_name == name and machine in of_time:
+                    return system.name
+            if others <= {None, machine} or len(self._apart) >= MAX_NAMES:
+                return name
+            self._apart[name, machine] = f"{name}-{machine.partition('-')[2]}"
+        return self._apart[name, machine]
 
     def _store(self, report: ReportInterval, index: int, times: IntervalTimes, notes: ProblemList) -> None:
         for table, stored in self._stored:
@@ -419,6 +446,7 @@ class RmfSource(ABC):
             serial=header.get("serial"),
             release=latest.level or None,
             lpar=header.get("partition"),
+            recorded_name=next((own for (own, _), shown in self._apart.items() if shown == name), None),
             threads=self._threads(header),
             utc_offset_s=latest.offset_s,
             local_time=self.local,
