@@ -10,7 +10,7 @@ from zlens.catalog import cpumf, generations
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
 
-NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.first + each.most)]
+NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.first + each.max_size)]
 
 #: What the reader of SMF 113 hands over: header, identity, and for each counter number its difference.
 COLUMNS = (

@@ -22,12 +22,12 @@ class Wording(str):
     page: str
 
     @staticmethod
-    def as_command(text: str) -> str:
+    def for_command_line(text: str) -> str:
         """A text as the program says it."""
         return text.command if isinstance(text, Wording) else text
 
     @staticmethod
-    def as_page(text: str) -> str:
+    def for_web_ui(text: str) -> str:
         """A text as the page says it."""
         return text.page if isinstance(text, Wording) else text
 
@@ -59,9 +59,9 @@ class ZlensError(Exception):
         self.cure = cure
 
     def __str__(self) -> str:
-        return self.worded(str)
+        return self.text_for(str)
 
-    def worded(self, face: Callable[[str], str]) -> str:
+    def text_for(self, face: Callable[[str], str]) -> str:
         """The whole sentence as a face says it, such as Wording.as_command."""
         where = self.file or ""
         if self.offset is not None:

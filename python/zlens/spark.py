@@ -67,7 +67,7 @@ class ReadOptions:
     tz: str | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> ReadOptions:
+    def from_options(cls, options: Mapping[str, str]) -> ReadOptions:
         """From the options of a reader; QueryError for one that is missing or unknown."""
         given = {name.lower(): value for name, value in options.items()}
         if unknown := sorted(given.keys() - {*_OPTIONS}):
@@ -119,14 +119,14 @@ class ZlensDataSource(DataSource):  # type: ignore[misc]
         return "zlens"
 
     def schema(self) -> str:
-        question = ReadOptions.of(self.options)
+        question = ReadOptions.from_options(self.options)
         with question.open() as session:
             answer = session.sql(question.select(question.columns))
             pairs = zip(answer.columns, answer.types, strict=True)
             return ", ".join(f"`{name}` {_TYPES[kind]}" for name, kind in pairs)
 
     def reader(self, schema: Any) -> DataSourceReader:
-        question = ReadOptions.of(self.options)
+        question = ReadOptions.from_options(self.options)
         made = _FilteringReader if _pushes_filters(sys._getframe().f_back) else _Reader
         return made(question, _arrow(schema))
 

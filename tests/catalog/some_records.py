@@ -42,7 +42,7 @@ def some_values(
         parts = field_parts(field)
         values = []
         for part in parts:
-            width = field.span if part.element is None else field.length
+            width = field.total_length if part.element is None else field.length
             value = some_value(field, part.type, rng, width)
             values.append(value)
             expected[part.name] = value

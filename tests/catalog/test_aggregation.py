@@ -48,7 +48,7 @@ def measured(table: Measure) -> list[MeasureColumn]:
 def compared(session: Session) -> Iterator[Measure]:
     for name in measures.measure_names():
         table = measures.load_measure(name)
-        if not table.plain and not table.empty and measured(table) and session.fills(name):
+        if not table.plain and not table.empty and measured(table) and session.has_data(name):
             yield table
 
 

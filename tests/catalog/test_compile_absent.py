@@ -124,7 +124,7 @@ def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch:
             return {
                 name: sorted(opened.table(name).rows, key=repr)
                 for name in measures.measure_names()
-                if nodes.is_joined(name) and opened.fills(name)
+                if nodes.is_joined(name) and opened.has_data(name)
             }
 
     monkeypatch.setattr("zlens.schema.cache._root", lambda *_: tmp_path / "cache")

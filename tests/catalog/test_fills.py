@@ -39,7 +39,7 @@ def test_the_tables_that_rows_need(sql, tables):
 def test_measures_with_rows_are_filled_and_others_mostly_not(demo_files):
     for path in demo_files:
         with zlens.open(str(path)) as session:
-            filled = {name for name in measures.measure_names() if session.fills(name)}
+            filled = {name for name in measures.measure_names() if session.has_data(name)}
             rows = {
                 name
                 for name in measures.measure_names()

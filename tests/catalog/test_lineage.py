@@ -99,7 +99,7 @@ def statements() -> Statements:
 def test_what_is_told_is_what_the_statement_reads(name: str, statements: Statements) -> None:
     for column in measures.load_measure(name).columns:
         read = statements.reads(name, frozenset({column.name}))
-        found = column_lineage().lineages.of(name, column.name)
+        found = column_lineage().lineages.lineage(name, column.name)
         told: Raw = {}
         for part in (found.raw, found.rows):
             for table, ones in part.items():
@@ -141,12 +141,12 @@ def test_a_helper_is_followed_to_the_roles_that_a_column_reads() -> None:
 
 def test_a_table_of_a_formula_is_that_of_the_join_and_no_entity_of_the_same_name() -> None:
     # The rows of guest are of the helper _guest, and there is an entity guest as well.
-    assert ("_guest", "cpu_time") in column_lineage().lineages.named("guest", "guest.cpu_time")
+    assert ("_guest", "cpu_time") in column_lineage().lineages.referenced_columns("guest", "guest.cpu_time")
     assert "catalog/helpers/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")
 
 
 def test_what_a_role_goes_into_by_way_of_helpers_and_measures() -> None:
-    used = column_lineage().uses("processor", "user_time")
+    used = column_lineage().columns_using("processor", "user_time")
     # By way of the measure load and the helper _cost.
     assert {"cpu.user_pct", "load.chargeable_cp_pct", "per_transaction.cp_s"} <= {*used}
     assert "cpu.cpu_type" not in used
@@ -156,11 +156,11 @@ def test_what_a_role_goes_into_by_way_of_helpers_and_measures() -> None:
         if ("processor", "user_time") in column_lineage().roles(table.name, column.name)
     ]
     # Values of a helper that has them from VALUES beside its rows.
-    assert "workload_response.ended" in column_lineage().uses("class_period", "bucket3")
+    assert "workload_response.ended" in column_lineage().columns_using("class_period", "bucket3")
 
 
 def test_values_and_what_finds_the_rows_are_told_apart() -> None:
-    found = column_lineage().lineages.of("cpu", "user_pct")
+    found = column_lineage().lineages.lineage("cpu", "user_pct")
     assert found.raw["d0r2"] == ["seconds", "sytprp_pfxutime_d"]
     assert "sytprp_pfxutime_d" not in found.rows["d0r2"]
     told = explain("per_transaction.cp_s")

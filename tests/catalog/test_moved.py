@@ -46,7 +46,7 @@ def test_pages_of_every_form_give_the_same_fields(
 def test_what_is_ours_reads_the_same_in_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = moved_pages.moved(tmp_path, ["D0R2"], "7.3", monkeypatch)
     (own,) = layouts.sim_layouts("D0R2")
-    names = [f.name for f in own.fields if f.differenced and f.unit == "count" and f.count == 1]
+    names = [f.name for f in own.fields if f.has_difference and f.unit == "count" and f.count == 1]
     found = []
     for make, config in ((made.sim_record, made.SIM_CONFIG), (elsewhere.record, elsewhere.config)):
         groups = [made.configuration(made.START_US, config)]

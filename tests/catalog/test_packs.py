@@ -207,9 +207,9 @@ def test_the_user_says_whose_record_it_is(base: Path) -> None:
         length=28,
     )
     bring(base, new)
-    assert not seen(base, "D6R99", "IODNEW_COUNT").differenced
+    assert not seen(base, "D6R99", "IODNEW_COUNT").has_difference
     assert say(base, '[D6R99]\nsubject = ["IODNEW_RDEVDEV"]\nreset_on = []\n') == []
-    assert seen(base, "D6R99", "IODNEW_COUNT").differenced
+    assert seen(base, "D6R99", "IODNEW_COUNT").has_difference
     assert layouts.layouts("D6R99", base)[0].subject == ("IODNEW_RDEVDEV",)
 
 
@@ -249,11 +249,11 @@ def test_the_user_says_whose_entries_a_section_has(base: Path) -> None:
     layouts.clear_cache()
     [made] = layouts.layouts("D0R2", base)[-1].sections
     assert made.subject == ("SYTPRP_WHO",)
-    assert [f.name for f in made.fields if f.differenced] == ["SYTPRP_USES"]
+    assert [f.name for f in made.fields if f.has_difference] == ["SYTPRP_USES"]
     assert say(base, place) == []
     layouts.clear_cache()
     [made] = layouts.layouts("D0R2", base)[-1].sections
-    assert not any(f.differenced for f in made.fields)
+    assert not any(f.has_difference for f in made.fields)
 
 
 def test_the_user_says_which_systems_write_a_record_so(base: Path) -> None:

@@ -200,7 +200,7 @@ def shuffled(draw: st.DrawFn) -> RecordLayout:
             fields.append(MonitorField(name, at, length, "unsigned", text="something that no rule knows"))
             at += length
         fields.append(replace(old, offset=at))
-        at += old.span
+        at += old.total_length
     return replace(layout, fields=tuple(fields), length=at)
 
 
@@ -390,9 +390,9 @@ def test_counters_of_a_record_without_a_known_subject_are_not_differenced() -> N
     )
     made = built(page_render.page(new))
     field = made.file.layouts[0].fields[0]
-    assert (field.kind, field.differenced) == ("counter", False)
+    assert (field.kind, field.has_difference) == ("counter", False)
     assert any("subject" in finding for finding in made.findings)
-    assert imported(page_render.page(replace(new, title="Something (Global)"))).fields[0].differenced
+    assert imported(page_render.page(replace(new, title="Something (Global)"))).fields[0].has_difference
 
 
 # What does not agree -------------------------------------------------------------------------------

@@ -314,7 +314,7 @@ def test_better_and_worse() -> None:
     told = {key: row_of(comparison, key).changes[0] for key in names}
     assert [told[key].better for key in names] == [False, True, None]
     # 5 % are IBM's criterion: 0.94 and 0.95 of the base.
-    assert [told[key].outside for key in names] == [True, False, True]
+    assert [told[key].is_outside_criterion for key in names] == [True, False, True]
     text = render(comparison, "text")
     assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
     assert "CPU/tx: b/a 0.950, within; beyond the noise" in text
@@ -485,7 +485,7 @@ def test_from_and_to_nothing() -> None:
     comparison = compare([side("a", {"load.page_rate": 0.0}), side("b", {"load.page_rate": 5.0})])
     [change] = row_of(comparison, "load.page_rate").changes
     assert change.value is None
-    assert change.beyond
+    assert change.is_beyond_noise
     for form in ("text", "csv", "json", "html"):
         assert render(comparison, form)
     # What is nothing everywhere is left out.

@@ -124,7 +124,7 @@ def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path
     for row in both:
         bound = bounds[row.metric.key, row.subject]
         assert row.values[0] == pytest.approx(row.values[1], abs=bound + 1e-9), row.metric.key
-        assert not row.changes[0].beyond, row.metric.key
+        assert not row.changes[0].is_beyond_noise, row.metric.key
 
 
 def test_explain_names_the_precision() -> None:

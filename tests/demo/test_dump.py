@@ -88,7 +88,7 @@ def test_counters_speak_for_no_partitions(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A system that comes first by name, but tells of no partitions, does not hide what another tells."""
-    monkeypatch.setattr(QuarterHourWriter, "seen", lambda *_: [])
+    monkeypatch.setattr(QuarterHourWriter, "add_minute", lambda *_: [])
     demo.write(tmp_path)
     first = tmp_path / demo.SMF_NAME
     data = first.read_bytes()

@@ -17,7 +17,7 @@ def test_every_column_has_the_sum_that_it_had(sim_session: Session) -> None:
     """A change of the simulation or of a measure shows here, whatever else looks at that column."""
     lines = []
     for name in measures.measure_names():
-        if name in APART or not sim_session.fills(name):
+        if name in APART or not sim_session.has_data(name):
             continue
         numbers = [
             column.name for column in measures.load_measure(name).columns if column.type in ("int", "float")

@@ -108,7 +108,7 @@ def test_what_was_made_is_extended_by_what_is_new() -> None:
 def test_what_is_expected_is_made_once() -> None:
     asked, used, _ = opened()
     queries = ["SELECT busy_pct FROM cpu", "SELECT emulation_pct FROM cpu", "SELECT system_pct FROM cpu"]
-    asked.expect(queries)
+    asked.prepare_queries(queries)
     assert len(used.asked) == 1
     for query in queries:
         asked.sql(query).rows  # noqa: B018
@@ -122,12 +122,12 @@ def test_stages_begin_with_what_reads_least(demo_files: list[Path]) -> None:
         sizes = asked._record_bytes()
         assert sizes["d4r3"] > sizes["d0r2"] > 0
         both = "SELECT count(*) FROM guest JOIN cpu USING (system)"
-        stages = [*asked.stages([costly, both, wrong, cheap, nothing])]
+        stages = [*asked.prepare_in_stages([costly, both, wrong, cheap, nothing])]
         # What reads both comes when the last of them is there.
         assert stages == [[nothing], [cheap], [costly, both], [wrong]]
         store = asked.engine._store
-        assert store.has("cpu", ["busy_pct"])
-        assert store.has("guest", ["cpu_pct"])
+        assert store.has_columns("cpu", ["busy_pct"])
+        assert store.has_columns("guest", ["cpu_pct"])
 
 
 def test_who_comes_first_makes_what_others_have_announced(demo_files: list[Path]) -> None:
@@ -137,39 +137,41 @@ def test_who_comes_first_makes_what_others_have_announced(demo_files: list[Path]
         "SELECT cpu_pct, cpu_s FROM guest",
     )
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        stages = asked.stages([much, more, cheap])
+        stages = asked.prepare_in_stages([much, more, cheap])
         assert next(stages) == [cheap]
-        asked.keep("guest", ["tv"])
-        assert asked.engine._store.has("guest", ["cpu_pct", "cpu_s", "tv"])
+        asked.materialize_measure("guest", ["tv"])
+        assert asked.engine._store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
 
 
 def test_a_lazy_measure_is_kept_if_queries_share_much_of_it(demo_files: list[Path]) -> None:
     columns = "cpu_pct, cpu_s, virtual_s, tv, vcpu, basis, list, page_read_rate, page_write_rate"
     for second, kept in ((columns, True), ("basis", False)):
         with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-            asked.expect([f"SELECT {columns} FROM guest_cpu", f"SELECT {second} FROM guest_cpu WHERE 1 = 1"])
-            assert asked.engine._store.has("guest_cpu", ["basis"]) == kept
+            asked.prepare_queries(
+                [f"SELECT {columns} FROM guest_cpu", f"SELECT {second} FROM guest_cpu WHERE 1 = 1"]
+            )
+            assert asked.engine._store.has_columns("guest_cpu", ["basis"]) == kept
 
 
 def test_a_stage_makes_no_more_than_it_needs(demo_files: list[Path]) -> None:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
         store = asked.engine._store
-        stages = asked.stages(
+        stages = asked.prepare_in_stages(
             ["SELECT cpu_pct FROM guest", "SELECT max(cpu_s) FROM guest", "SELECT busy_pct FROM cpu"]
         )
         assert next(stages) == ["SELECT busy_pct FROM cpu"]
-        assert store.has("cpu", ["busy_pct"])
-        assert not store.has("guest", ["cpu_pct"])
+        assert store.has_columns("cpu", ["busy_pct"])
+        assert not store.has_columns("guest", ["cpu_pct"])
         assert [len(stage) for stage in stages] == [2]
         # Made once, with what both need.
-        assert store.has("guest", ["cpu_pct", "cpu_s"])
+        assert store.has_columns("guest", ["cpu_pct", "cpu_s"])
 
 
 def test_helpers_that_several_read_are_kept(whole: Session) -> None:
     graph = whole.engine._store.compiler.nodes
     readers: dict[str, set[str]] = {}
     for name in (*nodes.helpers(), *FED):
-        for below in graph.read_by(name):
+        for below in graph.referenced_nodes(name):
             readers.setdefault(below, set()).add(name)
 
     def above(name: str) -> set[str]:

@@ -67,7 +67,9 @@ def every(demo_files: list[Path]) -> Iterator[Session]:
     """A session whose events are made as a table, with all their kinds."""
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         rows = opened.sql("SELECT * FROM event").rows
-        opened.engine.keep("event", ("system", "source", "time", "kind", "subject", "inferred"))
+        opened.engine.materialize_measure(
+            "event", ("system", "source", "time", "kind", "subject", "inferred")
+        )
         kinds = Counter(row[3] for row in rows)
         assert kinds[VARY]
         assert kinds["logon"]
@@ -111,8 +113,8 @@ def test_resets_of_counters_are_looked_for_only_if_they_are_asked_for(
 
         monkeypatch.setattr(source, "resets", resets)
     assert asked.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
-    asked.engine.expect([f"SELECT system FROM event WHERE kind = '{VARY}'"])
-    assert asked.engine.together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
+    asked.engine.prepare_queries([f"SELECT system FROM event WHERE kind = '{VARY}'"])
+    assert asked.engine.run_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
     assert not looked
     asked.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
     assert looked

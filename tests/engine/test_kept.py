@@ -85,7 +85,7 @@ def test_the_second_process_works_nothing_out_again(
 def test_the_shape_of_an_answer_is_bound_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     first = answers(files)
     bound: list[str] = []
-    real = PreparedQuery.bound
+    real = PreparedQuery.bind
     monkeypatch.setattr(
         PreparedQuery,
         "bound",

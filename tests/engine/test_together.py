@@ -23,27 +23,27 @@ def test_the_rows_are_those_of_each_question(demo_folder: Path, monkeypatch: pyt
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         alone = [session.sql(query).rows for query in QUERIES]
         asked: list[str] = []
-        ask = Engine.ask
+        ask = Engine.run_query
 
         def noted(self: Engine, query: str) -> object:
             asked.append(query)
             return ask(self, query)
 
-        monkeypatch.setattr(Engine, "ask", noted)
-        assert session.together(QUERIES) == alone
+        monkeypatch.setattr(Engine, "run_query", noted)
+        assert session.run_together(QUERIES) == alone
     # Roles are tables of one statement, and what a star stands for only a plan tells.
     assert [query in whole for query, whole in zip(QUERIES[3:], asked, strict=True)] == [True, True]
 
 
 def test_no_question_is_answered_by_nothing(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
-        assert session.together([]) == []
+        assert session.run_together([]) == []
 
 
 def test_the_names_of_a_helpers_columns_need_no_data(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos.smf") as session:
         store = session.engine._store
         assert nodes.is_helper("_doubt")
-        assert store.names("_doubt") == ["system", "source", "kind", "detail"]
-        assert not store.has("_breach", ())
-        assert not store.has("_counter", ())
+        assert store.column_names("_doubt") == ["system", "source", "kind", "detail"]
+        assert not store.has_columns("_breach", ())
+        assert not store.has_columns("_counter", ())

@@ -91,7 +91,7 @@ def test_values_are_those_of_sql(everything: CoreSession, pages: dict[bool, byte
 
 def test_cumulative_counters_are_as_recorded(sim_session: CoreSession, pages: dict[bool, bytes]) -> None:
     """Their difference over an interval is the time that the measure has for it."""
-    before = sim_session.narrowed(Options(end=_second_last(sim_session)))
+    before = sim_session.narrow(Options(end=_second_last(sim_session)))
     earlier = render(before, openmetrics=False)
     before.close()
     rows = sim_session.sql(
@@ -143,7 +143,7 @@ Amounts = dict[Labels, float]
 def _amounts(session: CoreSession, page: bytes) -> Iterator[tuple[str, Amounts, Amounts]]:
     """Amounts of the newest interval: their names, the page's samples, and sums of the measure's rows."""
     for group in exposition.names().groups:
-        if group.of or not session.fills(group.measure):
+        if group.of or not session.has_data(group.measure):
             continue
         table = measures.load_measure(group.measure)
         keys = ", ".join(["system", *map(quote, group.labels)])

@@ -100,11 +100,11 @@ class Made:
             unknown = {name for row in rows for name in row} - set(columns_of(table))
             assert not unknown, f"{table} has no column {unknown}"
 
-    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+    def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
         """What these rows are made into is made when it is asked for."""
         yield [*queries]
 
-    def together(
+    def run_together(
         self, queries: Sequence[str], over: Callable[[str], str] = str
     ) -> list[list[tuple[Any, ...]]]:
         each = [self.sql(over(f'SELECT 0 AS "#", * FROM ({query})')).rows for query in queries]
@@ -136,7 +136,7 @@ class Made:
                 [[_naive(row.get(name)) for name in columns] for row in rows],
             )
 
-    def fills(self, name: str) -> bool:
+    def has_data(self, name: str) -> bool:
         return True
 
     def keep(self, name: str, columns: Iterable[str]) -> str:

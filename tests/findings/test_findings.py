@@ -81,7 +81,7 @@ def test_the_worst_comes_first() -> None:
 
 def test_a_finding_says_when_it_held() -> None:
     (page,) = [each for each in find(Made(FULL)).rows if each.rule.id == "PAG-002"]
-    row = page.row()
+    row = page.to_row()
     assert row["value"] == pytest.approx(81.2)
     assert (row["threshold"], row["limit"], row["unit"]) == (75, "> 75 %", "%")
     assert (row["from"], row["to"]) == ("2026-03-02T09:01:00Z", "2026-03-02T09:03:00Z")
@@ -164,7 +164,7 @@ def test_what_cannot_be_computed_is_named() -> None:
 class _Disks(Made):
     """An input that has no other measure."""
 
-    def fills(self, name: str) -> bool:
+    def has_data(self, name: str) -> bool:
         return name == "device"
 
 

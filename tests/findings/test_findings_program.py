@@ -191,15 +191,15 @@ def test_caveats_agree_with_the_catalog() -> None:
 )
 def test_levels(release: str | None, holds: bool) -> None:
     (queue,) = [each for each in caveats.caveats() if each.id == "paging-queue-63"]
-    assert queue.holds(release) == holds
+    assert queue.applies_to(release) == holds
     assert queue.levels == "z/VM 6.3 and later, before 6.4"
 
 
 def test_open_levels() -> None:
     every = {each.id: each for each in caveats.caveats()}
-    assert every["relative-share-63"].holds("5.3.0")
-    assert every["locks-from-64"].holds("7.4.0")
-    assert every["first-wait-reason"].holds("7.4.0")
+    assert every["relative-share-63"].applies_to("5.3.0")
+    assert every["locks-from-64"].applies_to("7.4.0")
+    assert every["first-wait-reason"].applies_to("7.4.0")
     assert every["expanded-storage-64"].levels == "z/VM 6.4 and later"
 
 
@@ -283,7 +283,7 @@ def test_rules_of_guests_share_what_was_worked_out(tmp_path: Path) -> None:
             for _ in range(2)
         )
         # Several rules read it: it was worked out once for all, with the columns that they name.
-        assert session.engine._store.has("guest", ["userid", "cpu_pct", "page_wait_pct"])
+        assert session.engine._store.has_columns("guest", ["userid", "cpu_pct", "page_wait_pct"])
         assert [row[0] for row in session.sql("SELECT DISTINCT userid FROM guest").rows] == ["LNX1"]
     assert found["CPU-001"].value == pytest.approx(90.0)
     assert (found["CPU-001"].subject, found["CPU-001"].held) == ("guest LNX1", 4)

@@ -279,7 +279,7 @@ def test_hours_of_many_inputs_read_a_document_for_each_system(
     read = documents(monkeypatch)
     with zlens.open(into) as session:
         assert len(session.sql("SELECT DISTINCT system, bucket_end FROM load_hour").rows) > 6
-        assert session.fills("load")
+        assert session.has_data("load")
     assert len(read) == len(set(read)) == 2
     # Those of all inputs with the rows of all.
     with zlens.open(into) as session:

@@ -40,7 +40,7 @@ def test_what_appears_and_clears_is_told_once() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=0)
     for second, findings in enumerate([A, A, A | B, B, {}, {}]):
-        hooks.see(findings, second)
+        hooks.observe(findings, second)
     hooks.close()
     assert kept.told == [(["A"], []), (["B"], []), ([], ["A"]), ([], ["B"])]
 
@@ -48,7 +48,7 @@ def test_what_appears_and_clears_is_told_once() -> None:
 def test_nothing_is_told_of_nothing() -> None:
     kept = Kept()
     hooks = Notifier([kept])
-    hooks.see({}, 0)
+    hooks.observe({}, 0)
     hooks.close()
     assert kept.told == []
 
@@ -58,20 +58,20 @@ def test_what_comes_and_goes_is_held_back() -> None:
     kept = Kept()
     hooks = Notifier([kept], hold_s=10, pause_s=0)
     # For 5 s, then away: nobody is told.
-    hooks.see(A, 0)
-    hooks.see(A, 5)
-    hooks.see({}, 6)
+    hooks.observe(A, 0)
+    hooks.observe(A, 5)
+    hooks.observe({}, 6)
     # It begins again: the time before does not count.
-    hooks.see(A, 8)
-    hooks.see(A, 17)
+    hooks.observe(A, 8)
+    hooks.observe(A, 17)
     assert kept.told == []
-    hooks.see(A, 18)
+    hooks.observe(A, 18)
     # Away for less than 10 s.
-    hooks.see({}, 20)
-    hooks.see(A, 25)
-    hooks.see({}, 30)
-    hooks.see({}, 39)
-    hooks.see({}, 40)
+    hooks.observe({}, 20)
+    hooks.observe(A, 25)
+    hooks.observe({}, 30)
+    hooks.observe({}, 39)
+    hooks.observe({}, 40)
     hooks.close()
     assert kept.told == [(["A"], []), ([], ["A"])]
 
@@ -79,13 +79,13 @@ def test_what_comes_and_goes_is_held_back() -> None:
 def test_messages_are_not_sent_more_often_than_allowed() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=60)
-    hooks.see(A, 0)
-    hooks.see(A | B, 10)
+    hooks.observe(A, 0)
+    hooks.observe(A | B, 10)
     # In between, one more appears and clears.
-    hooks.see(A | B | {"c": {"rule": "C"}}, 20)
-    hooks.see(B, 30)
-    hooks.see(B, 59)
-    hooks.see(B, 60)
+    hooks.observe(A | B | {"c": {"rule": "C"}}, 20)
+    hooks.observe(B, 30)
+    hooks.observe(B, 59)
+    hooks.observe(B, 60)
     hooks.close()
     assert kept.told == [(["A"], []), (["B"], ["A"])]
 
@@ -93,10 +93,10 @@ def test_messages_are_not_sent_more_often_than_allowed() -> None:
 def test_what_is_back_before_the_next_message_was_not_away() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=60)
-    hooks.see(A, 0)
-    hooks.see({}, 10)
-    hooks.see(A, 20)
-    hooks.see(A, 60)
+    hooks.observe(A, 0)
+    hooks.observe({}, 10)
+    hooks.observe(A, 20)
+    hooks.observe(A, 60)
     hooks.close()
     assert kept.told == [(["A"], [])]
 
@@ -104,8 +104,8 @@ def test_what_is_back_before_the_next_message_was_not_away() -> None:
 def test_the_end_sends_what_is_left() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=60)
-    hooks.see(A, 0)
-    hooks.see({}, 1)
+    hooks.observe(A, 0)
+    hooks.observe({}, 1)
     hooks.close()
     assert kept.told == [(["A"], []), ([], ["A"])]
 
@@ -113,7 +113,7 @@ def test_the_end_sends_what_is_left() -> None:
 def test_a_message_is_bounded() -> None:
     kept = Kept()
     hooks = Notifier([kept])
-    hooks.see({number: {"rule": str(number)} for number in range(MOST + 7)}, 0)
+    hooks.observe({number: {"rule": str(number)} for number in range(MOST + 7)}, 0)
     hooks.close()
     [message] = kept.messages
     assert len(message["opened"]) == MOST
@@ -131,7 +131,7 @@ def test_a_slow_receiver_delays_nothing() -> None:
 
     hooks = Notifier([Slow()], pause_s=0, problem=said.append)
     for number in range(200):
-        hooks.see({number: {"rule": str(number)}}, number)
+        hooks.observe({number: {"rule": str(number)}}, number)
     assert said
     assert "dropped" in said[0]
     release.set()
@@ -159,14 +159,14 @@ def test_a_command_that_fails_is_told(code: str, timeout_s: float, said: str) ->
 
 
 def test_a_program_must_be_there() -> None:
-    assert CommandHook.of(f"'{sys.executable}' -c pass").send(b"{}") is None
+    assert CommandHook.from_line(f"'{sys.executable}' -c pass").send(b"{}") is None
     for text, said in (
         ("no-such-program-here --now", "there is no program 'no-such-program-here'"),
         ("", "there is no program ''"),
         ("'open", '"\'open" is no command; expected a program and its arguments'),
     ):
         with pytest.raises(QueryError, match=said):
-            CommandHook.of(text)
+            CommandHook.from_line(text)
 
 
 @contextmanager
@@ -233,8 +233,8 @@ def test_a_webhook_that_is_not_there_is_told() -> None:
 )
 def test_addresses_that_are_none(url: str) -> None:
     with pytest.raises(QueryError, match="not an address"):
-        Webhook.of(url)
+        Webhook.from_url(url)
 
 
 def test_an_address() -> None:
-    assert Webhook.of("https://hooks.example/zlens").url == "https://hooks.example/zlens"
+    assert Webhook.from_url("https://hooks.example/zlens").url == "https://hooks.example/zlens"

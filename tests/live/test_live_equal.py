@@ -49,7 +49,7 @@ def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None
     path = demo_folder / "zlzos.smf"
     form = streaming.stream_format("smf.dump")
     assert form is not None
-    moments = form.moments(str(path))
+    moments = form.write_times(str(path))
     check(path, [*(end for _, end in moments[:: rounds(40, 90)]), moments[-1][1]], RetentionLimits(grace=5.0))
 
 
@@ -91,7 +91,7 @@ def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> No
     try:
         play(live)
         with CoreSession([str(recording)], window) as recorded, live.session() as whole:
-            with whole.narrowed(window) as shown:
+            with whole.narrow(window) as shown:
                 names = [name for name in MEASURES or measures.measure_names() if name != "event"]
                 assert differences(recorded, shown, names) == []
                 # A recording also reports earlier resets of counters.
@@ -104,7 +104,7 @@ def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> No
         (first,), *_ = every
         # Two hours after the first row; an hour is left to spare.
         late = load.since(int(first.timestamp() * 1e6) + 2 * 3_600_000_000)
-        with CoreSession.over([], Options(), computed={"load": late}) as few:
+        with CoreSession.from_sources([], Options(), computed={"load": late}) as few:
             assert 0 < len(few.sql("SELECT * FROM load").rows) < len(every)
     finally:
         live.close()

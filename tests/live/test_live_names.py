@@ -31,7 +31,7 @@ def smf_feeds(folder: Path) -> list[tuple[Path, list[int]]]:
     feeds = []
     for file, busy, control in (("a.smf", 0.25, {}), ("b.smf", 0.75, {"CSC": "9ABCD"})):
         path = Path(dump(folder / file, [of_70(number, busy, control=control) for number in range(1, 9)]))
-        feeds.append((path, [end for _, end in form.moments(str(path))]))
+        feeds.append((path, [end for _, end in form.write_times(str(path))]))
     return feeds
 
 
@@ -43,7 +43,7 @@ def two_writers(folder: Path) -> list[tuple[Path, list[int]]]:
     for number in range(1, 8):
         records += [of_70(number, 0.75, product={"PRD": "CMF"}), of_70(number + 1, 0.25)]
     path = Path(dump(folder / "both.smf", records))
-    return [(path, [end for _, end in form.moments(str(path))])]
+    return [(path, [end for _, end in form.write_times(str(path))])]
 
 
 def monitor_feeds(folder: Path) -> list[tuple[Path, list[int]]]:
@@ -73,7 +73,7 @@ def test_systems_of_one_name_stay_apart(
         )
         for _ in range(len(feeds[0][1]) // 2):
             begun.step()
-        begun._take_imported(wait=True)
+        begun._collect_imports(wait=True)
         assert begun._lock is not None
         begun._lock.close()
     live = Watcher([Pieces(path, ends) for path, ends in feeds], lake=into, limits=LIMITS, findings=False)

@@ -126,14 +126,15 @@ def test_what_a_pipe_gives_is_of_this_machine_and_of_now(form: str, tmp_path: Pa
 def test_what_a_stream_says_itself_is_not_added(tmp_path: Path) -> None:
     path = tmp_path / "tail"
     path.write_text("# host LNX1\n" + STARTED + printed("csv", range(2)))
-    assert FORM.heading(str(path), 0, "standard input", Options()) == b""
+    assert FORM.missing_header(str(path), 0, "standard input", Options()) == b""
     path.write_text(STARTED + printed("csv", range(2)))
     assert (
-        FORM.heading(str(path), 0, "standard input", Options()) == f"# host {socket.gethostname()}\n".encode()
+        FORM.missing_header(str(path), 0, "standard input", Options())
+        == f"# host {socket.gethostname()}\n".encode()
     )
     # A file without its start stays without: nobody knows when it was written.
     path.write_text(printed("text", range(2)))
-    assert FORM.heading(str(path), 0, str(path), Options()) == b"# host unknown-tail\n"
+    assert FORM.missing_header(str(path), 0, str(path), Options()) == b"# host unknown-tail\n"
 
 
 def test_counts_of_a_whole_run_have_no_intervals(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: P
     for _ in range(seen):
         first.step()
     # What was handed over by now is there, and others may read at any moment.
-    first._take_imported(wait=True)
+    first._collect_imports(wait=True)
     with CoreSession([into]) as stored:
         ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
     assert 0 < ends < rounds(60, 14)

@@ -86,6 +86,6 @@ def test_a_window_of_a_session(demo_folder: Path, tmp_path: Path) -> None:
         (info,) = whole.systems
         assert info.first_us is not None
         window = Options(start=parse_request_time((info.first_us + 1_200_000_000) / 1e6))
-        assert 0 < len(other.narrowed(window).sql("FROM load").rows) < len(whole.sql("FROM load").rows)
-        assert differences(whole.narrowed(window), other.narrowed(window), ["load", "cpu"]) == []
+        assert 0 < len(other.narrow(window).sql("FROM load").rows) < len(whole.sql("FROM load").rows)
+        assert differences(whole.narrow(window), other.narrow(window), ["load", "cpu"]) == []
     live.close()

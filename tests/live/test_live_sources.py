@@ -75,23 +75,23 @@ def test_a_folder_gives_its_files_in_order_and_names_apart(tmp_path: Path) -> No
         (tmp_path / name).write_bytes(data)
         age(tmp_path / name)
     folder = FolderFeeds(str(tmp_path))
-    first, second = folder.feeds()
+    first, second = folder.current_feeds()
     assert read_all(first) == b"12"
     assert read_all(second) == b"x"
     (tmp_path / "a-03.mon").write_bytes(b"3")
-    assert [read_all(feed) for feed in folder.feeds()] == [b"3", b""]
+    assert [read_all(feed) for feed in folder.current_feeds()] == [b"3", b""]
 
 
 def test_a_folder_goes_on_where_it_was(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         (tmp_path / f"a-{number}").write_bytes(b"%d" % number)
         age(tmp_path / f"a-{number}")
-    (feed,) = FolderFeeds(str(tmp_path)).feeds()
+    (feed,) = FolderFeeds(str(tmp_path)).current_feeds()
     assert feed.read() is not None
     second = feed.read()
     assert second is not None
     assert second.data == b"2"
-    (again,) = FolderFeeds(str(tmp_path)).feeds()
+    (again,) = FolderFeeds(str(tmp_path)).current_feeds()
     again.seek(second.position)
     assert read_all(again) == b"3"
 

@@ -206,7 +206,7 @@ def test_a_recording_of_scrapes_can_be_played(tmp_path: Path) -> None:
 
 def test_an_address_gives_its_text_now() -> None:
     with serving(text(scrape("0.5"))) as url:
-        place = PolledAddress.of(url)
+        place = PolledAddress.parse(url)
         place.now = lambda: 12.5
         assert place.fetch() == (scrape("0.5"), 12_500)
 
@@ -214,7 +214,7 @@ def test_an_address_gives_its_text_now() -> None:
 def test_what_an_address_gives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "MOST", 1000)
     with serving(text(b"x" * 1001)) as url:
-        found = missed(PolledAddress.of(url))
+        found = missed(PolledAddress.parse(url))
     assert "longer than 1,000 bytes" in found.why
     assert not found.again
 
@@ -233,7 +233,7 @@ def test_an_answer_byte_by_byte_ends() -> None:
                 return
 
     with serving(slowly) as url:
-        place = PolledAddress.of(url)
+        place = PolledAddress.parse(url)
         place.timeout_s = 0.5
         found = missed(place)
         done.set()
@@ -248,7 +248,7 @@ def test_what_may_help_later_is_tried_again() -> None:
         text(scrape("0.5"), statuses.pop(0))(request)
 
     with serving(answer) as url:
-        feed = PollingFeed(PolledAddress.of(url), 3600, pause_s=0.01)
+        feed = PollingFeed(PolledAddress.parse(url), 3600, pause_s=0.01)
         (arrived,) = wait_for(feed, 1)
         feed.close()
     assert arrived.notes == ()
@@ -297,7 +297,7 @@ def test_polls_that_nobody_takes_are_left_out() -> None:
         time.sleep(0.01)
     assert len(feed._handover) == polling._WAITING
     wait_for(feed, polling._WAITING)
-    feed._handover.offer(b"", "the next")
+    feed._handover.send_or_drop(b"", "the next")
     (found,) = wait_for(feed, 1)
     feed.close()
     assert found.notes[0].endswith("polls were left out: the program was behind; the next")
@@ -313,7 +313,7 @@ def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
         request.end_headers()
 
     with serving(answer) as url:
-        place = PolledAddress.of(f"{url}?token=topsecret", Login("me", "pass:word"))
+        place = PolledAddress.parse(f"{url}?token=topsecret", Login("me", "pass:word"))
         found = missed(place)
     assert asked == ["Basic bWU6cGFzczp3b3Jk"]
     assert found.why == "it answered 302"
@@ -324,9 +324,9 @@ def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
 
 def test_a_login_does_not_go_over_the_network_in_the_clear() -> None:
     with pytest.raises(QueryError, match="unencrypted"):
-        PolledAddress.of("http://exporter.example.com/metrics", Login("me", "word"))
+        PolledAddress.parse("http://exporter.example.com/metrics", Login("me", "word"))
     with pytest.raises(QueryError) as raised:
-        PolledAddress.of("https://me:word@exporter.example.com/")
+        PolledAddress.parse("https://me:word@exporter.example.com/")
     assert "word@" not in str(raised.value)
 
 
@@ -338,13 +338,13 @@ def test_certificates_are_checked(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with serving(text(scrape("0.5")), context) as url:
-        fetched = PolledAddress.of(url, Login("me", "word"), str(certificate)).fetch()
+        fetched = PolledAddress.parse(url, Login("me", "word"), str(certificate)).fetch()
         assert fetched is not None
         assert fetched[0] == scrape("0.5")
-        found = missed(PolledAddress.of(url))
+        found = missed(PolledAddress.parse(url))
         assert "its certificate is not accepted" in found.why
     with pytest.raises(InputError, match="cannot be used"):
-        PolledAddress.of("https://localhost/", None, str(key))
+        PolledAddress.parse("https://localhost/", None, str(key))
 
 
 def test_a_file_is_polled_when_it_was_written_again(tmp_path: Path) -> None:
@@ -366,10 +366,10 @@ def test_a_file_is_polled_when_it_was_written_again(tmp_path: Path) -> None:
 
 
 def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert Login.of("me:pass:word\n", "login").password == "pass:word"
+    assert Login.read_file("me:pass:word\n", "login").password == "pass:word"
     for wrong in ("", "me", ":word", "me:word\nother"):
         with pytest.raises(InputError) as raised:
-            Login.of(wrong, "login")
+            Login.read_file(wrong, "login")
         assert "word" not in str(raised.value).replace("PASSWORD", "")
     url = "https://localhost:1/metrics"
     for words, sentence in (

@@ -56,7 +56,7 @@ def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -
     events = [
         linux_events.LinuxEvent(counter.name) for counter in cpumf.generation(generation).counters.values()
     ]
-    assert told == linux_events.possible_generations(events).told
+    assert told == linux_events.possible_generations(events).generation_names
     assert found == pytest.approx(expected)
     # The categories of LSPR come where the weights are known well, and only there.
     assert (found["workload_hint"] is not None) == (expected["workload_hint"] is not None)

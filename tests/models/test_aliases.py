@@ -136,9 +136,9 @@ def test_published_bursts() -> None:
         [0.154, 0.285, 0.385, 0.447, 0.51], abs=1e-3
     )
     assert sorted(row.factor for row in minidisk.rows) == pytest.approx([1.33, 1.45], abs=0.01)
-    assert paging.at(0) == paging.at(0.15) == paging.rows[0].factor
-    assert paging.at(0.9) == paging.rows[-1].factor
-    assert paging.at((paging.rows[1].utilization + paging.rows[2].utilization) / 2) == pytest.approx(
+    assert paging.factor_at(0) == paging.factor_at(0.15) == paging.rows[0].factor
+    assert paging.factor_at(0.9) == paging.rows[-1].factor
+    assert paging.factor_at((paging.rows[1].utilization + paging.rows[2].utilization) / 2) == pytest.approx(
         (paging.rows[1].factor + paging.rows[2].factor) / 2
     )
 

@@ -146,8 +146,8 @@ def test_the_least_limit_counts() -> None:
     """RMF, Group Capacity Report: the minimum of defined capacity, weight, group and two hardware caps."""
     names = ("defined", "weight", "group", "absolute", "hardware group")
     claim = Claim(1, 20, limits=tuple(zip(names, (9.0, 7.5, 6.0, 8.0, 10.0), strict=True)))
-    assert claim.least == ("group", 6.0)
-    assert claim.most == 6.0
+    assert claim.lowest_limit == ("group", 6.0)
+    assert claim.max_cores == 6.0
     assert prsm.allocate(50, [claim]) == [6.0]
 
 
@@ -248,7 +248,7 @@ def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
             done, begin = fixed[number], int(first[number])
             level = begin + len(claims)
             for at, claim in enumerate(claims):
-                bounds.append((done[at], done[at]) if at in done else (0.0, claim.most))
+                bounds.append((done[at], done[at]) if at in done else (0.0, claim.max_cores))
             bounds.append((0.0, None) if len(done) < len(claims) else (0.0, 0.0))
             objective[level] = -1.0
             for members, limit in [*groups, (range(len(claims)), capacity)]:
@@ -292,9 +292,9 @@ def test_everybody_is_held_by_something() -> None:
         for members, limit in sets:
             assert sum(found[at] for at in members) <= limit + 1e-9
         for at, claim in enumerate(claims):
-            assert 0 <= found[at] <= max(0.0, claim.most)
+            assert 0 <= found[at] <= max(0.0, claim.max_cores)
             level = found[at] / claim.weight
-            assert found[at] >= claim.most - 1e-9 or any(
+            assert found[at] >= claim.max_cores - 1e-9 or any(
                 at in members
                 and sum(found[other] for other in members) >= limit - 1e-9
                 and all(found[other] / claims[other].weight <= level + 1e-9 for other in members)
@@ -315,7 +315,7 @@ def test_allocation_by_brute_force() -> None:
         while moving:
             for at in sorted(moving):
                 more = weights[at] / 100 * step
-                full = has[at] + more > claims[at].most or sum(has) + more > capacity
+                full = has[at] + more > claims[at].max_cores or sum(has) + more > capacity
                 full = full or any(
                     at in members and sum(has[other] for other in members) + more > limit
                     for members, limit in groups

@@ -36,9 +36,9 @@ def test_what_was_put_in_comes_out() -> None:
         fit = usl.fit(SIZES, [law(n, gamma, alpha, beta) for n in SIZES])
         assert fit is not None
         assert values(fit) == pytest.approx([gamma, alpha, beta], rel=1e-5, abs=1e-9)
-        assert fit.worst < 1e-6
+        assert fit.largest_error < 1e-6
         assert fit.peak == pytest.approx(math.sqrt((1 - alpha) / beta), rel=1e-4)
-        assert fit.at(24) == pytest.approx(law(24, gamma, alpha, beta), rel=1e-6)
+        assert fit.throughput_at(24) == pytest.approx(law(24, gamma, alpha, beta), rel=1e-6)
 
 
 def test_no_other_law_is_nearer() -> None:
@@ -150,7 +150,7 @@ def test_too_few_sizes_make_no_law_and_just_enough_tell_nothing() -> None:
     exact = usl.fit([1, 4, 16], [10, 30, 60])
     assert exact is not None
     assert exact.freedom == 0
-    assert exact.worst < 1e-6
+    assert exact.largest_error < 1e-6
     assert all(one.low is None for one in exact.parameters)
     assert exact.lows == (None,) * 3
     given = usl.fit([2, 4], [19, 30], gamma=10)
@@ -180,15 +180,15 @@ def test_the_factors_of_a_z14_are_no_such_law() -> None:
     sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
     fit = usl.fit(sizes, rates, gamma=1.0)
     assert fit is not None
-    assert fit.worst >= 0.14
-    assert fit.worst == pytest.approx(0.176, abs=0.001)
+    assert fit.largest_error >= 0.14
+    assert fit.largest_error == pytest.approx(0.176, abs=0.001)
     assert values(fit)[2] == 0
-    assert fit.errors[3] == fit.worst  # more than the machine has, at 16 processors
-    assert fit.errors[-1] == pytest.approx(fit.at(80) / rates[-1] - 1)
+    assert fit.errors[3] == fit.largest_error  # more than the machine has, at 16 processors
+    assert fit.errors[-1] == pytest.approx(fit.throughput_at(80) / rates[-1] - 1)
     assert fit.errors[-1] < 0
     free = usl.fit(sizes, rates)
     assert free is not None
-    assert free.worst >= 0.14
+    assert free.largest_error >= 0.14
     # Of all laws with X(1) = 1: that none is off by more than a part of X is linear in alpha and beta.
     low, high = 0.0, 0.5
     for _ in range(40):
@@ -200,7 +200,7 @@ def test_the_factors_of_a_z14_are_no_such_law() -> None:
         fits = linprog([0, 0], A_ub=rows, b_ub=right, bounds=[(0, None)] * 2).status == 0
         low, high = (low, middle) if fits else (middle, high)
     assert high == pytest.approx(0.146, abs=0.001)
-    assert fit.worst >= high
+    assert fit.largest_error >= high
 
 
 # Student's distribution ---------------------------------------------------------------------------

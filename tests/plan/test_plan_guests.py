@@ -285,7 +285,7 @@ def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
 def test_every_example_of_the_list_is_answered() -> None:
     given = session(HUNGRY, cores=3)
     rows = by_name(planning.list_settings(given).table("whatifs"))
-    example = Wording.as_command(rows["user.W.limit"]["example"])
+    example = Wording.for_command_line(rows["user.W.limit"]["example"])
     assert example == "--set user.W.limit=hard --set user.W.maximum_absolute=25"
     for row in rows.values():
         settings = [word for word in str(row["example"]).split() if word != "--set"]

@@ -143,7 +143,7 @@ def measures(inputs: list[Path]) -> tuple[dict[str, Table], set[str]]:
     with zlens.open([str(path) for path in inputs], options=ZONE) as session:
         found = tables_of(
             session,
-            [name for name in metrics.measure_names() if name not in OF_FILES and session.fills(name)],
+            [name for name in metrics.measure_names() if name not in OF_FILES and session.has_data(name)],
         )
         return found, {problem.kind for problem in session.all_problems()}
 

@@ -359,7 +359,7 @@ def named(generation: str) -> list[str]:
 
 def test_names_of_the_z14_are_those_of_the_z15() -> None:
     events = map(linux_events.parse_perf_event, named("z14"))
-    assert linux_events.possible_generations(events).told == "z14 or z15"
+    assert linux_events.possible_generations(events).generation_names == "z14 or z15"
 
 
 @pytest.mark.parametrize("name", generations.names())
@@ -367,7 +367,7 @@ def test_all_names_tell_their_machine(name: str) -> None:
     events = [linux_events.parse_perf_event(each.name) for each in cpumf.generation(name).counters.values()]
     machine = linux_events.possible_generations(events)
     alike = [other for other in generations.names() if set(named(name)) <= set(named(other))]
-    assert machine.told == " or ".join(alike)
+    assert machine.generation_names == " or ".join(alike)
     numbers = [machine.number(event) for event in events]
     assert numbers == list(cpumf.generation(name).counters)
 

@@ -58,13 +58,13 @@ def test_pages_of_a_known_form_are_read_as_line_by_line(
 ) -> None:
     path = tmp_path / "rmf.txt"
     path.write_text(made(draws(seed), 12), encoding="utf-8")
-    put, taken = PageTemplate.put, []
+    put, taken = PageTemplate.add_values, []
 
     def counted(form: PageTemplate, *arguments: Any) -> bool:
         taken.append(put(form, *arguments))
         return taken[-1]
 
-    monkeypatch.setattr(PageTemplate, "put", counted)
+    monkeypatch.setattr(PageTemplate, "add_values", counted)
     fast = read(path)
     assert sum(taken) >= 5
     monkeypatch.setattr(PageTemplates, "find", lambda *_: None)

@@ -145,10 +145,10 @@ class FakeSession:
             )
         self.offsets = {str(row["system"]): row.get("utc_offset_s") or 0 for row in tables.get("system", ())}
 
-    def expect(self, queries: Iterable[str]) -> None:
+    def prepare_queries(self, queries: Iterable[str]) -> None:
         """Nothing is made here before it is asked for."""
 
-    def fills_query(self, query: str) -> bool:
+    def query_has_data(self, query: str) -> bool:
         """Tables without rows are here too, so that the queries of all reports run."""
         return True
 
@@ -163,11 +163,11 @@ class FakeSession:
         return FakeResult(list(found.columns), list(map(type_name, types)), rows, stream)
 
     @property
-    def own_intervals(self) -> FakeSession:
+    def without_buckets(self) -> FakeSession:
         return self
 
     @property
-    def ungrouped(self) -> FakeSession:
+    def without_groups(self) -> FakeSession:
         return self
 
     def display(self, when: datetime, system: str) -> datetime:

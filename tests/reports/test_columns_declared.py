@@ -12,9 +12,9 @@ def test_the_first_measure_of_a_column_tells_how_it_is_averaged() -> None:
         for name in definition.names()
         for table in load_report(name).tables
         for column in table.columns
-        if len(column.measures) > 1 and column.declared is not None
+        if len(column.measures) > 1 and column.averaging_measure is not None
     ]
     assert several
     for column in several:
-        assert column.declared is not None
-        assert column.measures[0].rpartition(".")[2] == column.declared.name
+        assert column.averaging_measure is not None
+        assert column.measures[0].rpartition(".")[2] == column.averaging_measure.name

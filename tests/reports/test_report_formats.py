@@ -207,4 +207,4 @@ def test_a_line_that_is_there_twice_is_counted_once(tmp_path: Path) -> None:
     report = definition.load_report("indload")
     with zlens.open(users_made.queues(tmp_path)) as session:
         available = report_list.report_values(report, session, {}).count
-    assert (report.shown, available) == (10, 10)
+    assert (report.shown_count, available) == (10, 10)

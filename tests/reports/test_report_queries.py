@@ -35,7 +35,7 @@ def test_names_what_would_fill_it_and_computes_nothing(
     demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
 ) -> None:
     announced: list[str] = []
-    monkeypatch.setattr(Session, "expect", lambda session, queries: announced.extend(queries))
+    monkeypatch.setattr(Session, "prepare_queries", lambda session, queries: announced.extend(queries))
     with zlens.open([demo_folder / file]) as session:
         text = " ".join(session.report(name).split())
     report = definition.load_report(name)
@@ -52,7 +52,7 @@ def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, as
             table.query
             for name in definition.names()
             for table in definition.load_report(name).tables
-            if session.fills_query(table.query)
+            if session.query_has_data(table.query)
         }
         assert len(asked) == len(set(asked)) == len(possible)
         # The answer is that of the queries of all reports.

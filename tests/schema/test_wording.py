@@ -76,8 +76,8 @@ def test_facts_speak_no_command_line() -> None:
 def test_an_error_in_the_words_of_each_face() -> None:
     error = QueryError("there is no report", expected="one of ours", cure=wording.phrase("reports"))
     assert str(error).endswith("; zlens.reports.names() lists them")
-    assert error.worded(Wording.as_command).endswith("; zlens report --list lists them")
-    assert error.worded(Wording.as_page).endswith("; Reports lists them")
+    assert error.text_for(Wording.for_command_line).endswith("; zlens report --list lists them")
+    assert error.text_for(Wording.for_web_ui).endswith("; Reports lists them")
 
 
 def test_parts_of_a_sentence() -> None:
@@ -86,4 +86,4 @@ def test_parts_of_a_sentence() -> None:
     )
     assert text == "a=1 or nothing"
     assert text.command == "--set a=1 or nothing"
-    assert Wording.as_page("plain") == "plain"
+    assert Wording.for_web_ui("plain") == "plain"

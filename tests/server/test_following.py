@@ -46,7 +46,7 @@ class Served:
     def __init__(self, path: Path, intervals: int) -> None:
         form = forms.stream_format("zvm.monwrite")
         assert form is not None
-        moments = form.moments(str(path))[: intervals + 1]
+        moments = form.write_times(str(path))[: intervals + 1]
         self._now = [0.0]
         self.live = Few(
             [ReplayFeed(str(path), moments, ReplayClock(60, lambda: self._now[0]))], findings=False
@@ -160,7 +160,7 @@ def test_a_place_in_use_stays_open_when_it_is_replaced(
     served.pass_by(3)
     with served.following.use() as before:
         served.pass_by(2)
-        assert served.following.newest is not before
+        assert served.following.current is not before
         assert before.session.sql("SELECT count(*) FROM load").rows[0][0] > 0
         assert before not in closed
     assert before in closed
@@ -188,7 +188,7 @@ class Changing:
 def test_a_query_whose_data_are_gone_is_asked_of_newer_ones(served: Served, newer: bool) -> None:
     served.pass_by(3)
     changing = Changing((lambda: served.pass_by(2)) if newer else (lambda: None))
-    served.following.newest.processes = changing  # type: ignore[assignment]
+    served.following.current.processes = changing  # type: ignore[assignment]
     asked = {"query": "SELECT count(*) FROM load"}
     answer = httpx.post(f"{served.address}/api/v1/sql", json=asked, timeout=PATIENCE_S, verify=False)
     assert answer.status_code == (200 if newer else 400)

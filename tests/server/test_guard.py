@@ -19,7 +19,7 @@ def request(path="/api/v1/schema", method="GET", peer="127.0.0.1", **headers):
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8017", "localhost", "LOCALHOST:9000", "[::1]:8017"])
 def test_hosts_that_are_this_machine(host):
-    assert Guard().refuse(request(host=host)) is None
+    assert Guard().check_request(request(host=host)) is None
 
 
 @pytest.mark.parametrize(
@@ -38,34 +38,34 @@ def test_hosts_that_are_this_machine(host):
     ],
 )
 def test_hosts_that_are_not(host):
-    assert Guard().refuse(request(host=host)).kind == "Host"
+    assert Guard().check_request(request(host=host)).kind == "Host"
 
 
 def test_a_request_names_one_host():
-    assert Guard().refuse(Request("GET", "/", {})).kind == "Host"
-    assert Guard().refuse(Request("GET", "/", {"host": ["localhost", "localhost"]})).kind == "Host"
+    assert Guard().check_request(Request("GET", "/", {})).kind == "Host"
+    assert Guard().check_request(Request("GET", "/", {"host": ["localhost", "localhost"]})).kind == "Host"
 
 
 def test_an_address_is_a_host_only_where_a_token_is_asked_for():
     guard = Guard(frozenset({"lab.example"}), TOKEN)
     shown = {"authorization": f"Bearer {TOKEN}"}
-    assert guard.refuse(request(host="192.168.1.1:8017", **shown)) is None
-    assert guard.refuse(request(host="lab.example:8017", **shown)) is None
-    assert guard.refuse(request(host="evil.example:8017", **shown)).kind == "Host"
+    assert guard.check_request(request(host="192.168.1.1:8017", **shown)) is None
+    assert guard.check_request(request(host="lab.example:8017", **shown)) is None
+    assert guard.check_request(request(host="evil.example:8017", **shown)).kind == "Host"
 
 
 def test_origin_is_the_host():
-    assert Guard().refuse(request(origin="http://127.0.0.1:8017")) is None
+    assert Guard().check_request(request(origin="http://127.0.0.1:8017")) is None
     for other in ("http://127.0.0.1:8018", "http://evil.example", "null", "http://127.0.0.1", "", "file://"):
-        assert Guard().refuse(request(origin=other)).kind == "Origin"
+        assert Guard().check_request(request(origin=other)).kind == "Origin"
 
 
 def test_requests_of_other_sites_are_refused():
-    assert Guard().refuse(request(sec_fetch_site="cross-site")).kind == "Origin"
-    assert Guard().refuse(request(sec_fetch_site="same-site")).kind == "Origin"
-    assert Guard().refuse(request(sec_fetch_site="same-origin")) is None
+    assert Guard().check_request(request(sec_fetch_site="cross-site")).kind == "Origin"
+    assert Guard().check_request(request(sec_fetch_site="same-site")).kind == "Origin"
+    assert Guard().check_request(request(sec_fetch_site="same-origin")) is None
     # A link from elsewhere leads to the page; the page itself then asks.
-    assert Guard().refuse(request("/", sec_fetch_site="cross-site")) is None
+    assert Guard().check_request(request("/", sec_fetch_site="cross-site")) is None
 
 
 @pytest.mark.parametrize(
@@ -73,38 +73,40 @@ def test_requests_of_other_sites_are_refused():
 )
 def test_what_is_posted_is_json(kind):
     headers = {} if kind is None else {"content_type": kind}
-    assert Guard().refuse(request(method="POST", **headers)).status == 415
-    assert Guard().refuse(request(method="POST", content_type="application/json; charset=utf-8")) is None
+    assert Guard().check_request(request(method="POST", **headers)).status == 415
+    assert (
+        Guard().check_request(request(method="POST", content_type="application/json; charset=utf-8")) is None
+    )
 
 
 def test_a_long_question_is_refused_before_it_is_read():
     for length in (str(BODY + 1), "9" * 30, "-1", "x"):
         asked = request(method="POST", content_type="application/json", content_length=length)
-        assert Guard().refuse(asked).status == 413
+        assert Guard().check_request(asked).status == 413
 
 
 def test_the_token_is_asked_for_and_taken_by_header_or_cookie():
     guard = Guard(frozenset(), TOKEN)
-    assert guard.refuse(request()).status == 401
-    assert guard.refuse(request(authorization="Bearer wrong")).status == 401
-    assert guard.refuse(request(authorization=f"Basic {TOKEN}")).status == 401
-    assert guard.refuse(request(authorization=f"Bearer {TOKEN}")) is None
+    assert guard.check_request(request()).status == 401
+    assert guard.check_request(request(authorization="Bearer wrong")).status == 401
+    assert guard.check_request(request(authorization=f"Basic {TOKEN}")).status == 401
+    assert guard.check_request(request(authorization=f"Bearer {TOKEN}")) is None
     # The page itself tells nothing, and is there for whoever comes by a link.
-    assert guard.refuse(request("/")) is None
-    cookie = guard.entry(TOKEN)
+    assert guard.check_request(request("/")) is None
+    cookie = guard.session_cookie(TOKEN)
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
     assert TOKEN not in cookie
-    assert guard.refuse(request(cookie=cookie.partition(";")[0])) is None
-    assert guard.refuse(request(cookie="zlens=x")).status == 401
-    assert guard.refuse(request(cookie="zlens=" + "é;" * 10)).status == 401
+    assert guard.check_request(request(cookie=cookie.partition(";")[0])) is None
+    assert guard.check_request(request(cookie="zlens=x")).status == 401
+    assert guard.check_request(request(cookie="zlens=" + "é;" * 10)).status == 401
 
 
 def test_a_wrong_token_sets_no_cookie():
     guard = Guard(frozenset(), TOKEN)
     for token in ("", "wrong", TOKEN + "x", TOKEN[:-1], "é" * 20):
-        assert guard.entry(token) is None
-    assert Guard().entry("") is None
+        assert guard.session_cookie(token) is None
+    assert Guard().session_cookie("") is None
 
 
 def test_a_browser_enters_with_the_token(demo_files, serve_over):
@@ -125,10 +127,10 @@ def test_a_browser_enters_with_the_token(demo_files, serve_over):
 def test_only_pages_of_this_server_enter():
     guard = Guard(frozenset(), TOKEN)
     kind = {"content_type": "application/json"}
-    assert guard.refuse(request(ENTER, "POST", **kind)) is None
-    assert guard.refuse(request(ENTER, "POST", **kind, origin="http://evil.example")).kind == "Origin"
-    assert guard.refuse(request(ENTER, "POST", **kind, sec_fetch_site="same-site")).kind == "Origin"
-    assert guard.refuse(request(ENTER, "POST", content_type="text/plain")).status == 415
+    assert guard.check_request(request(ENTER, "POST", **kind)) is None
+    assert guard.check_request(request(ENTER, "POST", **kind, origin="http://evil.example")).kind == "Origin"
+    assert guard.check_request(request(ENTER, "POST", **kind, sec_fetch_site="same-site")).kind == "Origin"
+    assert guard.check_request(request(ENTER, "POST", content_type="text/plain")).status == 415
 
 
 PUBLIC = PublicUrl.read("https://Perf.example:443/zlens/")
@@ -142,13 +144,13 @@ def test_a_public_address():
     )
     assert str(PublicUrl.read("http://[::1]:8080")) == "http://[::1]:8080/"
     guard = Guard(public=PUBLIC)
-    assert guard.refuse(request(host="perf.example")) is None
+    assert guard.check_request(request(host="perf.example")) is None
     # Proxies pass on the host that they were asked for, or name the one that they ask.
-    assert guard.refuse(request(host="perf.example", origin="https://perf.example")) is None
-    assert guard.refuse(request(origin="https://perf.example")) is None
-    assert guard.refuse(request(origin="http://perf.example")).kind == "Origin"
-    assert guard.refuse(request(host="other.example")).kind == "Host"
-    cookie = Guard(frozenset(), TOKEN, public=PUBLIC).entry(TOKEN)
+    assert guard.check_request(request(host="perf.example", origin="https://perf.example")) is None
+    assert guard.check_request(request(origin="https://perf.example")) is None
+    assert guard.check_request(request(origin="http://perf.example")).kind == "Origin"
+    assert guard.check_request(request(host="other.example")).kind == "Host"
+    cookie = Guard(frozenset(), TOKEN, public=PUBLIC).session_cookie(TOKEN)
     assert cookie.endswith("; Path=/zlens/; Secure")
 
 
@@ -176,24 +178,24 @@ def test_the_proxy_names_the_user():
     guard = Guard(public=PUBLIC, proxy=proxy)
     named = {"x_forwarded_user": "MAIER", "host": "perf.example"}
     for peer in ("10.1.2.3", "::ffff:10.1.2.3", "::1"):
-        assert guard.refuse(request(peer=peer, **named)) is None
+        assert guard.check_request(request(peer=peer, **named)) is None
         assert guard.user(request(peer=peer, **named)) == "MAIER"
     # Others may name whom they want.
     for peer in ("10.1.3.3", "127.0.0.1", None, "nonsense"):
-        assert guard.refuse(request(peer=peer, **named)).kind == "Proxy"
+        assert guard.check_request(request(peer=peer, **named)).kind == "Proxy"
         assert guard.user(request(peer=peer, **named)) is None
     for user in ("", "   ", "a\x00b", "x" * 201):
-        refusal = guard.refuse(request(peer="10.1.2.3", host="perf.example", x_forwarded_user=user))
+        refusal = guard.check_request(request(peer="10.1.2.3", host="perf.example", x_forwarded_user=user))
         assert (refusal.status, refusal.kind) == (401, "User")
     twice = Request("GET", "/api/v1/schema", {"host": ["localhost"], "x-forwarded-user": ["A", "B"]}, "::1")
-    assert guard.refuse(twice).kind == "User"
+    assert guard.check_request(twice).kind == "User"
 
 
 def test_beside_the_proxy_the_token_is_needed():
     guard = Guard(frozenset(), TOKEN, proxy=Proxy.read("X-User", ["unix"]))
-    assert guard.refuse(request(peer=None, x_user="MAIER")) is None
-    assert guard.refuse(request(x_user="MAIER")).kind == "Token"
-    assert guard.refuse(request(x_user="MAIER", authorization=f"Bearer {TOKEN}")) is None
+    assert guard.check_request(request(peer=None, x_user="MAIER")) is None
+    assert guard.check_request(request(x_user="MAIER")).kind == "Token"
+    assert guard.check_request(request(x_user="MAIER", authorization=f"Bearer {TOKEN}")) is None
     assert guard.user(request(x_user="MAIER", authorization=f"Bearer {TOKEN}")) is None
 
 

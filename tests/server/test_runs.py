@@ -86,8 +86,8 @@ def test_a_run_stays_open_while_others_are_opened(
     with zlens.open([base]) as session:
         place = Workspace(session, [base], runs=RigRuns(str(folder)))
         monkeypatch.setattr(place._opened_runs, "_most", 1)
-        with place.of_run("equal/1") as first:
-            with place.of_run("equal/2") as second:
+        with place.for_run("equal/1") as first:
+            with place.for_run("equal/2") as second:
                 assert second is not first
             assert first.session.sql("SELECT count(*) FROM guest").rows[0][0] > 0
         place._opened_runs.close()

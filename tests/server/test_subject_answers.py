@@ -32,7 +32,7 @@ def places(demo_files: list[Path]) -> Iterator[dict[str, Workspace]]:
     opened = [(str(path), zlens.open(str(path))) for path in demo_files]
     for path, session in opened:
         for one in subjects.declared():
-            if session.fills(one.table):
+            if session.has_data(one.table):
                 found[one.table] = Workspace(session, [path])
     yield found
     for _, session in opened:

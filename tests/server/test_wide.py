@@ -76,18 +76,18 @@ def test_answers_for_a_system_are_the_same(
 def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many: None) -> None:
     with zlens.open(made) as session:
         whole = Workspace(session, [str(made)])
-        with whole.of_systems({"system": "SECOND"}) as own:
+        with whole.for_systems({"system": "SECOND"}) as own:
             assert [info.system for info in own.session.systems] == ["SECOND"]
-            with whole.of_systems({"system": "SECOND"}) as again:
+            with whole.for_systems({"system": "SECOND"}) as again:
                 assert again is own
         for request in ({}, {"system": None}, {"system": "NONE"}, {"where": {"cpu_id": [1]}}):
-            with whole.of_systems(request) as own:
+            with whole.for_systems(request) as own:
                 assert own is whole
         [machine] = {info.machine for info in session.systems}
-        with whole.of_systems({"where": {"machine": [machine]}}) as own:
+        with whole.for_systems({"where": {"machine": [machine]}}) as own:
             assert {info.system for info in own.session.systems} == {*SYSTEMS}
         whole.live = True
-        with whole.of_systems({"system": "SECOND"}) as own:
+        with whole.for_systems({"system": "SECOND"}) as own:
             assert own is whole
         whole.live = False
         whole.close()
@@ -96,7 +96,7 @@ def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many
 def test_a_narrow_window_of_all_systems_names_no_files_of_others(made: Path, two_are_many: None) -> None:
     with zlens.open(made) as session:
         whole = Workspace(session, [str(made)])
-        with whole.narrowed("SECOND", None, None) as own:
+        with whole.open_narrow("SECOND", None, None) as own:
             assert [info.system for source in own.sources for info in source.systems] == ["SECOND"]
         whole.close()
 
@@ -161,7 +161,7 @@ def test_problems_of_many_are_those_that_reading_finds(
         own = Workspace(session, [str(made)])
         assert schema.answer(own, {})["wide"] is True
         monkeypatch.setattr(data_quality, "find_quality_problems", computed)
-        assert problems.answer(own, {})["count"] == len(session.noted_problems())
+        assert problems.answer(own, {})["count"] == len(session.reading_problems())
         own.live = True
         with pytest.raises(AssertionError, match="were computed"):
             problems.answer(own, {})
@@ -241,7 +241,7 @@ def test_throughput_of_one_system_is_no_obstacle_to_questions_of_another(
         rows = session.sql(question).rows
         assert rows[0][0] > 0
         for system, expected in (("FIRST", [(0,)]), ("SECOND", rows)):
-            with whole.of_systems({"system": system}) as own:
+            with whole.for_systems({"system": system}) as own:
                 assert own.session.sql("SELECT count(*) FROM cpu").rows[0][0] > 0
                 assert own.session.sql(question).rows == expected
         whole.close()

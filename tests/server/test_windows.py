@@ -101,7 +101,7 @@ def test_a_short_table_is_read_as_it_is(place: Workspace, monkeypatch: pytest.Mo
     table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = WindowQueries(place, "guest", question.columns(), TimeWindow(), [])
-    assert windowed.sql(question) == windowed.plain(question)
+    assert windowed.sql(question) == windowed.full_scan_sql(question)
 
 
 def test_no_more_tables_are_kept_than_a_server_should(
@@ -113,7 +113,7 @@ def test_no_more_tables_are_kept_than_a_server_should(
     table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = WindowQueries(Workspace(place.session, []), "guest", question.columns(), TimeWindow(), [])
-    assert windowed.sql(question) == windowed.plain(question)
+    assert windowed.sql(question) == windowed.full_scan_sql(question)
 
 
 def ends(place: Workspace) -> tuple[float, float]:
@@ -130,7 +130,9 @@ def rows(place: Workspace, windowed: WindowQueries, sql: str) -> list[tuple[obje
 
 
 def compare(place: Workspace, windowed: WindowQueries, question: MeasureQuery) -> None:
-    parts, whole = (rows(place, windowed, sql) for sql in (windowed.sql(question), windowed.plain(question)))
+    parts, whole = (
+        rows(place, windowed, sql) for sql in (windowed.sql(question), windowed.full_scan_sql(question))
+    )
     assert len(parts) == len(whole)
     for mine, expected in zip(parts, whole, strict=True):
         for name, one, other in zip([*question.keys(), *question.names()], mine, expected, strict=True):

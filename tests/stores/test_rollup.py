@@ -66,7 +66,7 @@ def averaged() -> Iterator[tuple[str, list[measures.MeasureColumn]]]:
 
 
 def has_rows(session: Session, name: str) -> bool:
-    return session.fills(name) and bool(session.sql(f"SELECT 1 FROM {name} LIMIT 1").rows)
+    return session.has_data(name) and bool(session.sql(f"SELECT 1 FROM {name} LIMIT 1").rows)
 
 
 @pytest.mark.long

@@ -353,7 +353,9 @@ def test_smt_is_judged_by_cores() -> None:
 
 def test_what_is_not_known_is_not_there() -> None:
     one = WorkloadRun("x", processors=4, etr=100.0)
-    assert (one.busy, one.itr, one.cpu_s, one.tv, one.cpi, one.instructions, one.of_bound) == (None,) * 7
+    assert (one.busy, one.itr, one.cpu_s, one.tv, one.cpi, one.instructions, one.bound_fraction) == (
+        None,
+    ) * 7
     answer = study([{"name": "x", "processors": 4, "etr": 100.0}])
     assert [table.key for table in answer.tables] == ["scaling"]
 
@@ -382,8 +384,8 @@ def test_numbers_that_disagree_are_said() -> None:
     )  # fmt: skip
     words = ["sum over its processors gives 55.00 %", "imply 40.00 % busy", "sum to 100.0000 %",
              "its parts sum to 2.500", "the clients use more"]  # fmt: skip
-    assert len(run.doubts()) == len(words)
-    for doubt, word in zip(run.doubts(), words, strict=True):
+    assert len(run.inconsistencies()) == len(words)
+    for doubt, word in zip(run.inconsistencies(), words, strict=True):
         assert word in doubt
 
 
@@ -392,7 +394,10 @@ def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
     """Whole printed rows agree with themselves within their rounding."""
     if table in RICH:
         processors, etr, itr, busy, *_ = RICH[table][run]
-        assert WorkloadRun(run, processors=processors, etr=etr, itr_given=itr, busy_pct=busy).doubts() == []
+        assert (
+            WorkloadRun(run, processors=processors, etr=etr, itr_given=itr, busy_pct=busy).inconsistencies()
+            == []
+        )
         return
     told = PAGED[table][run]
     whole = WorkloadRun(
@@ -409,7 +414,7 @@ def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
         complexity_cpi=told["complexity_cpi"],
         finite_cpi=told["finite_cpi"],
     )
-    assert whole.doubts() == []
+    assert whole.inconsistencies() == []
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class Caveat(Struct, frozen=True):
             return f"{self.of} {self.first} and later"
         return f"{self.of} before {self.before}" if self.before else f"{self.of}, every level"
 
-    def holds(self, release: str | None) -> bool:
+    def applies_to(self, release: str | None) -> bool:
         """Whether a level has it; False for an unknown level, although it may have it."""
         level = layouts.release_key(release)[:2]
         if not level:
@@ -107,7 +107,7 @@ def report_caveats(name: str, systems: Iterable[Mapping[str, object]]) -> list[C
     return [
         caveat
         for caveat in find_caveats(report=name)
-        if any(source in _OF[caveat.of] and caveat.holds(level) for source, level in levels)
+        if any(source in _OF[caveat.of] and caveat.applies_to(level) for source, level in levels)
     ]
 
 

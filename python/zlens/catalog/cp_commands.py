@@ -32,11 +32,11 @@ class CpCommand(Struct, frozen=True):
     parts: tuple[re.Pattern[str], ...]
 
     @property
-    def known(self) -> bool:
+    def is_supported(self) -> bool:
         return bool(self.labels or self.parts)
 
     @property
-    def unread(self) -> str:
+    def unsupported_reason(self) -> str:
         """Why its response is not read."""
         return f"the form of the response to {self.name} is not known from a public source"
 

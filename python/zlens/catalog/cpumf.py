@@ -57,7 +57,7 @@ class CounterSet(Struct, frozen=True):
         return None
 
     @property
-    def most(self) -> int:
+    def max_size(self) -> int:
         """The largest number of counters it has on any machine."""
         return max(counters for _, _, counters in self.sizes)
 
@@ -198,7 +198,7 @@ def formula_names() -> dict[str, tuple[str, str]]:
 
 def _set_of(number: int) -> str:
     for counter_set in sets().values():
-        if counter_set.first <= number < counter_set.first + counter_set.most:
+        if counter_set.first <= number < counter_set.first + counter_set.max_size:
             return counter_set.name
     raise CatalogError(f"counter {number} is in no set", expected=_NUMBERED)
 
@@ -224,7 +224,7 @@ def number_of(name: str) -> int | None:
     counter_set = next(
         (counter_set for counter_set in sets().values() if counter_set.letter == match[1]), None
     )
-    if counter_set is None or not counter_set.first <= number < counter_set.first + counter_set.most:
+    if counter_set is None or not counter_set.first <= number < counter_set.first + counter_set.max_size:
         raise CatalogError(f"{name} is not a counter", expected=_NUMBERED)
     return number
 

@@ -37,7 +37,7 @@ class MonitorField(Struct, frozen=True):
     note: str | None = None
 
     @property
-    def span(self) -> int:
+    def total_length(self) -> int:
         return self.length * self.count
 
     @property
@@ -49,7 +49,7 @@ class MonitorField(Struct, frozen=True):
         return self.name == "*"
 
     @property
-    def differenced(self) -> bool:
+    def has_difference(self) -> bool:
         return self.counts and self.length >= LEAST_BYTES
 
     @property
@@ -132,7 +132,7 @@ class RecordJoin(Struct, frozen=True):
             for counters in self.sets
             for number in range(
                 machine_sets[counters.name].first,
-                machine_sets[counters.name].first + machine_sets[counters.name].most,
+                machine_sets[counters.name].first + machine_sets[counters.name].max_size,
             )
         ]
         return [*((field, "count") for field in counts), *((field, "counter") for field in counters)]

@@ -215,10 +215,10 @@ def _section(
         entry |= {"length": 0, "offset": 0, "stride": 1, "count": 0}
     for key in ("length", "offset", "stride"):
         if entry[key] is None:
-            raise problem.wrong(f"{where}.{key} is missing", f"add {key}", where=where)
+            raise problem.general_error(f"{where}.{key} is missing", f"add {key}", where=where)
     placed = MonitorSection(**entry | {"arrays": tuple(entry["arrays"].items())}).placed(fields)
     if placed is None:
-        raise problem.wrong(f"{where}.arrays names no field of the record", where=f"{where}.arrays")
+        raise problem.general_error(f"{where}.arrays names no field of the record", where=f"{where}.arrays")
     return placed
 
 

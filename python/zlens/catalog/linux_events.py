@@ -57,7 +57,7 @@ class PossibleGenerations(Struct, frozen=True):
     generations: tuple[str, ...]
 
     @property
-    def told(self) -> str | None:
+    def generation_names(self) -> str | None:
         if len(self.generations) == len(generations.names()):
             return None
         return cpumf.OR.join(self.generations) or None
@@ -87,7 +87,7 @@ def names() -> dict[str, dict[str, int]]:
 def is_counter_number(number: int) -> bool:
     """Whether a counter set of any machine has that number."""
     return any(
-        counter_set.first <= number < counter_set.first + counter_set.most
+        counter_set.first <= number < counter_set.first + counter_set.max_size
         for counter_set in cpumf.sets().values()
     )
 
@@ -144,7 +144,7 @@ def parse_lshwc_label(text: str, number: int | None = None) -> LinuxEvent:
     in_set = (
         counter_set is not None
         and numbered.number is not None
-        and counter_set.first <= numbered.number < counter_set.first + counter_set.most
+        and counter_set.first <= numbered.number < counter_set.first + counter_set.max_size
     )
     return numbered if in_set else NOTHING
 

@@ -149,7 +149,7 @@ class _Builder:
                 {
                     "column": index,
                     "offset": field.offset,
-                    "length": field.span if part.element is None else field.length,
+                    "length": field.total_length if part.element is None else field.length,
                     "signed": field.type == "signed",
                     "part": part_name,
                     "element": next(texts) if part_name == "string" else part.element,
@@ -187,7 +187,7 @@ def _column(name: str, part: FieldElement, layout: RecordLayout) -> dict[str, An
 
 
 def _difference(field: MonitorField, part: FieldElement, layout: RecordLayout) -> dict[str, Any] | None:
-    if layout.kind not in SAMPLED_CLASSES or not field.differenced or part.type != "int":
+    if layout.kind not in SAMPLED_CLASSES or not field.has_difference or part.type != "int":
         return None
     rule = _rule(field)
     return {

@@ -250,7 +250,7 @@ def _field_bytes(field: MonitorField, value: Any) -> bytes:
             raise CatalogError(f"{field.name} has {field.count} elements, not {len(value)}")
         return b"".join(_element_bytes(field, element) for element in value)
     if isinstance(value, _TEXT) or field.length == 0:
-        return _text_bytes(field, value, field.span)
+        return _text_bytes(field, value, field.total_length)
     return _element_bytes(field, value)
 
 
@@ -284,7 +284,7 @@ def _decode(fields: Sequence[MonitorField], data: bytes) -> dict[str, Any]:
     for field in fields:
         for part in field_parts(field):
             start = field.offset + (part.element or 0) * field.length
-            width = field.span if part.element is None else field.length
+            width = field.total_length if part.element is None else field.length
             end = start + width if width else len(data)
             raw = data[start:end] if end <= len(data) and start <= len(data) else None
             values[part.name] = None if raw is None else _value(part.type, field, raw)

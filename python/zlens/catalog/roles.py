@@ -276,7 +276,7 @@ def _range(part: str) -> range:
 
     counters = cpumf.sets().get(part)
     if counters is not None:
-        return range(counters.first, counters.first + counters.most)
+        return range(counters.first, counters.first + counters.max_size)
     first, _, last = part.partition("-")
     return range(int(first), int(last or first) + 1)
 

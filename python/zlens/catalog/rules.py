@@ -220,7 +220,7 @@ def read(path: Path, *, own: bool = False) -> Rule:
     values = _RULE.check(document.parse_toml(text, str(path)), "", problem)
     rule = Rule(**values, file=path, own=own)
     for key, message, expected in _faults(rule):
-        raise problem.wrong(message, _SEE, expected, key)
+        raise problem.general_error(message, _SEE, expected, key)
     return rule
 
 

@@ -255,7 +255,7 @@ def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
     from zlens.catalog import cpumf
 
     sets = [
-        (name, counter_set.smf, counter_set.first, counter_set.most)
+        (name, counter_set.smf, counter_set.first, counter_set.max_size)
         for name, counter_set in cpumf.sets().items()
     ]
     return sets + [(name, kind, 0, 0) for name, (kind, _) in layout(record).other_sets.items()]

@@ -91,13 +91,13 @@ _FIGURE = Spec(
 class _FigureValidator:
     """Either kind of figure; `pieces` decides."""
 
-    def words(self) -> str:
-        return f"{_FIGURE.words()}, or {_PIECES_FIGURE.words()}"
+    def describe(self) -> str:
+        return f"{_FIGURE.describe()}, or {_PIECES_FIGURE.describe()}"
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [_FIGURE.schema(), _PIECES_FIGURE.schema()]}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> dict[str, Any]:
@@ -362,4 +362,4 @@ class _SubjectFileReader(Struct, frozen=True):
                 raise self._wrong(f"{kind} {name} is defined twice", "each once", kind)
 
     def _wrong(self, message: str, expected: str, where: str) -> ZlensError:
-        return self.problem.wrong(message, None, expected, where)
+        return self.problem.general_error(message, None, expected, where)

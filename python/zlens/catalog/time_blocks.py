@@ -52,7 +52,7 @@ class AggregateParts:
     def _name(self, part: str) -> str:
         return self._names.setdefault(part, quote(f"part{len(self._names)}"))
 
-    def shown(self) -> list[str]:
+    def select_list(self) -> list[str]:
         """SQL of all parts, each with its name."""
         return [f"{part} AS {name}" for part, name in self._names.items()]
 
@@ -81,7 +81,7 @@ class TimeWindow(Struct, frozen=True):
             rows.append(f"{_until(self.end)} AND NOT {_before(last * width)}")
         return " AND ".join(blocks) or "true", " OR ".join(f"({row})" for row in rows) or "false"
 
-    def spans(self, width: float) -> bool:
+    def contains_blocks(self, width: float) -> bool:
         """Whether it contains blocks."""
         if self.start is None or self.end is None:
             return True
@@ -125,11 +125,11 @@ class BlockQuery(Struct, frozen=True):
     question: MeasureQuery
     width: float
 
-    def kept(self) -> str:
+    def block_sql(self) -> str:
         """SELECT of the parts of each block: the same for all windows."""
         parts, _ = self._parts()
         block = f"CAST(floor(epoch_us(interval_end) / {round(self.width * 1e6)}) AS BIGINT) AS block"
-        return self.question.grouped(parts.shown(), *self.question.source(), block)
+        return self.question.grouped(parts.select_list(), *self.question.source(), block)
 
     def sql(self, window: TimeWindow, kept: str, groups: Sequence[str] = ()) -> str:
         """SELECT of the answer for a window.
@@ -141,9 +141,9 @@ class BlockQuery(Struct, frozen=True):
         blocks, rows = (" AND ".join([*groups, f"({block})"]) for block in window.blocks(self.width))
         ends = replace(self.question, where=f"{self.question.where} AND {rows}")
         keys = ", ".join(map(quote, self.question.keys()))
-        names = ", ".join(quote(f"part{place}") for place in range(len(parts.shown())))
+        names = ", ".join(quote(f"part{place}") for place in range(len(parts.select_list())))
         inside = f"SELECT {keys}, {names} FROM {kept} WHERE {blocks}"
-        union = f"({inside}\nUNION ALL\n{ends.grouped(parts.shown(), *ends.source())})"
+        union = f"({inside}\nUNION ALL\n{ends.grouped(parts.select_list(), *ends.source())})"
         return self.question.grouped(items, union, "true")
 
     def _parts(self) -> tuple[AggregateParts, list[str]]:

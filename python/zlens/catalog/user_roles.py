@@ -136,7 +136,7 @@ def _bound_fields(binding: RoleBinding, record: str) -> list[str]:
 
 def _with_binding(field: MonitorField, bound: Mapping[str, RoleBinding]) -> MonitorField:
     binding = bound.get(field.name.upper())
-    if binding is None or field.differenced or not 1 <= field.length <= 8:
+    if binding is None or field.has_difference or not 1 <= field.length <= 8:
         return field
     scale = binding.how.get("scale")
     return replace(

@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if _signals:
             # Raised while the engine read a table, which made it an error of the query.
             return 128 + _signals[0]
-        return complain(error.worded(Wording.as_command))
+        return complain(error.text_for(Wording.for_command_line))
     except KeyboardInterrupt:
         if debug:
             raise

@@ -223,10 +223,12 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
         return
     from zlens.live.notifications import CommandHook, MessageReceiver, Notifier, Webhook
 
-    receivers: list[MessageReceiver] = [*map(CommandHook.of, arguments.on_finding)]
-    receivers += map(Webhook.of, arguments.webhook)
+    receivers: list[MessageReceiver] = [*map(CommandHook.from_line, arguments.on_finding)]
+    receivers += map(Webhook.from_url, arguments.webhook)
     hold = 0.0 if arguments.finding_hold == "0" else _length(arguments.finding_hold, "--finding-hold")
-    hooks = Notifier(receivers, hold, _length(arguments.finding_pause, "--finding-pause"), _Watching.say)
+    hooks = Notifier(
+        receivers, hold, _length(arguments.finding_pause, "--finding-pause"), _Watching.print_line
+    )
     try:
         yield hooks
     finally:
@@ -260,7 +262,7 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     receiver = Receiver(host=host.strip("[]"), port=int(port), folder=folder, access=_access(arguments))
     with receiver:
         host, number = receiver.address
-        _Watching.say(f"listening for forwarders on {host}:{number}")
+        _Watching.print_line(f"listening for forwarders on {host}:{number}")
         yield [ForwarderFeeds(receiver, keep)]
 
 
@@ -301,7 +303,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
         return None
     if os.path.exists(name):
         data = user_files.read_content(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
-        return Login.of(user_files.decoded(data, name, "write one line, USER:PASSWORD"), name)
+        return Login.read_file(user_files.decoded(data, name, "write one line, USER:PASSWORD"), name)
     if ":" in name or os.sep in name:
         # Without the text, which may contain a password.
         raise QueryError("--poll-login is neither a file nor a user", cure="write USER:PASSWORD into a file")
@@ -323,7 +325,7 @@ def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
 
     def poll(name: str) -> PollingFeed:
         if name.startswith(_POLLED):
-            return polling.PollingFeed(polling.PolledAddress.of(name, login, arguments.poll_ca), every_s)
+            return polling.PollingFeed(polling.PolledAddress.parse(name, login, arguments.poll_ca), every_s)
         return polling.PollingFeed(polling.PolledFile(name), every_s)
 
     return poll
@@ -421,31 +423,31 @@ class _Watching:
         while not self.stop.is_set() and not self._ended.is_set():
             if self._reload.is_set():
                 self._reload.clear()
-                self.say(self.live.reload())
+                self.print_line(self.live.reload())
             step = self.live.step()
             publish(step)
             if self._hooks is not None:
-                self._tell(self._hooks)
+                self._notify(self._hooks)
             if step is not None:
                 self._print(step)
-                self._free()
+                self._release_sessions()
             elif self.live.done:
                 if not stay:
                     return
                 if not told:
                     told = True
-                    self.say("no more data will arrive; press Ctrl-C to stop")
+                    self.print_line("no more data will arrive; press Ctrl-C to stop")
                 time.sleep(_PAUSE_S)
             else:
                 time.sleep(_PAUSE_S)
 
-    def _free(self) -> None:
+    def _release_sessions(self) -> None:
         """Free the sessions of the step, with their open files: they are in reference cycles."""
         gc.collect()
 
-    def _tell(self, hooks: Notifier) -> None:
+    def _notify(self, hooks: Notifier) -> None:
         alerts = {} if self.live.alerts is None else self.live.alerts.open
-        hooks.see({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
+        hooks.observe({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
 
     def end(self) -> None:
         self._ended.set()
@@ -460,9 +462,9 @@ class _Watching:
     def _print(self, step: WatchStep) -> None:
         for problem in step.problems:
             self.status = 1 if self._strict else 0
-            self.say(f"{problem.file}: {problem.detail}")
+            self.print_line(f"{problem.file}: {problem.detail}")
         for error in step.errors:
-            self.say(error)
+            self.print_line(error)
         last = len(step.closed) - 1
         for place, closed in enumerate(step.closed):
             end = _EPOCH + dt.timedelta(microseconds=closed.end_us)
@@ -479,7 +481,7 @@ class _Watching:
             print("  ".join(words), flush=True)
 
     @staticmethod
-    def say(text: str) -> None:
+    def print_line(text: str) -> None:
         with suppress(OSError):
             print(f"zlens: {text}", file=sys.stderr, flush=True)
 
@@ -551,7 +553,7 @@ class _Publisher:
 
     def publish(self, step: WatchStep | None) -> None:
         if step is not None:
-            self._pending = step if self._pending is None else self._pending.then(step)
+            self._pending = step if self._pending is None else self._pending.merge(step)
         if time.monotonic() - self._last >= _PUBLISH_S:
             self.flush()
 

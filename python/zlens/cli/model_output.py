@@ -113,7 +113,7 @@ def values(arguments: argparse.Namespace, name: str, file: str | None, missing: 
 
 def render(answer: Answer, form: str) -> str:
     """The answer as text, csv, json or html."""
-    answer = answer.worded(Wording.as_command)
+    answer = answer.worded(Wording.for_command_line)
     from zlens.models import data_format, html_format, text_format
     from zlens.rendering import rows
 

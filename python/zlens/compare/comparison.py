@@ -62,12 +62,12 @@ class SideChange(Struct, frozen=True):
         return None if self.ratio is None else 100 * (self.ratio - 1)
 
     @property
-    def beyond(self) -> bool:
+    def is_beyond_noise(self) -> bool:
         """Whether the difference is beyond the noise."""
         return bool(self.verdict.beyond)
 
     @property
-    def outside(self) -> bool | None:
+    def is_outside_criterion(self) -> bool | None:
         """Whether the ratio is outside IBM's 5 % criterion; None without a ratio."""
         # 0.95 is within the criterion, despite rounding.
         return (
@@ -96,7 +96,8 @@ class ComparisonRow(Struct, frozen=True):
     def differs(self) -> bool:
         """Whether some difference is beyond the noise, or could not be tested and is not 0."""
         return any(
-            change.beyond or (change.verdict.p is None and change.points != 0) for change in self.changes
+            change.is_beyond_noise or (change.verdict.p is None and change.points != 0)
+            for change in self.changes
         )
 
 
@@ -133,7 +134,7 @@ class SystemComparison(Struct):
         """The number of differences tested, of those beyond the noise, and of those without a test."""
         changes = [change for row in self.rows for change in row.changes]
         tested = sum(change.verdict.p is not None for change in changes)
-        return tested, sum(change.beyond for change in changes), len(changes) - tested
+        return tested, sum(change.is_beyond_noise for change in changes), len(changes) - tested
 
 
 class Comparison(Struct):
@@ -166,7 +167,7 @@ def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
 
 
 def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOptions) -> SystemComparison:
-    runs = tuple(side.of(name) for side, name in zip(sides, names, strict=True))
+    runs = tuple(side.runs_of(name) for side, name in zip(sides, names, strict=True))
     warnings = _differing_facts(sides, runs)
     notes: list[str] = []
     metrics: Iterable[ComparedMetric] = compared_metrics()
@@ -300,7 +301,7 @@ def _rank(row: ComparisonRow) -> tuple[bool, float]:
 
     A subject that only one side has counts as a change from or to 0; any other row with one value comes last.
     """
-    shown = [change for change in row.changes if change.beyond or change.verdict.p is None]
+    shown = [change for change in row.changes if change.is_beyond_noise or change.verdict.p is None]
     ratios = [change.ratio for change in shown if change.points is not None]
     sizes = [abs(math.log(ratio)) if ratio and ratio > 0 else math.inf for ratio in ratios]
     if not sizes and row.subject:

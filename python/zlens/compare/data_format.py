@@ -85,7 +85,7 @@ def _difference(
         "percent": change.percent,
         "points": change.points,
         "beyond_noise": verdict.beyond,
-        "outside_5_pct": change.outside,
+        "outside_5_pct": change.is_outside_criterion,
         "better": change.better,
         "tested_by": verdict.by,
         "not_tested": verdict.why or None,

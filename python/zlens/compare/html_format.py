@@ -103,7 +103,7 @@ def _table(rows: Sequence[ComparisonRow], names: Sequence[str]) -> Iterator[str]
             yield f"<tr><th scope=rowgroup colspan={3 + len(heads) * 3}>{escape(group)}</th></tr>"
         cells = [f"<td{_dim(value is None)}>{text_format.number(value)}</td>" for value in row.values]
         for change in row.changes:
-            sure = " class=sure" if change.beyond else ""
+            sure = " class=sure" if change.is_beyond_noise else ""
             why = escape(change.verdict.why)
             cells.append(
                 f"<td{sure}>{text_format.format_difference(change)}</td><td class=t>{change.form}</td>"

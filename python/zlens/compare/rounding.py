@@ -37,9 +37,11 @@ def rounding_bounds(session: CoreSession, compared: Sequence[MetricSeries]) -> d
         return {}
     found: dict[tuple[str, Key], float] = {}
     with perturb(session, changed) as beside:
-        whole = [each for series in compared for each in (series, series.apart()) if each is not None]
+        whole = [
+            each for series in compared for each in (series, series.separate_subjects()) if each is not None
+        ]
         queries = [_effects(series, len(changed)) for series in whole]
-        beside.expect(queries)
+        beside.prepare_queries(queries)
         for series, query in zip(whole, queries, strict=True):
             # Apart, where errors of subjects do not cancel, the bound is never smaller.
             found |= _bounds(series, changed, beside.sql(query).rows)
@@ -129,7 +131,7 @@ def _numbers(metric: ComparedMetric) -> tuple[tuple[str, str], ...]:
     weights = expressions.names(declared.weight or "1") if declared is not None else ()
     found = []
     for column in (metric.column, *(name for name in weights if measured.column(name))):
-        raw, _ = column_lineage().raw(metric.table, column)
+        raw, _ = column_lineage().raw_columns(metric.table, column)
         found += [
             (name, each) for name, columns in raw.items() if name.startswith("rmf_") for each in columns
         ]

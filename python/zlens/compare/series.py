@@ -59,7 +59,7 @@ class MetricSeries:
         self.rows = f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows})"
         self.query = f"{self.rows} ORDER BY interval_end"
 
-    def apart(self) -> MetricSeries | None:
+    def separate_subjects(self) -> MetricSeries | None:
         """The metrics that are means over subjects, with these kept apart; None if there are none."""
         measured = catalog.load_measure(self.table)
         pinned = {name for name, _ in self.where}

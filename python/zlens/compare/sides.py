@@ -51,7 +51,7 @@ class Side(Struct):
     def systems(self) -> list[str]:
         return list(dict.fromkeys(name for run in self.runs for name in run.systems))
 
-    def of(self, system: str) -> list[SystemRun]:
+    def runs_of(self, system: str) -> list[SystemRun]:
         """The data of a system in each run."""
         return [run.systems[system] for run in self.runs if system in run.systems]
 
@@ -70,7 +70,7 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     _spans(session, systems)
     _doubts(session, systems)
     filled_facts = [
-        fact for fact in comparability_facts() if fact.table == "system" or session.fills(fact.table)
+        fact for fact in comparability_facts() if fact.table == "system" or session.has_data(fact.table)
     ]
     series = [
         MetricSeries(table, by, where, list(group))
@@ -79,9 +79,11 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
             key=lambda table_series: (table_series.table, table_series.by, table_series.where),
         )
         # Without throughput there are no transactions; skip the query.
-        if session.fills(table) and (table != "per_transaction" or session.throughput is not None)
+        if session.has_data(table) and (table != "per_transaction" or session.throughput is not None)
     ]
-    session.expect([*(fact.query for fact in filled_facts), *(table_series.query for table_series in series)])
+    session.prepare_queries(
+        [*(fact.query for fact in filled_facts), *(table_series.query for table_series in series)]
+    )
     for fact in filled_facts:
         for system, text in session.sql(fact.query).rows:
             if system in systems and text:
@@ -117,7 +119,7 @@ def _spans(session: CoreSession, systems: dict[str, SystemRun]) -> None:
 def _doubts(session: CoreSession, systems: dict[str, SystemRun]) -> None:
     """Set the status of doubtful CPU MF columns; their formulas are used only on request."""
     requested = session.options.allow_unverified or session.options.weights
-    if not requested or not session.fills("cpumf_type"):
+    if not requested or not session.has_data("cpumf_type"):
         return
     rows = session.sql("SELECT DISTINCT system, finite_cpi_status, rni_status FROM cpumf_type").rows
     for system, finite, rni in rows:

@@ -133,9 +133,13 @@ def criterion_lines(compared: SystemComparison, names: Sequence[str]) -> Iterato
             if change.ratio is None:
                 continue
             result = (
-                "within" if not change.outside else "outside, better" if change.better else "outside, WORSE"
+                "within"
+                if not change.is_outside_criterion
+                else "outside, better"
+                if change.better
+                else "outside, WORSE"
             )
-            certainty = f"{'beyond' if change.beyond else 'within'} the noise"
+            certainty = f"{'beyond' if change.is_beyond_noise else 'within'} the noise"
             certainty = "not tested" if change.verdict.p is None else certainty
             sides = f"{names[change.other]}/{names[change.base]}"
             yield f"{row.name}: {sides} {change.ratio:.3f}, {result}; {certainty}"
@@ -204,15 +208,15 @@ def format_noise(row: ComparisonRow, change: SideChange) -> str:
 
 
 def marks(change: SideChange) -> str:
-    test = "*" if change.beyond else "?" if change.verdict.p is None else ""
+    test = "*" if change.is_beyond_noise else "?" if change.verdict.p is None else ""
     better = (
         ""
-        if change.better is None or not (change.beyond or change.outside)
+        if change.better is None or not (change.is_beyond_noise or change.is_outside_criterion)
         else "+"
         if change.better
         else "-"
     )
-    return f"{test}{'!' if change.outside and change.form != 'points' else ''}{better}"
+    return f"{test}{'!' if change.is_outside_criterion and change.form != 'points' else ''}{better}"
 
 
 def format_samples(row: ComparisonRow) -> str:

@@ -67,7 +67,7 @@ def _write_zos(monwrite: Path, report: Path, dump: Path, seed: int) -> None:
     with _replacing(dump) as temporary:
         writer = smf.DemoDumpWriter(temporary, seed)
         for minute in minutes:
-            writer.seen(minute)
+            writer.add_minute(minute)
         writer.finish()
     with _replacing(report) as temporary:
         Path(temporary).write_text(rmf.document(minutes[:: rmf.INTERVAL]), encoding="utf-8")

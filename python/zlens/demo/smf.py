@@ -49,30 +49,30 @@ class DemoDumpWriter:
         #: The records of RMF and of address spaces describe the same hour.
         self.quarters = QuarterHourWriter(seed)
 
-    def seen(self, minute: MachineMinute) -> None:
+    def add_minute(self, minute: MachineMinute) -> None:
         """Process a minute that has passed."""
         self.end_us = minute.end_us
         busy = minute.use(machine.ZOS_PARTITION).effective_us
         if minute.number == 0:
             self.writer.write([_mark(2, minute.end_us)])
-            self.totals = [self.counted(round((minute.end_us - RUN_US) * _PACE), _PACE) for _ in busy]
+            self.totals = [self.counter_values(round((minute.end_us - RUN_US) * _PACE), _PACE) for _ in busy]
             self.dispatched = list(busy)
-            self.quarters.seen(minute)
+            self.quarters.add_minute(minute)
             return
         load = sum(busy) - sum(self.dispatched)
         load_share = load / (len(busy) * machine.MINUTE)
         records: list[bytes] = []
         totals: list[bytes] = []
         for cpu, us in enumerate(busy):
-            counts = self.counted(us - self.dispatched[cpu], load_share)
+            counts = self.counter_values(us - self.dispatched[cpu], load_share)
             for number, count in counts.items():
                 self.totals[cpu][number] += count
-            self.quarters.counted(counts[1])
+            self.quarters.add_instructions(counts[1])
             records.append(self.record(1, cpu, minute, counts))
             if minute.number <= BOTH_MINUTES:
                 totals.append(self.record(2, cpu, minute, self.totals[cpu]))
         self.dispatched = list(busy)
-        self.writer.write([*records, *totals, *self.quarters.seen(minute)])
+        self.writer.write([*records, *totals, *self.quarters.add_minute(minute)])
 
     def finish(self) -> None:
         self.writer.write([_mark(3, self.end_us)])
@@ -117,7 +117,7 @@ class DemoDumpWriter:
 
     # What is counted -----------------------------------------------------------------------------------
 
-    def counted(self, busy_us: int, load: float) -> Counts:
+    def counter_values(self, busy_us: int, load: float) -> Counts:
         """The counts of a processor in this time; with more load, more waits for memory."""
         vary = self.random.uniform
         cycles = busy_us * SPEED

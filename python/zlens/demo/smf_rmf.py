@@ -49,11 +49,11 @@ class QuarterHourWriter:
         self.instructions = 0
         self.jobs = 0
 
-    def counted(self, instructions: int) -> None:
+    def add_instructions(self, instructions: int) -> None:
         """Add to the instructions counted."""
         self.instructions += instructions
 
-    def seen(self, minute: MachineMinute) -> list[bytes]:
+    def add_minute(self, minute: MachineMinute) -> list[bytes]:
         """Process a minute that has passed; returns the records written at its end."""
         for address, us in minute.online_us.items():
             self.online_us[address] = self.online_us.get(address, 0) + us

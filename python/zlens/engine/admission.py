@@ -51,7 +51,7 @@ class StatementNames(Struct):
         return [sorted(self.tables), sorted(self.columns or ()), rows, self.listing, kinds]
 
     @classmethod
-    def of(cls, facts: list[Any]) -> StatementNames:
+    def from_facts(cls, facts: list[Any]) -> StatementNames:
         """The survey that wrote these facts."""
         tables, columns, rows, listing, kinds = facts
         rows = {name: {*names} for name, names in rows.items()}

@@ -128,7 +128,7 @@ class Engine:
 
     def close(self) -> None:
         self._closed = True
-        self._store.compiler.nodes.keep()
+        self._store.compiler.nodes.save_cache()
         self._planner.close()
         if self._isolated is not None:
             self._isolated.close()
@@ -147,17 +147,17 @@ class Engine:
             return [(column.name, column.type) for column in self._session[name].columns]
         return list(self._store.raw_columns(name).items())
 
-    def fills(self, name: str, tables: Container[str] | None = None) -> bool:
+    def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether a measure or role (role.entity) can have rows in the input, or with these raw tables."""
-        return self._store.compiler.fills(name, tables)
+        return self._store.compiler.has_data(name, tables)
 
-    def fills_query(self, query: str, tables: Container[str] | None = None) -> bool:
+    def query_has_data(self, query: str, tables: Container[str] | None = None) -> bool:
         """Whether a statement can have rows in the input, or with these raw tables."""
         try:
             parsed = self._parse(self._cursor(), query).tree
         except Error as error:
             raise query_error(error) from None
-        return self._store.compiler.fills_query(parsed, tables)
+        return self._store.compiler.query_has_data(parsed, tables)
 
     def tables(self, query: str) -> frozenset[str]:
         """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
@@ -170,7 +170,7 @@ class Engine:
         """Rows of a helper, for zlens itself and not for users."""
         cursor = self._store.cursor()
         try:
-            select = self._store.ready(cursor, self._store.compiler.plan(name, columns))
+            select = self._store.prepare_plan(cursor, self._store.compiler.plan(name, columns))
             selected = ", ".join(map(expressions.quote, columns))
             return interruptible(
                 cursor, lambda: cursor.execute(f"SELECT {selected} FROM ({select})").fetchall()
@@ -185,7 +185,7 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def unselected(
+    def query_all_records(
         self, names: Sequence[str], columns: Sequence[str], query: str, *, only_taken: bool = False
     ) -> list[tuple[Any, ...]]:
         """Rows of one of zlens' own queries over `records`: the union of raw tables, whatever is selected.
@@ -208,13 +208,13 @@ class Engine:
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def ask(self, query: str) -> QueryResult:
+    def run_query(self, query: str) -> QueryResult:
         """Run one SELECT of the user; QueryError if it is invalid."""
         try:
             cursor = self._cursor()
             statement = self._parse(cursor, query)
             if shows_tables(statement.tree):
-                return self._listing()
+                return self._show_tables()
             asked = self._prepare_query(cursor, statement)
         except Error as error:
             raise query_error(error) from None
@@ -259,22 +259,24 @@ class Engine:
 
         return QueryResult(asked.names, kinds, rows, formed, first, working)
 
-    def select(self, query: str, reads: Mapping[str, Collection[str]], kinds: Kinds = None) -> QueryResult:
+    def run_internal(
+        self, query: str, reads: Mapping[str, Collection[str]], kinds: Kinds = None
+    ) -> QueryResult:
         """Run one of zlens' own SELECTs, known to read these columns of these tables, without parsing it.
 
         `kinds` are those of the events that it reads.
         """
         cursor = self._store.cursor()
         try:
-            self._bring(cursor, _with_intervals(query, reads), kinds)
+            self._attach_tables(cursor, _with_intervals(query, reads), kinds)
             # Answers with many columns take longer to bind than to compute; a relation is bound twice.
             create = f'CREATE TEMP TABLE "answer#" AS {query}'
             interruptible(cursor, lambda: cursor.execute(create))
-            return self._answer(PreparedQuery.bound(cursor, 'FROM temp."answer#"'))
+            return self._answer(PreparedQuery.bind(cursor, 'FROM temp."answer#"'))
         except Error as error:
             raise query_error(error) from None
 
-    def together(
+    def run_together(
         self, queries: Sequence[str], over: Callable[[str], str] = str
     ) -> list[list[tuple[Any, ...]]]:
         """The rows of each of zlens' own SELECTs, which give the same columns; one statement answers them all
@@ -288,7 +290,7 @@ class Engine:
         joined: dict[int, str] = {}
         try:
             cursor = self._store.cursor()
-            statements = self._own(cursor, queries)
+            statements = self._internal_statements(cursor, queries)
             for number, query in enumerate(queries):
                 statement = statements[query] if query in statements else self._parse(cursor, query)
                 named = self._named_tables(statement)
@@ -304,19 +306,19 @@ class Engine:
         found: list[list[tuple[Any, ...]]] = [[] for _ in queries]
         if joined:
             union = over("\nUNION ALL\n".join(joined.values()))
-            for number, *row in self.select(union, reads, _all_kinds(kinds)).rows:
+            for number, *row in self.run_internal(union, reads, _all_kinds(kinds)).rows:
                 found[number].append(tuple(row))
         for number in range(len(queries)):
             if number not in joined:
-                rows = self.ask(over(_numbered(number, queries[number]))).rows
+                rows = self.run_query(over(_numbered(number, queries[number]))).rows
                 found[number] = [tuple(row) for _, *row in rows]
         return found
 
-    def derive(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
+    def materialize_query(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
         """Keep the rows of one of zlens' own SELECTs, which reads these columns; returns the table's name."""
 
         def rows(cursor: Connection) -> str:
-            self._bring(cursor, _with_intervals(query, reads))
+            self._attach_tables(cursor, _with_intervals(query, reads))
             return query
 
         try:
@@ -324,7 +326,9 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def _bring(self, cursor: Connection, reads: Mapping[str, Collection[str]], kinds: Kinds = None) -> None:
+    def _attach_tables(
+        self, cursor: Connection, reads: Mapping[str, Collection[str]], kinds: Kinds = None
+    ) -> None:
         """Make columns of tables readable for a cursor, whether or not they are made."""
         rows = {
             name: self._rows_of(cursor, name, {*wanted}, None, kinds)
@@ -334,7 +338,7 @@ class Engine:
             if select is not None:
                 cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
 
-    def _listing(self) -> QueryResult:
+    def _show_tables(self) -> QueryResult:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, with descriptions."""
         rows: list[tuple[Any, ...]] = [
             (name, "measure", measures.load_measure(name).text) for name in measures.measure_names()
@@ -345,12 +349,12 @@ class Engine:
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
         return QueryResult(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
 
-    def expect(self, queries: Iterable[str]) -> None:
+    def prepare_queries(self, queries: Iterable[str]) -> None:
         """Materialize the tables of several queries in one pass instead of extending them for each."""
-        for _ in self.stages(queries):
+        for _ in self.prepare_in_stages(queries):
             pass
 
-    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+    def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
         """Make what several queries will read, as `expect` does; yields those that read what is made by now,
         the cheapest first."""
         wanted: dict[str, set[str]] = {}
@@ -360,7 +364,7 @@ class Engine:
         wrong: list[str] = []
         try:
             cursor = self._store.cursor()
-            statements = self._own(cursor, queries := [*dict.fromkeys(queries)])
+            statements = self._internal_statements(cursor, queries := [*dict.fromkeys(queries)])
             for query in queries:
                 try:
                     statement = statements[query] if query in statements else self._parse(cursor, query)
@@ -383,8 +387,8 @@ class Engine:
                     wanted[name]
                 )
 
-            kept = {name for name in wanted if not self._store.streams(name) or shared(name)}
-            stages = self._store.make_in_stages(wanted, kept, self._size_of, _all_kinds(kinds))
+            kept = {name for name in wanted if not self._store.is_streamed(name) or shared(name)}
+            stages = self._store.materialize_in_stages(wanted, kept, self._size_of, _all_kinds(kinds))
             for name in chain([""], stages):
                 ready = []
                 for query, tables in [*reads.items()]:
@@ -413,7 +417,7 @@ class Engine:
             self._statements[query] = parse(cursor, query, self._kept, self._store.is_table)
         return self._statements[query]
 
-    def _own(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:
+    def _internal_statements(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:
         """Several of our own SELECTs that name all their columns, without their trees, from one cache entry.
 
         Only what they read is learned from it: whether a statement may run is never cached.
@@ -434,13 +438,13 @@ class Engine:
                     surveys.append(statement.survey.facts() if whole else None)
             self._kept.write(surveys, "surveys", queries)
         return {
-            query: Statement(query, query, {}, StatementNames.of(facts))
+            query: Statement(query, query, {}, StatementNames.from_facts(facts))
             for query, facts in zip(queries, surveys, strict=True)
             if facts is not None
         }
 
     def _named_tables(self, statement: Statement) -> set[str]:
-        return {name for name in statement.survey.tables if self._store.names(name) is not None}
+        return {name for name in statement.survey.tables if self._store.column_names(name) is not None}
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
         """The columns that a statement reads of the tables it names."""
@@ -451,13 +455,13 @@ class Engine:
                     self._planned.clear()
                 self._planned[statement.text] = self._planned_reads(statement, named)
             return self._planned[statement.text]
-        return {name: columns.intersection(self._store.names(name) or ()) for name in named}
+        return {name: columns.intersection(self._store.column_names(name) or ()) for name in named}
 
     def _columns_named(self, statement: Statement) -> set[str] | None:
         """The columns that a statement names; None if it does not name them all."""
         for name, tables in statement.survey.rows.items():
             for table in tables:
-                columns = self._store.names(table)
+                columns = self._store.column_names(table)
                 if columns is not None and name not in columns:
                     return None
         return statement.survey.columns
@@ -483,7 +487,7 @@ class Engine:
                     *(f"role.{name}" for name in roles.entities()),
                 ]
             )
-        depends = self._shape_depends(statement, named)
+        depends = self._schema_dependencies(statement, named)
         shape = self._kept.read(*depends) if depends is not None else None
         working = Connections(cursor)
         text, rows = self._prepare(cursor, statement, named, working)
@@ -495,12 +499,12 @@ class Engine:
             cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
         cursor.execute(_ALONE)
         # An EXPLAIN ANALYZE is executed here.
-        asked = PreparedQuery.bound(cursor, text, working)
+        asked = PreparedQuery.bind(cursor, text, working)
         if depends is not None:
             self._kept.write([asked.names, asked.types], *depends)
         return asked
 
-    def _shape_depends(self, statement: Statement, named: set[str]) -> list[Any] | None:
+    def _schema_dependencies(self, statement: Statement, named: set[str]) -> list[Any] | None:
         """All that names and types of an answer depend on; None if they may depend on rows."""
         fixed = self._columns_named(statement) is not None and statement.text == statement.question
         # A statement with a semicolon cannot be put in parentheses.
@@ -519,15 +523,15 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def announce(self, name: str, columns: Iterable[str]) -> None:
+    def request_columns(self, name: str, columns: Iterable[str]) -> None:
         """Announce columns of a measure, so that it is computed once with all of them."""
         self._store.announce(name, {*columns})
 
-    def keep(self, name: str, columns: Iterable[str]) -> str:
+    def materialize_measure(self, name: str, columns: Iterable[str]) -> str:
         """Compute some columns of a lazy measure once for several queries; returns the table's name."""
         existing = {column for column, _ in self._store.columns(name) or ()}
         try:
-            self._store.make(name, existing & {*columns})
+            self._store.materialize(name, existing & {*columns})
         except Error as error:
             raise query_error(error) from None
         return name
@@ -563,7 +567,7 @@ class Engine:
         if not isinstance(text, str):
             tree = json.loads(json.dumps(statement.tree))
             rename(tree, renamed)
-            text = self._store.rendered(tree)
+            text = self._store.render_tree(tree)
             self._kept.write(text, "renamed", statement.question)
         return statement.text[: len(statement.text) - len(statement.question)] + text, rows
 
@@ -579,11 +583,11 @@ class Engine:
 
         With `typed` it has all its columns, unwanted ones as NULL. `kinds` limits those of events.
         """
-        if not self._store.streams(name):
-            self._store.make(name, wanted)
-        if self._store.has(name, wanted if typed is None else [column for column, _ in typed]):
+        if not self._store.is_streamed(name):
+            self._store.materialize(name, wanted)
+        if self._store.has_columns(name, wanted if typed is None else [column for column, _ in typed]):
             return None
-        if self._store.has(name, wanted):
+        if self._store.has_columns(name, wanted):
             # Not the view with the table's name for this query, but the table itself.
             return self._fill_columns(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
         if self._store.is_raw(name):
@@ -602,9 +606,9 @@ class Engine:
         working: Connections,
     ) -> str | None:
         """SQL of a table's rows for a cursor of the isolated database; None if the table is copied."""
-        if not self._store.streams(name):
-            self._store.make(name, wanted)
-        if self._store.has(name, wanted):
+        if not self._store.is_streamed(name):
+            self._store.materialize(name, wanted)
+        if self._store.has_columns(name, wanted):
             isolated.copy(name, wanted)
             if isolated.has(name, wanted if typed is None else [column for column, _ in typed]):
                 return None

@@ -65,7 +65,7 @@ class IsolatedTables:
             if self.has(name, columns):
                 return
             wanted = {*columns, *self._copied.get(name, ())}
-            ordered = [column for column in self._store.names(name) or () if column in wanted]
+            ordered = [column for column in self._store.column_names(name) or () if column in wanted]
             self._create(name, ", ".join(map(expressions.quote, ordered)) or "1 AS one")
             self._copied[name] = frozenset(ordered)
 

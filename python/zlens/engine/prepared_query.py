@@ -40,7 +40,7 @@ class PreparedQuery:
         self._relation = relation
 
     @classmethod
-    def bound(
+    def bind(
         cls, connection: Connection, text: str, working: cancellation.Interruptible | None = None
     ) -> PreparedQuery:
         """A statement with unknown names and types; an EXPLAIN ANALYZE is executed here."""
@@ -50,7 +50,7 @@ class PreparedQuery:
 
     def relation(self, form: Form) -> Relation:
         """The rows, with columns in the form that `form` gives for a place and a type."""
-        forms = self._forms(form)
+        forms = self._column_sql(form)
         if self._relation is None:
             return self.connection.sql(self._projection(forms))
         return self._relation.project(", ".join(forms)) if forms else self._relation
@@ -59,7 +59,7 @@ class PreparedQuery:
         """All rows in that form."""
         if self._relation is not None:
             return self.relation(form).fetchall()
-        return self.connection.execute(self._projection(self._forms(form))).fetchall()
+        return self.connection.execute(self._projection(self._column_sql(form))).fetchall()
 
     def _projection(self, forms: list[str]) -> str:
         if not forms and not self._rows:
@@ -69,7 +69,7 @@ class PreparedQuery:
         start = f"WITH {tables} " if tables else ""
         return f"{start}SELECT {', '.join(forms) or '*'} FROM ({self._text}\n)"
 
-    def _forms(self, form: Form) -> list[str]:
+    def _column_sql(self, form: Form) -> list[str]:
         """SQL of every column; empty if all stay as they are."""
         # By position: a projection by name cannot distinguish two columns with the same name.
         forms = [form(f"#{number}", type) for number, type in enumerate(self.types, 1)]

@@ -70,7 +70,7 @@ class TableStore:
         self.compiler = Compiler(
             facts(_RawColumns(self)),
             self._parse,
-            self.rendered,
+            self.render_tree,
             self._generations,
             CompileCache("plans", RELEASE),
         )
@@ -104,7 +104,7 @@ class TableStore:
 
     def is_table(self, name: str) -> bool:
         """Whether a query may name a table: ours, or one made of rows that no measure has."""
-        return self.is_derived(name) or self.names(name) is not None
+        return self.is_derived(name) or self.column_names(name) is not None
 
     def is_derived(self, name: str) -> bool:
         """Whether a table has rows of a query, which no measure has."""
@@ -116,7 +116,7 @@ class TableStore:
             self._typed[name] = self._typed_columns(name)
         return self._typed[name]
 
-    def names(self, name: str) -> list[str] | None:
+    def column_names(self, name: str) -> list[str] | None:
         """Names of the columns of a table that a query may name; None if it is not ours."""
         # The types of a helper are known only after materializing what it reads.
         if self.compiler.is_helper(name):
@@ -141,11 +141,11 @@ class TableStore:
     def _helper_columns(self, name: str) -> list[tuple[str, str]]:
         """The columns of a helper; their types follow from its SQL, and only the engine knows them."""
         cursor = self.cursor()
-        select = self.ready(cursor, self.compiler.plan(name, self.compiler.columns(name)))
+        select = self.prepare_plan(cursor, self.compiler.plan(name, self.compiler.columns(name)))
         shape = cursor.sql(select)
         return list(zip(shape.columns, map(str, shape.types), strict=True))
 
-    def streams(self, name: str) -> bool:
+    def is_streamed(self, name: str) -> bool:
         """Whether a table is computed for every query, as far as that needs it, and not kept."""
         if name in self._session or name in MATERIALIZED_HELPERS:
             return False
@@ -153,25 +153,25 @@ class TableStore:
             measures.load_measure(name).lazy and not self.compiler.input.summed
         )
 
-    def has(self, name: str, columns: Collection[str]) -> bool:
+    def has_columns(self, name: str, columns: Collection[str]) -> bool:
         """Whether a table is made with some columns."""
         columns_made = self._made.get(name)
         return columns_made is not None and columns_made.issuperset(columns)
 
     # -- making --------------------------------------------------------------------------------------
 
-    def make(self, name: str, columns: Collection[str]) -> None:
+    def materialize(self, name: str, columns: Collection[str]) -> None:
         """Make a table with some columns, and those that others needed before."""
         # A caller whose columns exist does not wait while the table is made with more of them.
-        if self.has(name, columns):
+        if self.has_columns(name, columns):
             return
         with hold_lock(self._lock):
             lock = self._making.setdefault(name, threading.RLock())
         with hold_lock(lock):
-            if self.has(name, columns):
+            if self.has_columns(name, columns):
                 return
             whole = name in self._session and not isinstance(self._session[name], PrecomputedTable)
-            wanted = self._order(name) if whole else self._extend_columns(name, columns)
+            wanted = self._column_order(name) if whole else self._extend_columns(name, columns)
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
 
@@ -179,7 +179,7 @@ class TableStore:
         """Columns that will be needed of a table: it is made with them when the first ones are needed."""
         self._announced.setdefault(name, set()).update(columns)
 
-    def make_in_stages(
+    def materialize_in_stages(
         self,
         wanted: Mapping[str, Collection[str]],
         kept: Container[str],
@@ -198,9 +198,9 @@ class TableStore:
         costs: dict[str, int] = {}
         order: list[str] = []
         while pending:
-            name = max(pending, key=self._height)
+            name = max(pending, key=self._dependency_rank)
             columns = pending.pop(name)
-            if self.has(name, columns):
+            if self.has_columns(name, columns):
                 continue
             order.append(name)
             columns_of[name] = columns
@@ -231,11 +231,11 @@ class TableStore:
                 if table not in done and table in needs.get(name, ()):
                     check_canceled()
                     if table not in wanted or table in kept:
-                        self.make(table, columns_of[table])
+                        self.materialize(table, columns_of[table])
                     done.add(table)
             yield name
 
-    def _height(self, name: str) -> tuple[int, str]:
+    def _dependency_rank(self, name: str) -> tuple[int, str]:
         """A rank: a table reads only lower ones, including through a session's own tables."""
         helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
         return max((self.compiler.nodes.depth(node) for node in [*helpers, name]), default=0), name
@@ -243,23 +243,23 @@ class TableStore:
     def _plans_for(self, name: str, columns: Collection[str], kinds: Kinds) -> Iterator[QueryPlan]:
         if name not in self._session:
             extended = self._extend_columns(name, columns)
-            yield self.compiler.plan(name, extended, ordered=not self.streams(name), kinds=kinds)
+            yield self.compiler.plan(name, extended, ordered=not self.is_streamed(name), kinds=kinds)
             return
         for helper, helper_columns, helper_roles in _helpers(self._session[name]):
-            if any(self.compiler.fills(f"role.{role}") for role in helper_roles):
+            if any(self.compiler.has_data(f"role.{role}") for role in helper_roles):
                 yield self.compiler.plan(helper, helper_columns)
 
     def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
         """Columns, those that a table was made with before, and those that will be needed of it."""
         extended = {*columns, *self._made.get(name, ()), *self._announced.get(name, ())}
-        return [column for column in self._order(name) if column in extended]
+        return [column for column in self._column_order(name) if column in extended]
 
     def _create(self, name: str, columns: list[str]) -> None:
         cursor = self.cursor()
         if name in self._session:
             select = self._once(name, columns, lambda read: self._from_session(cursor, name, read))
         else:
-            select = self.rows(cursor, name, columns, ordered=not self.streams(name))
+            select = self.rows(cursor, name, columns, ordered=not self.is_streamed(name))
         self._create_as(cursor, name, select)
 
     def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
@@ -283,7 +283,7 @@ class TableStore:
         interruptible(cursor, lambda: cursor.execute(create))
         cursor.close()
 
-    def _order(self, name: str) -> list[str]:
+    def _column_order(self, name: str) -> list[str]:
         if name in self._session:
             return [column.name for column in self._session[name].columns]
         return self.compiler.columns(name)
@@ -297,7 +297,7 @@ class TableStore:
         if condition is None:
             return f'SELECT {selected} FROM "session#"'
         if "_interval" in condition[0]:
-            self.make("_interval", ())
+            self.materialize("_interval", ())
         return f'SELECT {selected} FROM "session#" WHERE {condition[0]}'
 
     def rows(
@@ -319,7 +319,7 @@ class TableStore:
             return self._once(name, shown, lambda read: self.raw_rows(cursor, name, read, fill=fill))
 
         def rows(read: Collection[str]) -> str:
-            return self.ready(cursor, self.compiler.plan(name, read, ordered=ordered, kinds=kinds))
+            return self.prepare_plan(cursor, self.compiler.plan(name, read, ordered=ordered, kinds=kinds))
 
         return self._once(name, wanted, rows)
 
@@ -337,10 +337,10 @@ class TableStore:
         table = expressions.quote(ROWS)
         return f"WITH {table} AS MATERIALIZED ({every}) SELECT {selected} FROM {table} WHERE NOT {test}"
 
-    def ready(self, cursor: Connection, plan: QueryPlan) -> str:
+    def prepare_plan(self, cursor: Connection, plan: QueryPlan) -> str:
         """The text of a plan, with everything it reads available on a cursor."""
         for name, columns in plan.makes.items():
-            self.make(name, columns)
+            self.materialize(name, columns)
         before = [(name, self.raw_rows(cursor, name, columns)) for name, columns in plan.reads.items()]
         return plan.sql(before)
 
@@ -403,7 +403,7 @@ class TableStore:
         if condition is None:
             return union
         if "_interval" in condition[0]:
-            self.make("_interval", ())
+            self.materialize("_interval", ())
         rows = union if len(selects) == 1 and union.startswith("SELECT *") else f"SELECT * FROM ({union})"
         return f"{rows} WHERE {condition[0]}"
 
@@ -417,7 +417,7 @@ class TableStore:
             _TREES[sql] = str(self._scalar("SELECT json_serialize_sql(?)", sql))
         return _TREES[sql]
 
-    def rendered(self, tree: Tree) -> str:
+    def render_tree(self, tree: Tree) -> str:
         """The text of a statement's tree."""
         return str(self._scalar("SELECT json_deserialize_sql(?)", json.dumps(tree)))
 
@@ -432,7 +432,7 @@ class TableStore:
                 self._present = frozenset()
                 return self._present
             cursor = self.cursor()
-            select = self.ready(cursor, self.compiler.plan("_generations", {"generation"}))
+            select = self.prepare_plan(cursor, self.compiler.plan("_generations", {"generation"}))
             rows = interruptible(cursor, lambda: cursor.execute(select).fetchall())
             self._present = frozenset(row[0] for row in rows)
         return self._present

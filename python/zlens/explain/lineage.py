@@ -63,7 +63,7 @@ def raw_lines(table: measures.Measure, column: measures.MeasureColumn) -> tuple[
     if not nodes.is_joined(table.name):
         return [] if table.empty else [_UNFED], []
 
-    raw, read = column_lineage().raw(table.name, column.name)
+    raw, read = column_lineage().raw_columns(table.name, column.name)
     rows = {name: [column for column in columns if column not in FIXED] for name, columns in read.items()}
     constant = [_CONSTANT] if column.formula or column in measures.LEADING else []
     return _lines(raw) or constant, _lines(rows)

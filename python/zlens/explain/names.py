@@ -101,10 +101,10 @@ def _command(wanted: str) -> Iterator[str]:
         return
     if command.labels:
         read = "read as text: the table cp_capability; changes between responses are events"
-    elif command.known:
+    elif command.is_supported:
         read = "read as text: the table cp_response"
     else:
-        read = f"{command.unread}; it is kept as text in the table cp_response"
+        read = f"{command.unsupported_reason}; it is kept as text in the table cp_response"
     facts: Facts = [("Response", [read]), ("Instead", [command.instead]), ("Source", [command.source])]
     yield format_page(command.name, facts)
 

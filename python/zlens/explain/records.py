@@ -95,7 +95,7 @@ def role_pages(name: str) -> Iterator[str]:
             )
         elif role in definition.roles and prefix in (entity, ""):
             first, *rest = role_lines(entity, role)
-            used = ", ".join(column_lineage().uses(entity, role))
+            used = ", ".join(column_lineage().columns_using(entity, role))
             facts: Facts = [("From", [line[2:] for line in rest]), ("Used by", used or "no measure")]
             yield format_page(f"role.{first}", facts)
 
@@ -378,7 +378,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
     for layout in (*layouts.sim_layouts(record), *layouts.layouts(record)):
         for section, field in _fields(layout):
             names = {field.name.upper(), field.name.upper().partition("_")[2]}
-            if field.differenced:
+            if field.has_difference:
                 names |= {f"{name}_D" for name in names}
             if wanted in names:
                 matches[field.name] = (section, field)
@@ -386,7 +386,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
         column = name.lower()
         table = "_".join(filter(None, (record.lower(), section.lower())))
         after = ""
-        if field.differenced:
+        if field.has_difference:
             after = f"; {column}_d is the difference from the sample before"
         elif field.counts:
             after = "; not differenced, since it may wrap any number of times between two samples"

@@ -98,7 +98,7 @@ def _newest_session(session: CoreSession, newest: Sequence[_Newest]) -> CoreSess
         microseconds=min(one.end_us for one in newest)
     )
     start -= length
-    return session.narrowed(replace(options, start=TimeSpec(start.date(), start.time(), dt.UTC)))
+    return session.narrow(replace(options, start=TimeSpec(start.date(), start.time(), dt.UTC)))
 
 
 def _measures(
@@ -108,10 +108,10 @@ def _measures(
     groups.sort(key=lambda group: _FIRST.index(group.measure) if group.measure in _FIRST else len(_FIRST))
     left_out: list[str] = []
     for group in groups:
-        if not session.fills(group.measure):
+        if not session.has_data(group.measure):
             continue
         for prefix, own in _by_prefix(group, newest).items():
-            table = session.derive(*_rows(group, own))
+            table = session.materialize_query(*_rows(group, own))
             chosen = f"{quote(table)}" + (
                 f' WHERE "#place" <= {limits.rows}' if limits.rows is not None else ""
             )
@@ -120,7 +120,7 @@ def _measures(
             if limits.rows is not None:
                 left_out += _omitted_samples(session, table, group, limits.rows)
             for counters in exposition.names().counters(group.measure):
-                if prefix in counters.prefixes and session.fills(f"role.{counters.of}"):
+                if prefix in counters.prefixes and session.has_data(f"role.{counters.of}"):
                     query, reads = _counters(counters, own, chosen)
                     yield form.samples(prefix, counters, session.select(query, reads))
     text = "rows of a measure that the limit left out of this page"

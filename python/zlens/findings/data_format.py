@@ -31,7 +31,7 @@ dd { margin: 0; }
 
 def to_csv(findings: FindingsResult) -> str:
     out = io.StringIO()
-    rows = ([_cell(row[name]) for name in _COLUMNS] for row in map(Finding.row, findings.rows))
+    rows = ([_cell(row[name]) for name in _COLUMNS] for row in map(Finding.to_row, findings.rows))
     present.write_csv(out, _COLUMNS, [*rows])
     return out.getvalue()
 
@@ -42,7 +42,7 @@ def _cell(value: object) -> object:
 
 def to_json(findings: FindingsResult) -> str:
     out = io.StringIO()
-    present.write_objects(out, map(Finding.row, findings.rows))
+    present.write_objects(out, map(Finding.to_row, findings.rows))
     return out.getvalue()
 
 
@@ -53,7 +53,7 @@ def to_html(findings: FindingsResult) -> str:
 
 
 def _section(finding: Finding) -> str:
-    row = finding.row()
+    row = finding.to_row()
     value = format_amount(finding.value, finding.rule.unit)
     value_text = f"{value} against {finding.limit}" if value and finding.limit else value or finding.limit
     if finding.detail:

@@ -43,11 +43,11 @@ class FindingsSession(Protocol):
 
     def sql(self, query: str) -> _Answer: ...
 
-    def fills(self, name: str) -> bool: ...
+    def has_data(self, name: str) -> bool: ...
 
-    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]: ...
+    def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]: ...
 
-    def together(
+    def run_together(
         self, queries: Sequence[str], over: Callable[[str], str] = ...
     ) -> list[list[tuple[Any, ...]]]: ...
 
@@ -184,24 +184,24 @@ def _evaluate(
     tested: dict[str, list[RuleTest]] = {}
     yield FindingsResult(session, off=off, baseline=baseline)
     for stage in checker.stages(at_once=at_once):
-        checker.ask(stage)
+        checker.run_rules(stage)
         findings = FindingsResult(session, baseline=baseline)
         for rule in stage:
             report_progress(len(missing) + len(tested), len(chosen), f"rule {rule.id}")
-            absent = checker.absent(rule)
+            absent = checker.missing_columns(rule)
             if rule.baseline and not rule.compare:
                 if baseline_checker is None:
                     absent.append("a baseline")
                 else:
-                    absent += [f"{name} in the baseline" for name in baseline_checker.absent(rule)]
+                    absent += [f"{name} in the baseline" for name in baseline_checker.missing_columns(rule)]
             if absent:
                 missing[rule.id] = tuple(absent)
                 findings.missing.append((rule, tuple(absent)))
                 continue
             findings.asked.append(rule)
             findings.systems[rule.id] = checker.systems(rule)
-            tested[rule.id] = checker.test(rule)
-            earlier = baseline_checker.test(rule, baseline=True) if baseline_checker else []
+            tested[rule.id] = checker.test_rule(rule)
+            earlier = baseline_checker.test_rule(rule, baseline=True) if baseline_checker else []
             findings.rows += _rule_findings(rule, tested[rule.id], earlier, baseline is not None, classes)
         findings.rows = sorted(
             (
@@ -222,7 +222,7 @@ def check(session: FindingsSession, rules: Mapping[str, Rule]) -> list[str]:
         for against_baseline in queries:
             try:
                 checker.check_columns(rule, baseline=against_baseline)
-                checker.test(rule, baseline=against_baseline)
+                checker.test_rule(rule, baseline=against_baseline)
             except CatalogError as error:
                 errors.append(str(error))
     return errors
@@ -261,16 +261,16 @@ class RuleChecker:
         #: Answers to questions of rules that were asked together.
         self._answers: dict[str, list[tuple[Any, ...]]] = {}
 
-    def _filled(self, column: str) -> bool:
+    def _has_values(self, column: str) -> bool:
         table = column.rpartition(".")[0]
-        return table in _ANSWER or self._session.fills(table)
+        return table in _ANSWER or self._session.has_data(table)
 
     def _counted_needs(self, rule: Rule) -> list[str]:
         """The columns that may be without values although their tables have rows.
 
         None of a rule that lacks a whole table: making the others would not help it.
         """
-        if not all(map(self._filled, rule.needs)):
+        if not all(map(self._has_values, rule.needs)):
             return []
         return [name for name in rule.needs if name.rpartition(".")[0] not in _ANSWER]
 
@@ -281,10 +281,10 @@ class RuleChecker:
         """
         questions = {name: self._questions(rule) for name, rule in self._rules.items()}
         waiting = {
-            name: set().union(*(questions[other] for other in self._disagreeing(name)))
+            name: set().union(*(questions[other] for other in self._with_disagreeing_rules(name)))
             for name in self._rules
         }
-        computed = self._session.stages(chain.from_iterable(questions.values()))
+        computed = self._session.prepare_in_stages(chain.from_iterable(questions.values()))
         if at_once:
             for _ in computed:
                 pass
@@ -304,13 +304,13 @@ class RuleChecker:
         """The queries that a rule is checked with."""
         tables = dict.fromkeys(name.rpartition(".")[0] for name in self._counted_needs(rule))
         questions = [_count(table, self._needed[table]) for table in tables]
-        if rule.query and all(map(self._filled, rule.needs)):
+        if rule.query and all(map(self._has_values, rule.needs)):
             questions.append(rule_sql(rule) if _is_large(rule) else rule_rows_sql(rule))
             if rule.baseline_query:
                 questions.append(rule_sql(rule, baseline=True))
         return questions
 
-    def _disagreeing(self, name: str) -> set[str]:
+    def _with_disagreeing_rules(self, name: str) -> set[str]:
         """A rule, those that disagree with it, and so on."""
         found: set[str] = set()
         pending = {name}
@@ -320,21 +320,21 @@ class RuleChecker:
             pending = (others & self._rules.keys()) - found
         return found
 
-    def absent(self, rule: Rule) -> list[str]:
+    def missing_columns(self, rule: Rule) -> list[str]:
         """The columns without any value that a rule needs; if it lacks whole tables, only theirs."""
-        unfilled = [name for name in rule.needs if not self._filled(name)]
+        unfilled = [name for name in rule.needs if not self._has_values(name)]
         return unfilled or [name for name in self._counted_needs(rule) if not self._systems_of(name)]
 
-    def ask(self, rules: Iterable[Rule]) -> None:
+    def run_rules(self, rules: Iterable[Rule]) -> None:
         """Run the queries of the rules in as few statements as possible."""
         rules = list(rules)
         self.count(rules)
         # The user's own are asked one by one, so that an error is that of one rule.
-        asked = [rule for rule in rules if not rule.own and not self.absent(rule)]
+        asked = [rule for rule in rules if not rule.own and not self.missing_columns(rule)]
         few = [rule for rule in asked if not _is_large(rule)]
         many = [rule for rule in asked if _is_large(rule)]
-        rows = self._session.together([rule_rows_sql(rule) for rule in few], over=_tests_of_each)
-        rows += self._session.together([rule_sql(rule) for rule in many])
+        rows = self._session.run_together([rule_rows_sql(rule) for rule in few], over=_tests_of_each)
+        rows += self._session.run_together([rule_sql(rule) for rule in many])
         self._answers |= {
             rule_sql(rule): sorted(own, key=_in_order) for rule, own in zip([*few, *many], rows, strict=True)
         }
@@ -344,7 +344,7 @@ class RuleChecker:
         needed = [name for rule in rules for name in self._counted_needs(rule)]
         tables = dict.fromkeys(name.rpartition(".")[0] for name in needed if name not in self._with_values)
         queries = [_count(table, self._needed[table]) for table in tables]
-        for table, rows in zip(tables, self._session.together(queries), strict=True):
+        for table, rows in zip(tables, self._session.run_together(queries), strict=True):
             for index, name in enumerate(self._needed[table]):
                 self._with_values[f"{table}.{name}"] = frozenset(
                     str(system) for system, counts in rows if counts[index]
@@ -359,7 +359,7 @@ class RuleChecker:
         needed = [self._systems_of(name) for name in self._counted_needs(rule)]
         return frozenset.intersection(*needed) if needed else None
 
-    def test(self, rule: Rule, *, baseline: bool = False) -> list[RuleTest]:
+    def test_rule(self, rule: Rule, *, baseline: bool = False) -> list[RuleTest]:
         """The result of a rule for every subject."""
         if rule.own:
             self.check_columns(rule, baseline=baseline)

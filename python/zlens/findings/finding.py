@@ -93,7 +93,7 @@ class Finding(Struct, frozen=True):
             self.subject,
         )
 
-    def row(self) -> dict[str, object]:
+    def to_row(self) -> dict[str, object]:
         """The finding as one flat row for CSV, JSON and the page."""
         rule = self.rule
         return {

@@ -44,7 +44,7 @@ class Shift(Struct, frozen=True):
     start: dt.time
     end: dt.time
 
-    def holds(self, local: dt.datetime) -> bool:
+    def contains(self, local: dt.datetime) -> bool:
         """Whether an interval that ends at `local` lies in the shift (ends count, starts do not)."""
         clock, day = local.time(), local.weekday()
         if self.start < self.end:
@@ -99,7 +99,7 @@ class Options(Struct, frozen=True):
     known: tuple[KnownSystem, ...] = ()
 
     @property
-    def selects(self) -> bool:
+    def is_selective(self) -> bool:
         """Whether some intervals may be left out."""
         return bool(self.start or self.end or self.shift or self.peak_minutes)
 

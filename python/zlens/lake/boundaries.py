@@ -66,7 +66,7 @@ class BoundaryUpdater:
         self.retired: list[str] = []
         self._verified: set[str] = set()
 
-    def renew(self, systems: Iterable[tuple[str, str]]) -> None:
+    def update(self, systems: Iterable[tuple[str, str]]) -> None:
         """Renew what has changed in these systems (with their source)."""
         for system, source in sorted(set(systems)):
             parts = [
@@ -83,7 +83,7 @@ class BoundaryUpdater:
             else:
                 grounds = [BoundaryInputs() for _ in parts]
                 if any(part.joined for _, part in parts):
-                    grounds = boundary_inputs.boundary_inputs(self.engine, parts, self.side)
+                    grounds = boundary_inputs.boundary_inputs(self.engine, parts, self.side_file)
                     if source in END_TOLERANCE_US:
                         _add_last(grounds, parts)
                 for index, ground in enumerate(grounds):
@@ -101,7 +101,7 @@ class BoundaryUpdater:
     def _redecode(self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str) -> BoundaryDocument:
         seam = (
             redecoding.redecode_part(self, parts, index, ground, key)
-            if ground.is_joined
+            if ground.has_neighbors
             else BoundaryDocument([])
         )
         duplicates.drop_duplicate_records(self, parts, index, ground, key, seam)
@@ -138,7 +138,7 @@ class BoundaryUpdater:
             files = [file for file in part_document.files if file.table == table]
             if files and any(repeated.values()):
                 known = ArrowTable([("origin", "text"), ("mark", "time"), ("rows", "int")], sorted(ends))
-                self.engine.bring("known", known)
+                self.engine.register("known", known)
                 schema = self.schema(part_document.schemas[table])
                 columns = ", ".join(f'b."{column.name}"' for column in schema)
                 query = (
@@ -203,10 +203,10 @@ class BoundaryUpdater:
     def path(self, name: str) -> str:
         """The current place of a file of the lake."""
         if name not in self.moves:
-            self.lake.bring([name])
+            self.lake.fetch([name])
         return self.moves.get(name) or self.lake.absolute(name)
 
-    def side(self, pair: Pair, name: str) -> str:
+    def side_file(self, pair: Pair, name: str) -> str:
         """The current place of a file next to a part's document."""
         imported, part = pair
         return self.path(f"{file_names.document_folder(imported.sha256, part.document)}/{part.place}.{name}")
@@ -219,7 +219,7 @@ class BoundaryUpdater:
         return lake_folder.find_part_document(stored, part, self.lake)
 
     def intervals(self, pair: Pair) -> PartIntervals:
-        path = self.side(pair, "intervals.json")
+        path = self.side_file(pair, "intervals.json")
         with open(path, "rb") as file:
             return documents.load_intervals(file.read(), path)
 
@@ -234,7 +234,7 @@ class BoundaryUpdater:
 
     def unpack(self, pair: Pair, name: str, plain: Path) -> str:
         """Unpack a piece of a part into the file that its reader expects."""
-        with gzip.open(self.side(pair, name)) as data, open(plain, "wb") as file:
+        with gzip.open(self.side_file(pair, name)) as data, open(plain, "wb") as file:
             shutil.copyfileobj(data, file, 1 << 20)
         return os.fspath(plain)
 
@@ -259,7 +259,7 @@ class BoundaryUpdater:
 
     # -- writing -------------------------------------------------------------------------------------
 
-    def area(self, key: str) -> Path:
+    def work_folder(self, key: str) -> Path:
         """A folder for the material of a seam."""
         area = self.staged.path / "seams" / key
         area.mkdir(parents=True, exist_ok=True)
@@ -269,7 +269,7 @@ class BoundaryUpdater:
         self, pair: Pair, query: str, table: str, kind: str, key: str, files: list[LakeFile]
     ) -> list[LakeFile]:
         """Write the rows that replace those of some files, all of one table and kind."""
-        target = os.fspath(self.area(key) / f"{kind}.{table}")
+        target = os.fspath(self.work_folder(key) / f"{kind}.{table}")
         replacements = []
         for written in self.engine.write(query, target, "_day", "interval_end"):
             sha256 = lake_folder.digest(written.path)
@@ -298,7 +298,7 @@ class BoundaryUpdater:
         """Set the seam of a part; the files of the previous one are no longer needed."""
         imported, part = pair
         before = self.lake.seam(imported, part)
-        self._set_aside(pair, before, seam)
+        self._move_replaced(pair, before, seam)
         if before is not None:
             self.retired.append(self.lake.seam_name(imported, part))
             self.retired += [file.name(imported.sha256, part.system) for file in before.files if file.rows]
@@ -312,7 +312,9 @@ class BoundaryUpdater:
         self.staged.write(staged, data)
         self.moves[name] = os.fspath(self.staged.path / staged)
 
-    def _set_aside(self, pair: Pair, before: BoundaryDocument | None, after: BoundaryDocument | None) -> None:
+    def _move_replaced(
+        self, pair: Pair, before: BoundaryDocument | None, after: BoundaryDocument | None
+    ) -> None:
         """Move files that are now replaced aside, and back when they no longer are."""
         for number, file in enumerate(self.document(pair).files):
             old, new = (lake_folder.import_file_name(*pair, file, seam) for seam in (before, after))

@@ -38,7 +38,7 @@ class BoundaryInputs(Struct):
     evidence: str = ""
 
     @property
-    def is_joined(self) -> bool:
+    def has_neighbors(self) -> bool:
         """Whether rows of the part are compared with those of others."""
         return bool(self.before or self.after or self.beside)
 

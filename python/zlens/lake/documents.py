@@ -182,7 +182,7 @@ class _FileRow(Struct, frozen=True):
 
     key: str | None = None
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return (
             "table, day, kind, rows, bytes, digest, first and last interval, open rows, digest of the footer"
         )
@@ -190,7 +190,7 @@ class _FileRow(Struct, frozen=True):
     def schema(self) -> dict[str, Any]:
         return {"type": "array", "minItems": 9, "maxItems": 10}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: Errors) -> LakeFile:
@@ -213,7 +213,7 @@ class _FileRow(Struct, frozen=True):
         except (TypeError, ValueError):
             valid = False
         if not valid:
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return LakeFile(table, day, kind, rows, size, sha256, first, last, waiting, self.key, foot)
 
 
@@ -228,20 +228,22 @@ class _FileRows(Struct, frozen=True):
         files: list[LakeFile] = _FILES.check(_parsed(self.rows, self.problem), self.where, self.problem)
         if unknown := {file.table for file in files} - schemas.keys():
             where = f"{self.where.removesuffix('files')}schemas"
-            raise self.problem.wrong(f"{where} lacks {min(unknown)}", expected="a schema for every table")
+            raise self.problem.general_error(
+                f"{where} lacks {min(unknown)}", expected="a schema for every table"
+            )
         return files
 
 
 class _DeferredFiles(Struct, frozen=True):
     """Rows of files, to be checked later."""
 
-    def words(self) -> str:
-        return _FILES.words()
+    def describe(self) -> str:
+        return _FILES.describe()
 
     def schema(self) -> dict[str, Any]:
         return _FILES.schema()
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: Errors) -> _FileRows:
@@ -254,13 +256,13 @@ class _SharedTable(Struct, frozen=True):
     of: MapOf
     known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
 
-    def words(self) -> str:
-        return self.of.words()
+    def describe(self) -> str:
+        return self.of.describe()
 
     def schema(self) -> dict[str, Any]:
         return self.of.schema()
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: Errors) -> dict[str, Any]:
@@ -282,7 +284,7 @@ def _parsed(value: Any, problem: Errors) -> Any:
     try:
         return msgspec.json.decode(value)
     except (ValueError, RecursionError):
-        raise problem.wrong("is not JSON", "write it again") from None
+        raise problem.general_error("is not JSON", "write it again") from None
 
 
 class _DeferredParts(Struct, forbid_unknown_fields=True):
@@ -492,7 +494,7 @@ def load_gathered(data: bytes, file: str) -> ConsolidatedDocument:
 
 def _check_schemas(loaded: MeasuresDocument | ConsolidatedDocument, file: str) -> None:
     if {one.table for one in loaded.files} - loaded.schemas.keys():
-        raise validators.problem(file).wrong("schemas is wrong", expected="a schema for every table")
+        raise validators.problem(file).general_error("schemas is wrong", expected="a schema for every table")
 
 
 # Files next to a document -----------------------------------------------------------------------

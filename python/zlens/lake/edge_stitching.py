@@ -66,7 +66,7 @@ class _EdgeStitcher:
         if self.ground.beside:
             self._find_repeats()
         marks = sorted(self.seams.ends(self.parts, self.ground.after))
-        self.engine.bring("marks", ArrowTable([("mark", "time")], [(end,) for end in marks]))
+        self.engine.register("marks", ArrowTable([("mark", "time")], [(end,) for end in marks]))
         compared = self._tables("before IS NOT NULL")
         overlapping = self._tables("before_us >= first_us")
         for table in self.document.schemas:
@@ -83,7 +83,7 @@ class _EdgeStitcher:
                 self.seam.files += self.seams.write(self.pair, query, table, "main", self.key, mains)
         if rejoined is not None:
             self._add_problems(rejoined)
-        shutil.rmtree(self.seams.area(self.key) / "pieces", ignore_errors=True)
+        shutil.rmtree(self.seams.work_folder(self.key) / "pieces", ignore_errors=True)
         return self.seam
 
     def _tables(self, condition: str) -> set[str]:
@@ -127,7 +127,7 @@ class _EdgeStitcher:
             )
 
     def _pieces(self) -> StitchedRecords:
-        area = self.seams.area(self.key) / "pieces"
+        area = self.seams.work_folder(self.key) / "pieces"
         area.mkdir()
         paths = [
             self.seams.unpack(
@@ -154,8 +154,10 @@ class _EdgeStitcher:
             nominal_s=self.document.info.nominal_s,
             evidence=evidence,
         )
-        moved = ArrowTable([("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.moved.items()))
-        self.engine.bring("moved", moved)
+        moved = ArrowTable(
+            [("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.original_offsets.items())
+        )
+        self.engine.register("moved", moved)
         return rejoined
 
     def _edge_query(self, table: str, files: list[LakeFile], rejoined: StitchedRecords | None) -> str:
@@ -168,7 +170,7 @@ class _EdgeStitcher:
         if rejoined is not None:
             compared = [name for name in columns if _is_compared(name)]
             wanted = list(dict.fromkeys(["offset", "file", *subject, *compared]))
-            self.engine.bring("pieces", rejoined.stream(table, wanted))
+            self.engine.register("pieces", rejoined.stream(table, wanted))
             head = (
                 f"SELECT p.*, {subject_value} AS _subject, m.whole_offset AS _offset, "
                 f'row_number() OVER (PARTITION BY {subject_value} ORDER BY p."offset", p._row) AS _nth '
@@ -201,7 +203,7 @@ class _EdgeStitcher:
         return (
             f"SELECT {', '.join(chosen)}, {self.seams.day(self.pair, files)} AS _day "
             f"FROM ({base}) AS b {join} ASOF LEFT JOIN marks ON b.tod <= marks.mark "
-            f'WHERE {self._once()} ORDER BY b."offset", b.file_row_number'
+            f'WHERE {self._not_repeated_sql()} ORDER BY b."offset", b.file_row_number'
         )
 
     def _main_query(self, table: str, files: list[LakeFile]) -> str:
@@ -222,11 +224,11 @@ class _EdgeStitcher:
         base = f"SELECT *, {subject_value} AS _subject FROM {self.seams.read(self.pair, files)}"
         return (
             f"SELECT {', '.join(chosen)}, {self.seams.day(self.pair, files)} AS _day FROM ({base}) AS b "
-            f"LEFT JOIN ({limits}) AS l ON b._subject = l.subject WHERE {self._once()} "
+            f"LEFT JOIN ({limits}) AS l ON b._subject = l.subject WHERE {self._not_repeated_sql()} "
             'ORDER BY b."offset", b.file_row_number'
         )
 
-    def _once(self) -> str:
+    def _not_repeated_sql(self) -> str:
         """Condition on rows outside the bytes that repeat another part's."""
         ranges = [f'NOT (b."offset" >= {first} AND b."offset" < {last})' for first, last in self.repeats]
         return " AND ".join(ranges) or "true"

@@ -67,7 +67,7 @@ def add(
 
     def add_one(module: Any, path: str) -> ImportResult:
         with lake_folder.translate_os_errors(into):
-            return into.repeat(
+            return into.retry_on_conflict(
                 lambda: _import_file(into, module, path, options or Options(), progress or ignore_progress)
             )
 
@@ -131,7 +131,7 @@ def _import_file(
     sha256 = input_digest(path, before.st_size, progress)
     with into.locked():
         manifest = into.load()
-        into.clean(manifest)
+        into.remove_abandoned(manifest)
     stored = manifest.inputs.get(sha256)
     if stored is not None and not stored.forgotten:
         return already_imported(stored, path)
@@ -229,11 +229,11 @@ def commit(
             manifest.inputs[draft.input.sha256] = draft.input
     synced = set(moves)
     seams = BoundaryUpdater(into, manifest, staged, shop, moves)
-    seams.renew((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    seams.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
     lake_folder.fsync_files(path for name, path in moves.items() if name not in synced)
     manifest.retired += [name for name in seams.retired if name not in manifest.retired]
     into.commit(manifest, staged, moves)
-    into.sweep(manifest)
+    into.remove_retired(manifest)
 
 
 def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeError | None:

@@ -67,7 +67,7 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Int
                 faults.append(FileFault("changed", error.file or path, detail))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
-        for name, missing in into.refreshed(listed):
+        for name, missing in into.refetch(listed):
             facts = listed[name]
             if progress is not None:
                 progress(done, total, "checking")
@@ -115,4 +115,4 @@ def _orphans(into: LakeFolder, manifest: Manifest, listed: dict[str, Listed]) ->
     expected = _OWN | listed.keys() | set(manifest.retired)
     for name in into.files():
         if name not in expected:
-            yield FileFault("orphan", into.place(name), "the manifest does not list it")
+            yield FileFault("orphan", into.display_path(name), "the manifest does not list it")

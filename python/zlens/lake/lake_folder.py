@@ -61,7 +61,7 @@ class LakeFolder:
         """The lake's name in messages."""
         return str(self.path)
 
-    def place(self, name: str) -> str:
+    def display_path(self, name: str) -> str:
         """A file's name in messages."""
         return self.absolute(name)
 
@@ -131,7 +131,7 @@ class LakeFolder:
             )
         return data
 
-    def bring(self, wanted: Iterable[str]) -> None:
+    def fetch(self, wanted: Iterable[str]) -> None:
         """Fetch files of a remote lake to their local paths; does nothing for a local lake."""
 
     def verify(self, files: Mapping[str, LakeFile | MeasuresFile]) -> None:
@@ -139,7 +139,7 @@ class LakeFolder:
         for path, file in files.items():
             verify(path, file, self.path)
 
-    def refreshed(self, wanted: Iterable[str]) -> Iterator[tuple[str, InputError | None]]:
+    def refetch(self, wanted: Iterable[str]) -> Iterator[tuple[str, InputError | None]]:
         """Fetch files of a remote lake again; yields each name with its error, if any."""
         for name in wanted:
             yield name, None
@@ -153,7 +153,7 @@ class LakeFolder:
             for file in sorted(files):
                 yield os.path.relpath(os.path.join(area, file), self._root).replace(os.sep, "/")
 
-    def repeat(self, work: Callable[[], _T]) -> _T:
+    def retry_on_conflict(self, work: Callable[[], _T]) -> _T:
         """Apply a change to the lake; repeat it if another writer committed first."""
         return work()
 
@@ -281,7 +281,7 @@ class LakeFolder:
             shutil.rmtree(private, ignore_errors=True)
             os.close(handle)
 
-    def clean(self, current: Manifest) -> None:
+    def remove_abandoned(self, current: Manifest) -> None:
         """Remove what dead processes have left, and what was waiting for readers. Under the lock."""
         area = Path(self.absolute(file_names.STAGING))
         remaining = sorted(area.iterdir()) if area.is_dir() else []
@@ -295,9 +295,9 @@ class LakeFolder:
                 self._remove(name)
         for entry in dead:
             shutil.rmtree(entry, ignore_errors=True)
-        self.sweep(current)
+        self.remove_retired(current)
 
-    def sweep(self, current: Manifest) -> int:
+    def remove_retired(self, current: Manifest) -> int:
         """Remove retired files unless somebody reads, and replace the manifest; returns how many are left.
 
         What cannot be removed now, as without room for a manifest, is left to the next sweep.

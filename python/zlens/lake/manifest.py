@@ -63,7 +63,7 @@ class InputPart(Struct):
     #: Its name in the records, if the lake has another system of that name.
     recorded_name: str | None = None
 
-    def own_sources(self, imported: LakeInput) -> list[str]:
+    def row_sources(self, imported: LakeInput) -> list[str]:
         """The sources of its rows."""
         return self.sources or [imported.source]
 
@@ -175,7 +175,7 @@ def load(data: bytes, file: str) -> Manifest:
     for number, entry in enumerate(values["inputs"], 1):
         added = input_of(entry, f"inputs[{number}]", problem)
         if added.sha256 in manifest.inputs:
-            raise problem.wrong(f"inputs[{number}] is listed twice", expected="every input once")
+            raise problem.general_error(f"inputs[{number}] is listed twice", expected="every input once")
         manifest.inputs[added.sha256] = added
     for rollup in values["measures"]:
         manifest.rollups[rollup.system, rollup.day] = rollup
@@ -192,7 +192,9 @@ def input_of(entry: dict[str, Any], where: str, problem: DocumentErrors) -> Lake
     parts: list[InputPart] = entry.pop("parts")
     added = LakeInput(**entry, parts={part.system: part for part in parts})
     if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
-        raise problem.wrong(f"{where}.parts is wrong", expected="every system once, with its document")
+        raise problem.general_error(
+            f"{where}.parts is wrong", expected="every system once, with its document"
+        )
     return added
 
 

@@ -66,7 +66,7 @@ class ConflictError(Exception):
 
 def is_lake(url: str) -> bool:
     """Whether there is a lake at a URL. InputError if the store cannot be asked."""
-    return open_remote(url).pull()
+    return open_remote(url).refresh_manifest()
 
 
 @cache
@@ -96,12 +96,12 @@ class Remote(LakeFolder):
     def name(self) -> str:
         return self.url
 
-    def place(self, name: str) -> str:
+    def display_path(self, name: str) -> str:
         return f"{self.url}/{name}"
 
     # -- the manifest --------------------------------------------------------------------------------
 
-    def pull(self) -> bool:
+    def refresh_manifest(self) -> bool:
         """Read the manifest if it has changed; whether there is one."""
         known = self._seen[1].get("e_tag")
         options = {"if_none_match": known} if known else None
@@ -119,21 +119,21 @@ class Remote(LakeFolder):
         return self._seen[0].startswith(file_names.MARK)
 
     def load(self) -> Manifest:
-        self.pull()
+        self.refresh_manifest()
         data, version = self._seen
         if not version:
             return Manifest()
-        current = manifest.load(data, self.place(file_names.MANIFEST))
+        current = manifest.load(data, self.display_path(file_names.MANIFEST))
         current.version = version
         return current
 
     def create(self) -> None:
         """Create the lake if needed; LakeError if the store ignores conditions or something else is there."""
         self._local()
-        if self.pull():
+        if self.refresh_manifest():
             return
         others = [entry["path"] for entry in self._list()]
-        if self.pull():
+        if self.refresh_manifest():
             # Another writer has just created it.
             return
         if any(not name.startswith((_PROBE, _PLANS)) for name in others):
@@ -176,12 +176,12 @@ class Remote(LakeFolder):
             try:
                 put = obs.put(self._store, file_names.MANIFEST, data, mode=current.version or "create")
             except (obs.exceptions.AlreadyExistsError, obs.exceptions.PreconditionError):
-                self.pull()
+                self.refresh_manifest()
                 # A repeated request, or one whose answer was lost, may have written it.
                 if self._seen[0] != data:
                     raise ConflictError from None
             except (obs.exceptions.BaseError, OSError) as error:
-                self.pull()
+                self.refresh_manifest()
                 if self._seen[0] != data:
                     if attempt < _ATTEMPTS and not isinstance(error, obs.exceptions.PermissionDeniedError):
                         continue
@@ -190,7 +190,7 @@ class Remote(LakeFolder):
                 self._seen = data, _version(put)
             return
 
-    def repeat(self, work: Callable[[], _T]) -> _T:
+    def retry_on_conflict(self, work: Callable[[], _T]) -> _T:
         for number in range(1, _TRIES):
             try:
                 return work()
@@ -210,7 +210,7 @@ class Remote(LakeFolder):
     def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
         if moves and name in moves:
             return super().read(name, sha256, moves)
-        self.bring([name])
+        self.fetch([name])
         if sha256 is not None:
             try:
                 return super().read(name, sha256)
@@ -219,7 +219,7 @@ class Remote(LakeFolder):
                 self._fetch(name)
         return super().read(name, sha256)
 
-    def bring(self, wanted: Iterable[str]) -> None:
+    def fetch(self, wanted: Iterable[str]) -> None:
         missing = [name for name in dict.fromkeys(wanted) if not os.path.exists(self.absolute(name))]
         if not missing:
             return
@@ -229,7 +229,7 @@ class Remote(LakeFolder):
 
     def _fetch(self, name: str) -> None:
         try:
-            size = _with_retries(lambda: self._receive(name))
+            size = _with_retries(lambda: self._download(name))
         except (_obstore().exceptions.BaseError, OSError) as error:
             raise self._error(error, name) from None
         self._fetched += size
@@ -237,7 +237,7 @@ class Remote(LakeFolder):
             self._fetched = 0
             _evict_objects(self._copies)
 
-    def _receive(self, name: str) -> int:
+    def _download(self, name: str) -> int:
         """Copy an object; returns its size."""
         target = self.absolute(name)
         temporary = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.part"
@@ -256,7 +256,7 @@ class Remote(LakeFolder):
 
     def verify(self, files: Mapping[str, LakeFile | MeasuresFile]) -> None:
         own = {path: path.removeprefix(self.absolute("")) for path in files}
-        self.bring(own.values())
+        self.fetch(own.values())
         for path, file in files.items():
             try:
                 verify(path, file, self.url)
@@ -270,7 +270,7 @@ class Remote(LakeFolder):
         self._local()
         return super().reading()
 
-    def refreshed(self, wanted: Iterable[str]) -> Iterator[tuple[str, InputError | None]]:
+    def refetch(self, wanted: Iterable[str]) -> Iterator[tuple[str, InputError | None]]:
         def again(name: str) -> tuple[str, InputError | None]:
             try:
                 self._fetch(name)
@@ -298,7 +298,7 @@ class Remote(LakeFolder):
         with self.reading(), super().locked():
             yield
 
-    def clean(self, current: Manifest) -> None:
+    def remove_abandoned(self, current: Manifest) -> None:
         """Remove what dead processes of this machine have left in the local copy; not objects."""
         area = Path(self.absolute(file_names.STAGING))
         for entry in sorted(area.iterdir()) if area.is_dir() else []:
@@ -307,7 +307,7 @@ class Remote(LakeFolder):
             elif is_dead(entry):
                 shutil.rmtree(entry, ignore_errors=True)
 
-    def sweep(self, current: Manifest) -> int:
+    def remove_retired(self, current: Manifest) -> int:
         """Nothing: `commit` removes what has been retired for a day. Returns how many files are left."""
         return len(current.retired)
 
@@ -327,7 +327,9 @@ class Remote(LakeFolder):
         plan = f"{_PLANS}{secrets.token_hex(12)}.json"
         self._plan(plan, moves, sorted(gone))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for upload in [pool.submit(self._upload, name, path, current) for name, path in moves.items()]:
+            for upload in [
+                pool.submit(self._put_object, name, path, current) for name, path in moves.items()
+            ]:
                 upload.result()
         current.retired = [name for name in current.retired if name not in gone]
         current.since = {name: since[name] for name in current.retired}
@@ -358,7 +360,7 @@ class Remote(LakeFolder):
             current.retired += sorted(left)
         return plans
 
-    def _upload(self, name: str, path: str, current: Manifest) -> None:
+    def _put_object(self, name: str, path: str, current: Manifest) -> None:
         """Write an object once. One that is there already must be the same, or nobody else's."""
         obs = _obstore()
         try:
@@ -394,7 +396,7 @@ class Remote(LakeFolder):
             return
         raise LakeError(
             "another writer is writing this object, with other contents",
-            file=self.place(name),
+            file=self.display_path(name),
             cure="use one release of zlens for all writers; try again",
         )
 
@@ -458,7 +460,7 @@ class Remote(LakeFolder):
         """Convert an error of the object store to a LakeError with a cure; credentials are left out."""
         kinds = _obstore().exceptions
         kind: type[ZlensError] = LakeError if writing else InputError
-        place = self.place(name)
+        place = self.display_path(name)
         if isinstance(error, FileNotFoundError | kinds.NotFoundError):
             return kind(
                 "there is no such object or bucket", file=place, cure=phrase("lake_check", lake=self.url)

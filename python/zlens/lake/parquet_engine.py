@@ -39,7 +39,7 @@ class ParquetEngine:
     def close(self) -> None:
         self._connection.close()
 
-    def bring(self, name: str, stream: object) -> None:
+    def register(self, name: str, stream: object) -> None:
         """Register a stream under a name."""
         self._connection.register(name, stream)
 

@@ -127,7 +127,7 @@ class _ReaderPart(Struct, dict=True):
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The sources of the rows."""
-        return tuple(self.part.own_sources(self.input))
+        return tuple(self.part.row_sources(self.input))
 
     def span(self, source: str) -> SourceTimeRange:
         """The time that one of the sources covers."""

@@ -30,7 +30,7 @@ def redecode_part(
     """The seam of a part: all its rows in the context of the parts around it."""
     pair = parts[index]
     part_document = seams.document(pair)
-    area = seams.area(key) / "pieces"
+    area = seams.work_folder(key) / "pieces"
     area.mkdir()
     places = sorted({*ground.before, *ground.beside, index})
     paths = [
@@ -42,7 +42,7 @@ def redecode_part(
         for number, place in enumerate(places)
     ]
     offsets = seams.engine.rows(
-        f"SELECT * FROM {read_parquet_sql([seams.side(pair, 'offsets.parquet')])} ORDER BY 1"
+        f"SELECT * FROM {read_parquet_sql([seams.side_file(pair, 'offsets.parquet')])} ORDER BY 1"
     )
     imported, _ = pair
     rejoined = stitch(
@@ -54,8 +54,10 @@ def redecode_part(
         nominal_s=part_document.info.nominal_s,
         evidence=(),
     )
-    moved = ArrowTable([("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.moved.items()))
-    seams.engine.bring("moved", moved)
+    moved = ArrowTable(
+        [("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.original_offsets.items())
+    )
+    seams.engine.register("moved", moved)
     seam = BoundaryDocument([], intervals=rejoined.intervals())
     for table in part_document.schemas:
         files = [file for file in part_document.files if file.table == table]
@@ -76,7 +78,7 @@ def _query(
     files: list[LakeFile],
 ) -> str:
     columns = [column.name for column in seams.schema(part_document.schemas[table])]
-    seams.engine.bring("pieces", rejoined.stream(table, columns))
+    seams.engine.register("pieces", rejoined.stream(table, columns))
     chosen = []
     for name in columns:
         quoted = expressions.quote(name)

@@ -58,13 +58,13 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
     into = lake_folder.open_folder(path)
     room = "make room on the disk for a new manifest and what replaces the neighbors' rows"
     with lake_folder.translate_os_errors(into, room):
-        return into.repeat(lambda: _forget(into, options, dry_run))
+        return into.retry_on_conflict(lambda: _forget(into, options, dry_run))
 
 
 def _forget(into: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
     with into.staging() as staged, into.locked():
         manifest = into.load()
-        into.clean(manifest)
+        into.remove_abandoned(manifest)
         _check_systems(manifest, set(options.systems))
         forgotten = RemovalResult()
         going = _select_parts(into, manifest, options, forgotten)
@@ -78,14 +78,14 @@ def _forget(into: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
         engine = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
             seams = BoundaryUpdater(into, manifest, staged, engine, moves)
-            seams.renew((part.system, imported.source) for imported, part in going)
+            seams.update((part.system, imported.source) for imported, part in going)
         finally:
             engine.close()
         lake_folder.fsync_files(moves.values())
         gone = before.keys() - into.listed(manifest, moves).keys()
         manifest.retired += sorted(gone - set(manifest.retired))
         into.commit(manifest, staged, moves)
-        forgotten.waiting = into.sweep(manifest)
+        forgotten.waiting = into.remove_retired(manifest)
         return forgotten
 
 
@@ -127,7 +127,7 @@ def forget_raw(
                 return forgotten
             if lost:
                 raise retention.refusal(path, lost)
-            removed = into.repeat(partial(_remove_raw, into, before_us, wanted, chosen))
+            removed = into.retry_on_conflict(partial(_remove_raw, into, before_us, wanted, chosen))
             if removed is not None:
                 return removed
             # Another process changed what was checked.
@@ -156,7 +156,7 @@ def _choose_raw(into: LakeFolder, manifest: Manifest, before_us: int, systems: s
         for imported, part, days in machine.parts:
             if not part.raw or not days or (systems and part.system not in systems):
                 continue
-            offset_us = machine.offsets[part.system, part.own_sources(imported)[0]] * 1_000_000
+            offset_us = machine.offsets[part.system, part.row_sources(imported)[0]] * 1_000_000
             first_new = (before_us + offset_us) // rollups.DAY_US
             if days[-1] >= first_new:
                 if days[0] < first_new:
@@ -182,7 +182,7 @@ def _remove_raw(into: LakeFolder, before_us: int, systems: set[str], proven: _Ch
     """Remove what was proven to be retained; None if the lake has changed since then."""
     with into.staging() as staged, into.locked():
         manifest = into.load()
-        into.clean(manifest)
+        into.remove_abandoned(manifest)
         chosen = _choose_raw(into, manifest, before_us, systems)
         if chosen.facts() != proven.facts():
             return None
@@ -191,7 +191,7 @@ def _remove_raw(into: LakeFolder, before_us: int, systems: set[str], proven: _Ch
             each.part.raw, each.part.seam = False, None
         manifest.retired += sorted(before.keys() - into.listed(manifest).keys() - set(manifest.retired))
         into.commit(manifest, staged, {})
-        chosen.forgotten.waiting = into.sweep(manifest)
+        chosen.forgotten.waiting = into.remove_retired(manifest)
         chosen.forgotten.proof = proven.forgotten.proof
         return chosen.forgotten
 
@@ -203,7 +203,7 @@ class _RollupCoverage:
         self._into = into
         self._manifest = manifest
         self._states = machine.states()
-        self._sealed = machine.sealed()
+        self._sealed = machine.frozen_days()
 
     def has(self, imported: LakeInput, part: InputPart, day: int) -> bool:
         """Whether a day's measures contain an input. LakeError if they could, but are not up to date."""

@@ -133,7 +133,7 @@ def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
     for file in by_place.values():
         if file.rows:
             by_table.setdefault(file.table, []).append(file)
-    into.bring(file.name(imported.sha256, part.system) for files in by_table.values() for file in files)
+    into.fetch(file.name(imported.sha256, part.system) for files in by_table.values() for file in files)
 
     @cache
     def columns(key: str) -> frozenset[str]:
@@ -141,7 +141,7 @@ def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
         schema = documents.load_schema(into.read(name, None), into.absolute(name))
         return frozenset(column.name for column in schema)
 
-    sources = part.own_sources(imported)
+    sources = part.row_sources(imported)
     offset_us = (stored.info.utc_offset_s or 0) * 1_000_000
     selects = []
     for table, files in sorted(by_table.items()):

@@ -60,7 +60,7 @@ class LakeMachine(Struct):
             for day, listed in names.items()
         }
 
-    def sealed(self) -> set[int]:
+    def frozen_days(self) -> set[int]:
         """Days that cannot be computed again: some of their raw data were forgotten."""
         return {day for _, part, days in self.parts if not part.raw for day in days}
 
@@ -69,7 +69,7 @@ def machines(into: LakeFolder, manifest: Manifest) -> list[LakeMachine]:
     """The machines of a lake with the days that each part has data of, in order of their first system."""
     infos: dict[tuple[str, str], SystemInfo] = {}
     for imported, part in manifest.parts():
-        for source in part.own_sources(imported):
+        for source in part.row_sources(imported):
             if (part.system, source) not in infos:
                 stored = find_part_document(into.document(imported, part.document), part, into)
                 infos[part.system, source] = stored.info
@@ -94,7 +94,7 @@ def machines(into: LakeFolder, manifest: Manifest) -> list[LakeMachine]:
     by_system = {system: machine for machine in found.values() for system in machine.systems}
     ends: dict[tuple[str, str], int] = {}
     for imported, part in manifest.parts():
-        key = part.system, part.own_sources(imported)[0]
+        key = part.system, part.row_sources(imported)[0]
         info, machine = infos[key], by_system[part.system]
         days = _days(part, info)
         if (gap := _gap(ends.get(key), part, info)) is not None:

@@ -189,7 +189,7 @@ def commit(
         batch = staged[at : at + BATCH]
         progress(at, len(staged), "joining staged inputs")
         with lake_folder.translate_os_errors(into):
-            committed = into.repeat(partial(_commit, into, batch))
+            committed = into.retry_on_conflict(partial(_commit, into, batch))
         for result in committed:
             results.append(result)
             if report is not None:
@@ -238,7 +238,7 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput],
 def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
     """Join a batch in one step. What cannot be in this lake stays where it is."""
     with into.locked():
-        into.clean(into.load())
+        into.remove_abandoned(into.load())
     with into.staging() as staging:
         current = into.load()
         results = [
@@ -253,7 +253,7 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
             if staged.input.sha256 in known:
                 continue
             try:
-                draft = staged.copied(staging)
+                draft = staged.copy_into(staging)
                 copies.append((staged, draft, staged.origins()))
             except InputError as error:
                 failures.append((staged, error))
@@ -348,7 +348,7 @@ class _StagedInput(Struct):
             for key in staged.input.documents
         }
         if not documents <= staged.files.keys():
-            raise problem.wrong("files has no document", expected="the document of the input")
+            raise problem.general_error("files has no document", expected="the document of the input")
         for name in staged.files:
             # A schema is shared by inputs, and its name says what it contains.
             own = staged.input.sha256 in name or name == file_names.schema(staged.files[name][1][:16])
@@ -371,7 +371,7 @@ class _StagedInput(Struct):
         times = [part.first_us for part in self.input.parts.values() if part.first_us is not None]
         return min(times, default=0), self.input.sha256
 
-    def copied(self, staging: Staging) -> InputDraft:
+    def copy_into(self, staging: Staging) -> InputDraft:
         """A draft of copies in the staging of a lake; InputError if a file is not the one listed."""
         draft = InputDraft(self.input)
         base = staging.path / self.input.sha256
@@ -403,7 +403,7 @@ class _StagedInput(Struct):
                 origins[part.info.system] = DecodingOptions(part.info.local_time, part.info.release == SIM)
         if origins.keys() != self.input.parts.keys():
             problem = validators.problem(str(self.path / NAME))
-            raise problem.wrong("input.parts is wrong", expected="the systems of its documents")
+            raise problem.general_error("input.parts is wrong", expected="the systems of its documents")
         return origins
 
 

@@ -112,7 +112,7 @@ class InputWriter:
         sources = []
         for number, table in enumerate(parts):
             streamed = [column.name for column in table.columns if column.name not in constants]
-            self.engine.bring(f"part{number}", table.stream(streamed))
+            self.engine.register(f"part{number}", table.stream(streamed))
             sources.append(f"SELECT * FROM part{number}")
         listed = ", ".join(
             _constant(constants[column.name], column.name)
@@ -200,7 +200,8 @@ class InputWriter:
     def _kind(self, column_names: set[str]) -> str:
         """`edge` for rows that depend on other inputs: without a predecessor or an interval end here."""
         joined = any(
-            part_joints is not None and not part_joints.whole for part_joints in self.joints.values()
+            part_joints is not None and not part_joints.needs_all_records
+            for part_joints in self.joints.values()
         )
         if not joined or not {"offset", "tod", "seconds", "interval_end"} <= column_names:
             return "'main'"
@@ -228,7 +229,7 @@ class InputWriter:
         columns = part_joints.subject(table) if part_joints else None
         if part_joints is None or columns is None:
             return
-        if not part_joints.whole and not any(file.key.endswith("edge") for file in files):
+        if not part_joints.needs_all_records and not any(file.key.endswith("edge") for file in files):
             return
         subject = subject_sql(columns)
         rows = (
@@ -342,7 +343,7 @@ class InputWriter:
     def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:
         """The first and the last moment of rows after the last interval end of this input."""
         part_joints = self.joints[system]
-        if part_joints is None or part_joints.whole:
+        if part_joints is None or part_joints.needs_all_records:
             return None
         files = [file for file in self.parts[system].files if file.kind == "edge" and file.open]
         paths = [self.draft.moves[file.name(self.draft.input.sha256, system)] for file in files]
@@ -359,10 +360,10 @@ class InputWriter:
         """Write subjects, evidence, and the pieces that seams are made of; yields their names."""
         area = self.staged.path / "side"
         table = self.subjects[system]
-        for piece in ("last", "whole") if part_joints.whole else ("last", "first"):
+        for piece in ("last", "whole") if part_joints.needs_all_records else ("last", "first"):
             if piece == "whole":
                 offsets = part_joints.offsets()
-                self.engine.bring(
+                self.engine.register(
                     "offsets", ArrowTable([("whole_offset", "int")], [(offset,) for offset in offsets])
                 )
                 self.engine.copy("SELECT * FROM offsets", os.fspath(area / f"{place}.offsets.parquet"))
@@ -371,14 +372,14 @@ class InputWriter:
                 rows = self.engine.rows(f"SELECT DISTINCT {piece}_offset FROM {table} ORDER BY 1")
                 offsets = [offset for (offset,) in rows]
             plain = area / f"{place}.{piece}"
-            part_joints.cut(offsets, os.fspath(plain))
+            part_joints.extract_records(offsets, os.fspath(plain))
             name = f"{place}.{piece}.gz"
             _pack(plain, area / name)
             yield name
         subjects = area / f"{place}.subjects.parquet"
         self.engine.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
         yield subjects.name
-        self.engine.bring("evidence", ArrowTable(EVIDENCE, _group_evidence(part_joints)))
+        self.engine.register("evidence", ArrowTable(EVIDENCE, _group_evidence(part_joints)))
         evidence = area / f"{place}.evidence.parquet"
         self.engine.copy("SELECT * FROM evidence", os.fspath(evidence))
         yield evidence.name

@@ -43,7 +43,7 @@ class FindingAlert(Struct, frozen=True):
         return _key(self.finding)
 
     def row(self) -> dict[str, Any]:
-        return {**self.finding.row(), "since_us": self.since_us, "until_us": self.until_us}
+        return {**self.finding.to_row(), "since_us": self.since_us, "until_us": self.until_us}
 
 
 class FindingAlerts:
@@ -59,7 +59,7 @@ class FindingAlerts:
         """Read the rules of the catalog and the user; CatalogError if one is wrong."""
         self._rules = rules.load()
 
-    def renew(
+    def update(
         self, session: CoreSession, measures: MeasureStore, step: int, closed: Sequence[ClosedIntervalLike]
     ) -> tuple[list[FindingAlert], list[FindingAlert]]:
         """Check intervals that closed; returns the findings that appeared, and those that cleared."""
@@ -67,7 +67,7 @@ class FindingAlerts:
         newest: dict[str, int] = {}
         for system, _, end_us in ends:
             newest[system] = max(newest.get(system, end_us), end_us)
-        own = CoreSession.over(session.sources, session.options, computed=measures.tables(step, ends))
+        own = CoreSession.from_sources(session.sources, session.options, computed=measures.tables(step, ends))
         own.brief = True
         try:
             found = evaluate(own, self._rules).rows

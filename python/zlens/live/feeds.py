@@ -65,7 +65,7 @@ class Feed(Protocol):
 class ReleasableFeed(Protocol):
     """A source that need not keep what is never read again."""
 
-    def settle(self, position: Position) -> None:
+    def release_before(self, position: Position) -> None:
         """Data before this position is not read again, even after a restart."""
         ...
 
@@ -74,7 +74,7 @@ class FeedGroup(ABC):
     """Something with sources, of which there may be more later."""
 
     @abstractmethod
-    def feeds(self) -> Sequence[Feed]:
+    def current_feeds(self) -> Sequence[Feed]:
         """Its sources by now."""
 
 
@@ -163,7 +163,7 @@ class FolderFeeds(FeedGroup):
         self.path = path
         self._feeds: dict[str, FileFeed] = {}
 
-    def feeds(self) -> list[FileFeed]:
+    def current_feeds(self) -> list[FileFeed]:
         """A source for each form of name."""
         for key in self._groups():
             if key not in self._feeds:
@@ -196,11 +196,11 @@ class ThreadHandover:
         self._what = what
         self._dropped = 0
 
-    def put(self, data: bytes, note: str) -> None:
+    def send(self, data: bytes, note: str) -> None:
         """Pass on; wait while the program is behind."""
         self._queue.put((data, note))
 
-    def offer(self, data: bytes, note: str) -> None:
+    def send_or_drop(self, data: bytes, note: str) -> None:
         """Enqueue data, or drop it if the consumer lags; the next note says how much was dropped."""
         if self._dropped:
             left_out = f"{self._dropped:,} {self._what} were left out: the program was behind"
@@ -211,7 +211,7 @@ class ThreadHandover:
         except queue.Full:
             self._dropped += 1
 
-    def take(self) -> tuple[bytes, str] | None:
+    def receive(self) -> tuple[bytes, str] | None:
         """The next bytes and their note; None: there are none yet."""
         try:
             return self._queue.get_nowait()
@@ -247,7 +247,7 @@ class ReaderThreadFeed:
         notes: list[str] = []
         size = 0
         while size < MAX_READ_BYTES:
-            passed = self._handover.take()
+            passed = self._handover.receive()
             if passed is None:
                 if not self._thread.is_alive() and not len(self._handover):
                     self.ended = True
@@ -267,11 +267,11 @@ class ReaderThreadFeed:
             try:
                 data = os.read(self._handle, _READ)
             except OSError as error:
-                self._handover.put(b"", f"reading failed: {error.strerror}")
+                self._handover.send(b"", f"reading failed: {error.strerror}")
                 return
             if not data:
                 return
-            self._handover.put(data, "")
+            self._handover.send(data, "")
 
     def _read_device(self) -> None:
         """The live stream of CP: a read that gives nothing ends a set of data, not the stream."""
@@ -288,16 +288,16 @@ class ReaderThreadFeed:
                     pending.clear()
                     note = f"a set of data could not be read and was left out: {error.strerror}"
                 else:
-                    self._handover.put(b"".join(pending), f"the device ended: {error.strerror}")
+                    self._handover.send(b"".join(pending), f"the device ended: {error.strerror}")
                     return
                 data = b""
                 if not pending:
-                    self._handover.offer(b"", note)
+                    self._handover.send_or_drop(b"", note)
                     continue
             if data:
                 pending.append(data)
                 continue
-            self._handover.offer(b"".join(pending), note)
+            self._handover.send_or_drop(b"".join(pending), note)
             pending.clear()
 
     def close(self) -> None:
@@ -319,7 +319,7 @@ class ReplayClock:
         elif us < self._begun[1]:
             self._begun = (self._begun[0], us)
 
-    def has_come(self, us: int) -> bool:
+    def is_due(self, us: int) -> bool:
         """Whether a moment of the records has come."""
         if not self._speed or self._begun is None:
             return True
@@ -352,7 +352,7 @@ class ReplayFeed:
 
     def read(self) -> FeedChunk | None:
         end = self._offset
-        while self._at < len(self._moments) and self._clock.has_come(self._moments[self._at][0]):
+        while self._at < len(self._moments) and self._clock.is_due(self._moments[self._at][0]):
             if self._moments[self._at][1] - self._offset > MAX_READ_BYTES and end > self._offset:
                 break
             end = self._moments[self._at][1]
@@ -376,7 +376,7 @@ def open_recording(path: str, clock: ReplayClock) -> ReplayFeed:
     for reader, paths in files.items():
         form = streaming.stream_format(reader)
         if form is not None and paths == [path]:
-            return ReplayFeed(path, form.moments(path), clock)
+            return ReplayFeed(path, form.write_times(path), clock)
     raise InputError(
         "this recording cannot be played",
         file=path,

@@ -20,7 +20,7 @@ class ForwarderFeeds(FeedGroup):
         self._keep = keep or RetentionPolicy()
         self._feeds: dict[str, _Source] = {}
 
-    def feeds(self) -> list[_Source]:
+    def current_feeds(self) -> list[_Source]:
         for received in self._receiver.sources():
             if received.name not in self._feeds:
                 self._feeds[received.name] = _Source(received, self._keep)
@@ -54,7 +54,7 @@ class _Source:
         self._gaps += len(notes)
         return FeedChunk(data, {"file": place.file, "offset": place.offset, "gaps": self._gaps}, tuple(notes))
 
-    def settle(self, position: Position) -> None:
+    def release_before(self, position: Position) -> None:
         self._received.forget(ReadPosition(position["file"], position["offset"]), self._keep)
 
     def close(self) -> None:

@@ -89,7 +89,7 @@ class MeasureStore:
         replaced if they differ. Returns the intervals of which there are rows now.
         """
         with self._lock:
-            self._bring(rows)
+            self._register(rows)
             there = self._run(
                 "SELECT DISTINCT system, source, epoch_us(interval_end) FROM incoming "
                 "WHERE interval_end IS NOT NULL"
@@ -138,7 +138,7 @@ class MeasureStore:
         """Add the rows of `event` that are not there yet."""
         name = "event"
         with self._lock:
-            self._bring(rows)
+            self._register(rows)
             columns = [column.name for column in measures.load_measure(name).columns]
             same = " AND ".join(f"i.{column} IS NOT DISTINCT FROM o.{column}" for column in columns)
             select = "SELECT i.* FROM incoming AS i WHERE i.time IS NOT NULL"
@@ -150,7 +150,7 @@ class MeasureStore:
                 of_hour = f"{_equals_sql('system', system)} AND {hour} = {number}"
                 self._insert(name, (system or "", number), f"FROM fresh WHERE {of_hour}", step)
 
-    def _bring(self, rows: ArrowStreamable) -> None:
+    def _register(self, rows: ArrowStreamable) -> None:
         self._connection.register("stream", rows)
         self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
         self._connection.unregister("stream")

@@ -58,7 +58,7 @@ class CommandHook(Struct, frozen=True):
     timeout_s: float = 30.0
 
     @classmethod
-    def of(cls, text: str) -> CommandHook:
+    def from_line(cls, text: str) -> CommandHook:
         """The command of a line such as `notify --to ops`; QueryError if there is no such program."""
         try:
             words = shlex.split(text)
@@ -103,7 +103,7 @@ class Webhook(Struct, frozen=True):
     sleep: Callable[[float], None] = time.sleep
 
     @classmethod
-    def of(cls, url: str) -> Webhook:
+    def from_url(cls, url: str) -> Webhook:
         """The webhook of an address; QueryError if it is none."""
         try:
             parts = urlsplit(url)
@@ -181,7 +181,7 @@ class Notifier(Struct):
     _queue: queue.Queue[bytes | None] = field(default_factory=lambda: queue.Queue(_WAITING))
     _thread: threading.Thread | None = None
 
-    def see(self, findings: Mapping[Key, Row], now_s: float) -> None:
+    def observe(self, findings: Mapping[Key, Row], now_s: float) -> None:
         """Take note of all findings that are open now; `now_s` is any clock that goes on.
 
         Returns at once; messages are sent by a thread.

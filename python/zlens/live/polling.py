@@ -75,7 +75,7 @@ class Login(Struct, frozen=True):
         return "Login()"
 
     @classmethod
-    def of(cls, text: str, path: str) -> Login:
+    def read_file(cls, text: str, path: str) -> Login:
         """The login in a file of one line, USER:PASSWORD."""
         lines = text.splitlines()
         user, colon, password = lines[0].strip().partition(":") if len(lines) == 1 else ("", "", "")
@@ -100,7 +100,7 @@ class PolledAddress(Struct):
     now: Callable[[], float] = time.time
 
     @classmethod
-    def of(cls, text: str, login: Login | None = None, ca: str | None = None) -> PolledAddress:
+    def parse(cls, text: str, login: Login | None = None, ca: str | None = None) -> PolledAddress:
         """Parse an address. Raises QueryError if it is not one, InputError if `ca` cannot be used."""
         try:
             url = urlsplit(text)
@@ -281,7 +281,7 @@ class PollingFeed:
         return None
 
     def read(self) -> FeedChunk | None:
-        passed = self._handover.take()
+        passed = self._handover.receive()
         if passed is None:
             return None
         data, note = passed
@@ -305,18 +305,18 @@ class PollingFeed:
 
     def _poll(self) -> None:
         try:
-            found = self._try()
+            found = self._poll_once()
         except PollError as missed:
             self._missed += 1
             if self._missed == 1:
                 # Reported once; the end of the gap has the count.
-                self._handover.offer(b"", f"a poll failed: {missed.why}")
+                self._handover.send_or_drop(b"", f"a poll failed: {missed.why}")
             return
         if found is None:
             self._same += 1
             if self._same == _STOPPED * self._usual:
                 told = f"{self._same:,} polls found the same text; its program may have stopped"
-                self._handover.offer(b"", told)
+                self._handover.send_or_drop(b"", told)
             return
         text, ms = found
         note = ""
@@ -330,9 +330,9 @@ class PollingFeed:
         self._missed = self._same = 0
         if self._adapts:
             self._every_s = interval_s(text) or DEFAULT_INTERVAL_S
-        self._handover.offer(add_timestamps(text, ms), note)
+        self._handover.send_or_drop(add_timestamps(text, ms), note)
 
-    def _try(self) -> tuple[bytes, int] | None:
+    def _poll_once(self) -> tuple[bytes, int] | None:
         for number in range(self._tries):
             try:
                 found = self._place.fetch()

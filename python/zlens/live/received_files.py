@@ -97,7 +97,7 @@ class ReceivedFiles:
         self._make_folder()
         self.durable = self._load()
         self._now = self.durable
-        self.recover()
+        self.roll_back()
 
     @property
     def files(self) -> list[Path]:
@@ -156,18 +156,18 @@ class ReceivedFiles:
         with contextlib.suppress(FileNotFoundError), open(self.folder / GAPS, "rb") as file:
             yield from map(json.loads, file.read(self.durable.gaps).splitlines())
 
-    def next_of(self, stream: str) -> int:
+    def next_sequence(self, stream: str) -> int:
         """The sequence number after the last durable one of a stream."""
         return self.durable.streams.get(stream, 0)
 
-    def meet(self, kind: str, stream: str) -> int:
+    def begin_stream(self, kind: str, stream: str) -> int:
         """Register the stream of a forwarder; returns the sequence number to resume with."""
         if not _STREAM.fullmatch(stream):
             raise ReceiverError(
                 "the stream of a forwarder has no valid name", expected="32 hexadecimal digits"
             )
         if self._stale:
-            self.recover()
+            self.roll_back()
         now = self._now
         if next(reversed(now.streams), stream) != stream:
             # Another spool: what it sends continues no file.
@@ -179,7 +179,7 @@ class ReceivedFiles:
         now.kind, now.ended = kind, False
         return following
 
-    def take(self, frame: Frame) -> None:
+    def apply_record(self, frame: Frame) -> None:
         """Applies the next record; it is durable after `commit`.
 
         Raises ReceiverError if it is not the next one, and OSError.
@@ -227,7 +227,7 @@ class ReceivedFiles:
         _sync(self.folder)
         self.durable = _copy(self._now)
 
-    def recover(self) -> None:
+    def roll_back(self) -> None:
         """Roll back to the durable state: truncate excess data and end a file that lost bytes."""
         self._stale = True
         self.close()

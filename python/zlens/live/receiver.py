@@ -154,7 +154,7 @@ class Receiver:
             left = list(self._open.items())
             self._changed.notify_all()
         for channel, _ in left:
-            channel.hang_up()
+            channel.shut_down()
         for _, thread in left:
             thread.join()
         for source in self._sources.values():
@@ -264,7 +264,7 @@ class Receiver:
             with contextlib.suppress(OSError):
                 channel.socket.close()
 
-    def _greeting(self, channel: _FrameConnection) -> dict[str, str]:
+    def _read_hello(self, channel: _FrameConnection) -> dict[str, str]:
         """What a forwarder says of itself, after it showed that it may connect."""
         hello = channel.read(protocol.MOST_TEXT)
         if hello.kind is not FrameKind.HELLO:
@@ -292,7 +292,7 @@ class Receiver:
         return source
 
     def _receive(self, channel: _FrameConnection) -> None:
-        fields = self._greeting(channel)
+        fields = self._read_hello(channel)
         if "check" in fields:
             channel.send(Frame(FrameKind.WELCOME))
             return
@@ -302,12 +302,12 @@ class Receiver:
             self._writing[source.name] = channel
         if earlier is not None:
             # The forwarder connects again because the old connection is dead.
-            earlier.hang_up()
+            earlier.shut_down()
         if not source.lock.acquire(timeout=self.limits.handshake_s):
             raise ReceiverError(f"{source.name} is still being written by an earlier connection")
         try:
             with _storage_error(source):
-                following = source.meet(fields["kind"], stream)
+                following = source.begin_stream(fields["kind"], stream)
                 self._commit(source)
             self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
             channel.idle_s = self.limits.idle_s
@@ -315,7 +315,7 @@ class Receiver:
             ended = False
             while not ended:
                 ended = self._batch(channel, source)
-                channel.send(Frame(FrameKind.ACKNOWLEDGED, source.next_of(stream)))
+                channel.send(Frame(FrameKind.ACKNOWLEDGED, source.next_sequence(stream)))
             self._report("ended", {"peer": channel.peer, "source": source.name})
         finally:
             source.lock.release()
@@ -331,7 +331,7 @@ class Receiver:
                 frame = channel.read()
                 with _storage_error(source):
                     if frame.kind in {FrameKind.BEGIN, FrameKind.DATA, FrameKind.GAP}:
-                        source.take(frame)
+                        source.apply_record(frame)
                     elif frame.kind is FrameKind.END:
                         source.end()
                         ended = True
@@ -342,7 +342,7 @@ class Receiver:
                 taken += len(frame.payload)
                 begun = begun or time.monotonic()
                 is_full = taken >= self.limits.batch_bytes or time.monotonic() - begun >= self.limits.batch_s
-                if ended or is_full or not channel.waiting():
+                if ended or is_full or not channel.has_data():
                     return ended
         finally:
             # What came whole before a peer hung up or sent nonsense counts.
@@ -366,7 +366,7 @@ def _storage_error(source: ReceivedFiles | None = None) -> Iterator[None]:
     except OSError as error:
         if source is not None:
             with contextlib.suppress(OSError):
-                source.recover()
+                source.roll_back()
         raise ReceiverError(f"the receiver cannot write: {error.strerror or error}") from None
 
 
@@ -387,7 +387,7 @@ class _FrameConnection:
             self.socket = wrapped
             wrapped.do_handshake()
 
-    def hang_up(self) -> None:
+    def shut_down(self) -> None:
         """Ends it from another thread, which an SSL socket's own method must not."""
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
@@ -404,7 +404,7 @@ class _FrameConnection:
         with contextlib.suppress(OSError):
             self.send(Frame(FrameKind.REFUSED, payload=protocol.encode_fields({"reason": reason})))
 
-    def waiting(self) -> bool:
+    def has_data(self) -> bool:
         """Whether more has arrived."""
         if self._buffer:
             return True

@@ -76,7 +76,7 @@ def opened(description: bytes, folder: str, fetch: Fetch) -> CoreSession:
                 break
         kept.append(RetainedSource(source, parts, systems, problems))
     computed: dict[str, RawTable] = {name: Fetched(name, fetch) for name in names}
-    return CoreSession.over(kept, options, computed=computed)
+    return CoreSession.from_sources(kept, options, computed=computed)
 
 
 def _files(parts: Parts, copies: Path) -> list[str]:

@@ -134,7 +134,7 @@ class Spool:
             file.write(data)
             return file.tell()
 
-    def unwrap(self, unwrap: Callable[[str, str], int]) -> tuple[int, int]:
+    def convert_raw(self, unwrap: Callable[[str, str], int]) -> tuple[int, int]:
         """Bring bytes in another form into the tail: how many were taken, and the size of the tail then.
 
         unwrap   writes the first bytes of a file, which it may change, in the form of the tail into another
@@ -159,7 +159,7 @@ class Spool:
         staged.write_bytes(tail[:at] + data + tail[at:])
         os.replace(staged, self.tail)
 
-    def leave_out(self, begin: int, end: int) -> None:
+    def remove_bytes(self, begin: int, end: int) -> None:
         """Remove bytes from the tail."""
         staged = self.folder / "tail.new"
         with open(self.tail, "rb") as tail, open(staged, "wb") as new:
@@ -168,7 +168,7 @@ class Spool:
             shutil.copyfileobj(tail, new, _BLOCK)
         os.replace(staged, self.tail)
 
-    def restart(self) -> None:
+    def clear_tail(self) -> None:
         """Forget the tail, which the source gives again."""
         self.tail.unlink(missing_ok=True)
         self.raw.unlink(missing_ok=True)
@@ -235,7 +235,7 @@ class Spool:
             begins(os.fspath(base), os.fspath(self.part))
         self.state.bytes = self.part.stat().st_size
 
-    def turn(self, *, pending: bool) -> None:
+    def rotate_part(self, *, pending: bool) -> None:
         """End the current part; if `pending`, it must be imported into the lake."""
         state = self.state
         state.kept = [*state.kept, state.part]
@@ -244,7 +244,7 @@ class Spool:
         state.part, state.bytes, state.begun_us = state.part + 1, 0, None
         self._save()
 
-    def imported(self, number: int) -> None:
+    def mark_imported(self, number: int) -> None:
         """A part is in the lake."""
         self.state.pending = [part for part in self.state.pending if part != number]
         self._save()

@@ -68,7 +68,7 @@ class LiveStream(Struct):
             self.feed.seek(self.spool.state.position)
             self._settle(self.spool.state.position)
         if self.feed.seekable:
-            self.spool.restart()
+            self.spool.clear_tail()
         elif self.spool.tail.exists():
             self._size = self.spool.tail.stat().st_size
         if not (self.feed.seekable and self.spool.state.step):
@@ -95,7 +95,7 @@ class LiveStream(Struct):
         assert found is not None
         return found
 
-    def take(self, say: Callable[[Problem], None]) -> bool:
+    def read_feed(self, say: Callable[[Problem], None]) -> bool:
         """Take what has arrived; whether anything has."""
         arrived = self.feed.read()
         if arrived is None:
@@ -113,7 +113,7 @@ class LiveStream(Struct):
             self._changed = time.monotonic()
         return True
 
-    def segment(self, say: Callable[[Problem], None]) -> ClosedSegment | None:
+    def closable_segment(self, say: Callable[[Problem], None]) -> ClosedSegment | None:
         """The data since the last cut point that can be closed; None if there is none yet."""
         silent = self.feed.ended or time.monotonic() - self._changed > self.grace_s
         if not self._size or not (self._fresh or (silent and not self._silence_told)):
@@ -121,10 +121,10 @@ class LiveStream(Struct):
         if not self._recognized(silent=silent) or not self._size:
             return None
         if self._fresh:
-            self._leave_out_repeated(say)
+            self._drop_repeated(say)
         self._fresh = False
         self._silence_told = silent
-        cut = self.form().cut(
+        cut = self.form().cut_point(
             os.fspath(self.spool.tail),
             self.options,
             passed_us=self._passed_us,
@@ -137,12 +137,12 @@ class LiveStream(Struct):
         self._passed_us = cut.now_us
         return ClosedSegment(*self.spool.open_window(cut.window), cut)
 
-    def _leave_out_repeated(self, say: Callable[[Problem], None]) -> None:
+    def _drop_repeated(self, say: Callable[[Problem], None]) -> None:
         """Remove intervals from the tail that were closed before: a source may give them again."""
         known = {end for _, _, end in self.ends - self.held}
         tail = os.fspath(self.spool.tail)
-        for begin, end in reversed(self.form().repeated(tail, self.options, known)):
-            self.spool.leave_out(begin, end)
+        for begin, end in reversed(self.form().repeated_ranges(tail, self.options, known)):
+            self.spool.remove_bytes(begin, end)
             self._size -= end - begin
             positions: list[tuple[int, Position]] = []
             start = 0
@@ -161,7 +161,7 @@ class LiveStream(Struct):
     def _unwrap(self) -> None:
         """Bring what has arrived in another form into that of the tail, interval by interval."""
         while self.spool.raw.exists():
-            taken, self._size = self.spool.unwrap(self.form().unwrap)
+            taken, self._size = self.spool.convert_raw(self.form().unwrap)
             if not taken:
                 return
             self._positions.append((self._size, _position_at(self._raw_positions, taken)))
@@ -170,7 +170,7 @@ class LiveStream(Struct):
     def _recognized(self, *, silent: bool) -> bool:
         """Whether the format is known by now; InputError if no stream of this kind can be followed."""
         if self.spool.state.reader:
-            self._head()
+            self._prepend_header()
             return True
         with open(self.spool.tail, "rb") as file:
             head = file.read(recognition.DETECTION_BYTES)
@@ -179,12 +179,12 @@ class LiveStream(Struct):
         if not enough and (b"\0" in head or head.count(b"\n") < _LINES):
             return False
         forms = {name: streaming.stream_format(name) for name in streaming.STREAMABLE_READERS}
-        followed = [name for name, form in forms.items() if form is not None and form.follows(head)]
+        followed = [name for name, form in forms.items() if form is not None and form.has_intervals(head)]
         reader = recognition.recognized(head, self._size, followed)
         if reader is not None:
             self.spool.state.reader = reader
-            self._head()
-            if self.form().wrapped(os.fspath(self.spool.tail)):
+            self._prepend_header()
+            if self.form().is_wrapped(os.fspath(self.spool.tail)):
                 self.spool.state.wrapped = True
                 os.replace(self.spool.tail, self.spool.raw)
                 self._raw_positions, self._positions = self._positions, []
@@ -201,13 +201,13 @@ class LiveStream(Struct):
             cure="import whole files of other formats",
         )
 
-    def _head(self) -> None:
+    def _prepend_header(self) -> None:
         """Prepend the header that the first bytes of a feed lack."""
         at = self._head_at
         if at is None or at == self._size:
             return
         self._head_at = None
-        heading = self.form().heading(os.fspath(self.spool.tail), at, self.name, self.options)
+        heading = self.form().missing_header(os.fspath(self.spool.tail), at, self.name, self.options)
         if heading:
             self.spool.insert(at, heading)
             self._size += len(heading)
@@ -224,7 +224,7 @@ class LiveStream(Struct):
             nonlocal late
             end = segment.begin + segment.cut.end
             fresh = segment.begin + self._decoded
-            kept = self.form().last(
+            kept = self.form().keep_tail(
                 os.fspath(segment.path), segment.begin, fresh, end, into, self.options, oldest_us
             )
             late = kept.late
@@ -236,7 +236,7 @@ class LiveStream(Struct):
             dict(position),
             segment.cut.now_us,
             last,
-            begins=lambda base, into: self.form().begin(base, into, self.options),
+            begins=lambda base, into: self.form().write_part_header(base, into, self.options),
         )
         self._settle(position)
         self._positions = [(size - end, position) for size, position in self._positions if size > end]
@@ -246,7 +246,7 @@ class LiveStream(Struct):
 
     def _settle(self, position: Position) -> None:
         if position and isinstance(self.feed, ReleasableFeed):
-            self.feed.settle(position)
+            self.feed.release_before(position)
 
     def problem(self, kind: str, detail: str, *, system: str | None = None) -> Problem:
         return Problem(system, self.spool.state.reader, self.name, None, None, kind, detail, None)

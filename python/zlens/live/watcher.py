@@ -85,7 +85,7 @@ class WatchStep(Struct):
     def __bool__(self) -> bool:
         return bool(self.closed or self.opened or self.cleared or self.problems or self.errors)
 
-    def then(self, other: WatchStep) -> WatchStep:
+    def merge(self, other: WatchStep) -> WatchStep:
         """This step and a later one."""
         return WatchStep(
             other.number,
@@ -163,14 +163,14 @@ class Watcher:
         return not more and all(stream.done for stream in self._streams.values())
 
     @property
-    def _useless(self) -> bool:
+    def _has_nothing_to_follow(self) -> bool:
         """Whether there is nothing to follow: in a folder there may be something later."""
         more = any(isinstance(feed, FeedGroup) for feed in self._feeds)
         return not more and all(stream.refused for stream in self.streams)
 
     def _find_streams(self) -> None:
         for feed in self._feeds:
-            for each in feed.feeds() if isinstance(feed, FeedGroup) else [feed]:
+            for each in feed.current_feeds() if isinstance(feed, FeedGroup) else [feed]:
                 if each.name not in self._streams:
                     spool = Spool(self._folder / _folder_name(each.name))
                     stream = LiveStream(each, spool, self.options, self.limits.grace)
@@ -201,17 +201,17 @@ class Watcher:
     def step(self) -> WatchStep | None:
         """Take what has arrived and close what can be closed; None: nothing was closed."""
         self._find_streams()
-        step = WatchStep(self.step_number, errors=[*self._errors, *self._take_imported()])
+        step = WatchStep(self.step_number, errors=[*self._errors, *self._collect_imports()])
         self._errors = []
         for stream in self.streams:
             if stream.refused:
                 continue
             stream.options = self._named_options(stream)
             try:
-                stream.take(self._say)
-                segment = stream.segment(self._say)
+                stream.read_feed(self._report)
+                segment = stream.closable_segment(self._report)
             except (ZlensError, OSError) as error:
-                if self._useless:
+                if self._has_nothing_to_follow:
                     raise
                 # KeptSource once: it is tried again as long as it lasts.
                 if stream.trouble != str(error):
@@ -233,7 +233,7 @@ class Watcher:
                 new = self._compute(stream, session, segment.begin, segment.cut)
                 step.closed += new
                 if self.alerts is not None and new:
-                    opened, cleared = self.alerts.renew(session, self.measures, self.step_number, new)
+                    opened, cleared = self.alerts.update(session, self.measures, self.step_number, new)
                     step.opened += opened
                     step.cleared += cleared
                     if self.alerts.error:
@@ -250,7 +250,7 @@ class Watcher:
     ) -> list[ClosedInterval]:
         """Compute the measures of the intervals that are closed now, and of those that may have changed."""
         self.step_number += 1
-        together = stream.form().together
+        together = stream.form().shares_intervals
         offsets = {
             (info.system, info.source): 0 if info.local_time else (info.utc_offset_s or 0) * _SECOND_US
             for info in session.systems
@@ -261,7 +261,7 @@ class Watcher:
         if cut is not None and cut.closed_us is not None:
             limits = {key: cut.closed_us - zone for key, zone in zones.items()}
         names = self._names(session)
-        session.expect(f"SELECT * FROM {name}" for name in names if name != "event")
+        session.prepare_queries(f"SELECT * FROM {name}" for name in names if name != "event")
         ends: set[End] = set()
         for name in names:
             answer = session.sql(f"SELECT * FROM {name}")
@@ -270,8 +270,8 @@ class Watcher:
             else:
                 already = (stream.ends if together else self.measures.ends(name)) - stream.held
                 ends |= self.measures.add(name, answer, self.step_number, already, limits)
-        self._tell_problems(stream, session, begin)
-        closed = self._tell_intervals(stream, session, ends - stream.ends, limits)
+        self._report_problems(stream, session, begin)
+        closed = self._note_intervals(stream, session, ends - stream.ends, limits)
         stream.ends |= ends | {(each.system, each.source, each.end_us) for each in closed}
         if cut is not None:
             stream.held = {
@@ -282,9 +282,9 @@ class Watcher:
     @staticmethod
     def _names(session: CoreSession) -> list[str]:
         """The measures that a session has rows of."""
-        return [name for name in measures.measure_names() if name not in _OWN and session.fills(name)]
+        return [name for name in measures.measure_names() if name not in _OWN and session.has_data(name)]
 
-    def _tell_intervals(
+    def _note_intervals(
         self, stream: LiveStream, session: CoreSession, ends: set[End], limits: dict[tuple[str, str], int]
     ) -> list[ClosedInterval]:
         """Note the intervals that are closed now: those of the systems, and those of rows of measures."""
@@ -359,19 +359,19 @@ class Watcher:
             for each in closed
         ]
 
-    def _tell_problems(self, stream: LiveStream, session: CoreSession, begin: int) -> None:
+    def _report_problems(self, stream: LiveStream, session: CoreSession, begin: int) -> None:
         """What is wrong with the new bytes; what is before them was told."""
         for source in session.sources:
             for problem in source.problems(complete=True):
                 if problem.offset is not None and problem.offset >= begin and problem.kind != "truncated":
-                    self._say(
+                    self._report(
                         Problem(
                             problem.system, problem.source, stream.name, None, problem.record, problem.kind,
                             problem.detail, problem.bytes,
                         )
                     )  # fmt: skip
 
-    def _say(self, problem: Problem) -> None:
+    def _report(self, problem: Problem) -> None:
         self.problems.append(problem)
         self._said.append(problem)
 
@@ -380,13 +380,13 @@ class Watcher:
         late = stream.close(segment, oldest_us)
         if late:
             detail = f"{late:,} records came after their interval was closed; its measures are without them"
-            self._say(stream.problem("late", detail))
+            self._report(stream.problem("late", detail))
         state = stream.spool.state
         if (
             state.begun_us is not None
             and segment.cut.now_us - state.begun_us >= self.limits.part * _SECOND_US
         ):
-            self._turn(stream)
+            self._rotate_part(stream)
         self._forget()
 
     def _forget(self) -> None:
@@ -433,13 +433,13 @@ class Watcher:
                 "another zlens live writes to this lake", file=lake, cure="end it, or name another folder"
             ) from None
 
-    def _turn(self, stream: LiveStream) -> None:
+    def _rotate_part(self, stream: LiveStream) -> None:
         """End the current part of a stream; with a lake, it is imported."""
-        stream.spool.turn(pending=self.lake is not None)
-        self._hand_over(stream)
+        stream.spool.rotate_part(pending=self.lake is not None)
+        self._start_import(stream)
         stream.spool.forget(max(round(self.limits.raw / self.limits.part), 1))
 
-    def _hand_over(self, stream: LiveStream) -> None:
+    def _start_import(self, stream: LiveStream) -> None:
         """Import pending parts in the background; failed imports are retried with the next part."""
         pending = stream.spool.state.pending
         if self.lake is not None and pending and stream.name not in self._importing:
@@ -447,7 +447,7 @@ class Watcher:
             job = self._importer.submit(_import, parts, self.lake, self._named_options(stream))
             self._importing[stream.name] = job
 
-    def _take_imported(self, *, wait: bool = False) -> list[str]:
+    def _collect_imports(self, *, wait: bool = False) -> list[str]:
         """Note which parts are in the lake now. Returns why others could not be imported."""
         errors = []
         while jobs := [(name, job) for name, job in self._importing.items() if wait or job.done()]:
@@ -456,9 +456,9 @@ class Watcher:
                 del self._importing[name]
                 stream = self._streams[name]
                 for number in numbers:
-                    stream.spool.imported(number)
+                    stream.spool.mark_imported(number)
                 if error is None:
-                    self._hand_over(stream)
+                    self._start_import(stream)
                 else:
                     errors.append(error)
         return errors
@@ -467,8 +467,8 @@ class Watcher:
         """Import what is closed, before the end."""
         for stream in self.streams:
             if self.lake is not None and stream.spool.state.bytes:
-                self._turn(stream)
-        for error in self._take_imported(wait=True):
+                self._rotate_part(stream)
+        for error in self._collect_imports(wait=True):
             raise LakeError(error)
 
     def _restore(self, stream: LiveStream) -> None:
@@ -476,18 +476,18 @@ class Watcher:
         state = stream.spool.state
         if not state.step:
             return
-        self._hand_over(stream)
-        self._errors += self._take_imported(wait=True)
+        self._start_import(stream)
+        self._errors += self._collect_imports(wait=True)
         if not self._filled:
             self._filled = True
-            self._fill()
+            self._load_from_lake()
         stream.ends |= {end for name in self.measures.names() for end in self.measures.ends(name)}
         if not state.bytes:
             return
         stream.options = self._named_options(stream)
         base = stream.spool.base_of(state.part)
         for path in base:
-            stream.ends |= stream.form().ends(os.fspath(path), stream.options)
+            stream.ends |= stream.form().interval_ends(os.fspath(path), stream.options)
         session = CoreSession([os.fspath(path) for path in (*base, stream.spool.part)], stream.options)
         try:
             self._compute(stream, session, 0, None)
@@ -495,7 +495,7 @@ class Watcher:
             session.close()
             self._said.clear()
 
-    def _fill(self) -> None:
+    def _load_from_lake(self) -> None:
         """Take the measures of the last intervals from the lake."""
         if self.lake is None or not is_lake(self.lake):
             return
@@ -542,7 +542,9 @@ class Watcher:
             )
         )
         shown_options = replace(self.options, source=None)
-        return CoreSession.over(sources, shown_options, computed=self.measures.tables(self.step_number))
+        return CoreSession.from_sources(
+            sources, shown_options, computed=self.measures.tables(self.step_number)
+        )
 
     def system(self, system: str, source: str) -> SystemInfo | None:
         """What is known of a system."""

@@ -84,7 +84,7 @@ def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:
     for key in spec.keys if indent else (*_COMMON, *spec.keys):
         kind = key.kind
         unit = f", {key.unit}" if key.unit else ""
-        if key.needed:
+        if key.is_required:
             begin = "required"
         elif key.constant is not None:
             begin = f"default {constant(key.constant).default}, an assumption"
@@ -92,7 +92,9 @@ def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:
             begin = "optional" if key.default is None else f"default {key.default}"
         inner = kind.of if isinstance(kind, ListOf | MapOf) else kind
         words = (
-            ("[[...]]" if isinstance(kind, ListOf) else "[...]") if isinstance(inner, Spec) else kind.words()
+            ("[[...]]" if isinstance(kind, ListOf) else "[...]")
+            if isinstance(inner, Spec)
+            else kind.describe()
         )
         yield f"{indent}{key.name}: {key.text}; {words}{unit}; {begin}\n"
         if isinstance(inner, Spec):

@@ -59,7 +59,7 @@ class Setting(Struct, frozen=True):
     name: str | None = None
     kind: str | None = None
 
-    def refused(self, why: str, cure: str, expected: str | None = None) -> ScenarioError:
+    def setting_error(self, why: str, cure: str, expected: str | None = None) -> ScenarioError:
         """The error that says why the setting is invalid."""
         return ScenarioError(f"{self.key}={self.value}: {why}", expected=expected, cure=cure)
 
@@ -68,14 +68,14 @@ class Setting(Struct, frozen=True):
         text = self.value
         if text[:1] in "+-" and text[1:].isdecimal():
             if current is None:
-                raise self.refused("the current number is unknown", "give the number itself")
+                raise self.setting_error("the current number is unknown", "give the number itself")
             after = int(text) + int(current)
             if not allowed.low <= after <= allowed.high:
-                raise self.refused(
-                    f"it is {current:,} and would become {after:,}", "use another value", allowed.words()
+                raise self.setting_error(
+                    f"it is {current:,} and would become {after:,}", "use another value", allowed.describe()
                 )
             return after
-        return self.number(text, allowed, allowed.words())
+        return self.number(text, allowed, allowed.describe())
 
     def number(self, text: str, allowed: Integer, words: str) -> int:
         """A whole number from a value."""
@@ -88,7 +88,7 @@ class Setting(Struct, frozen=True):
         try:
             value = float(self.value)
         except ValueError:
-            raise ScenarioErrors(None).value(self.key, self.value, allowed.words()) from None
+            raise ScenarioErrors(None).value(self.key, self.value, allowed.describe()) from None
         return allowed.check(value, self.key, ScenarioErrors(None))
 
 
@@ -157,7 +157,7 @@ class WhatIfCase(Struct):
     def record_change(self, asked: Setting, subject: str, unit: str, before: Value, after: Value) -> None:
         """Record what a setting changes; each kind of what-if changes a subject only once."""
         if any(row[1] == subject and self.fields[str(row[0])] == asked.form.field for row in self.changes):
-            raise asked.refused(f"the {subject} is already changed", "use a separate plan for each")
+            raise asked.setting_error(f"the {subject} is already changed", "use a separate plan for each")
         self.fields[f"{asked.key}={asked.value}"] = asked.form.field
         difference = None
         if isinstance(before, int | float) and isinstance(after, int | float):
@@ -180,21 +180,21 @@ class WhatIfCase(Struct):
         entry = {**entries[at], **values}
         self.machine = {**self.machine, "partition": [*entries[:at], entry, *entries[at + 1 :]]}
 
-    def shown(self, at: int) -> str:
+    def display_name(self, at: int) -> str:
         """Name of a partition in answers."""
         return list(partitions.display_names(self.machine))[at]
 
     def partitions(self, asked: Setting) -> list[int]:
         """Indexes of the requested partition: one for each of its types."""
         entries = self.machine["partition"]
-        name = asked.name or self.own(asked)
+        name = asked.name or self.own_partition(asked)
         if all(entry["name"] != name for entry in entries):
             name = name.upper()
         own = [at for at, entry in enumerate(entries) if entry["name"] == name]
         names = list(dict.fromkeys(entry["name"] for entry in entries))
         if not own:
             split = any(name == split_name for split_name, _ in self.parts)
-            raise asked.refused(
+            raise asked.setting_error(
                 f"{name} is already split"
                 if split
                 else f"there is no partition {name} with cores and a weight",
@@ -204,7 +204,7 @@ class WhatIfCase(Struct):
         places = [at for at in own if asked.kind in (None, entries[at].get("type", "CP"))]
         if not places:
             kinds = ", ".join(entries[at].get("type", "CP") for at in own)
-            raise asked.refused(f"{name} has no cores of type {asked.kind}", "name one it has", kinds)
+            raise asked.setting_error(f"{name} has no cores of type {asked.kind}", "name one it has", kinds)
         return places
 
     def one_partition(self, asked: Setting) -> int:
@@ -214,7 +214,7 @@ class WhatIfCase(Struct):
             entries = self.machine["partition"]
             kinds = [entries[at].get("type", "CP") for at in places]
             name = entries[places[0]]["name"]
-            raise asked.refused(
+            raise asked.setting_error(
                 f"{name} has cores of {len(kinds)} types",
                 phrase("write_set", what=f"partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}"),
                 ", ".join(kinds),
@@ -232,19 +232,19 @@ class WhatIfCase(Struct):
             if asked.kind is None and entry["name"] == self.situation.own
         ] or kinds
         if asked.kind is not None or len(own) != 1:
-            raise asked.refused(
+            raise asked.setting_error(
                 f"the machine has no cores of type {asked.kind}" if asked.kind else "the type is missing",
                 phrase("write_set", what=f"{asked.form.field}.{own[0]}={asked.value}"),
                 ", ".join(kinds),
             )
         return str(own[0])
 
-    def own(self, asked: Setting) -> str:
+    def own_partition(self, asked: Setting) -> str:
         """Name of the partition that the data are from."""
         names: Sequence[str] = list(dict.fromkeys(entry["name"] for entry in self.machine["partition"]))
         if self.situation.own in names:
             return str(self.situation.own)
-        raise asked.refused(
+        raise asked.setting_error(
             f"the data do not show which partition {self.situation.system} runs in",
             phrase("write_set", what=f"partition.{names[0]}.{asked.form.field}={asked.value}"),
             ", ".join(names),

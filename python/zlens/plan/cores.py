@@ -22,11 +22,11 @@ def change(case: WhatIfCase, asked: Setting) -> None:
     at = case.one_partition(asked)
     own = case.machine["partition"][at]
     after = asked.amount(_CORES, own["cores"])
-    case.record_change(asked, f"logical cores of {case.shown(at)}", "cores", own["cores"], after)
+    case.record_change(asked, f"logical cores of {case.display_name(at)}", "cores", own["cores"], after)
     case.replace(at, cores=after)
     if own.get("dedicated"):
         case.notes.append(
-            f"{case.shown(at)}: its cores are dedicated, so the others share "
+            f"{case.display_name(at)}: its cores are dedicated, so the others share "
             f"{_fewer_or_more(after - own['cores'])}"
         )
 

@@ -78,7 +78,7 @@ def check_limits(case: WhatIfCase) -> None:
         if asked is None or limit == maximum:
             continue
         missing = "limit=hard" if maximum else "maximum_absolute=25"
-        raise asked.refused(
+        raise asked.setting_error(
             "a maximum share needs a limit" if maximum else "a limit needs a maximum share",
             phrase("add_set", what=f"user.{own['name']}.{missing}"),
         )
@@ -91,7 +91,7 @@ def _places(case: WhatIfCase, asked: Setting) -> list[int]:
             return [at for at, name in enumerate(names) if name == wanted]
     names = list(dict.fromkeys(names))
     near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
-    raise asked.refused(
+    raise asked.setting_error(
         f"the data report no guest {asked.name} with a share",
         f"did you mean {near[0]}?" if near else phrase("plan_of_file"),
         ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),

@@ -24,7 +24,7 @@ def change(case: WhatIfCase, asked: Setting) -> None:
     own = case.machine["partition"][at]
     field = asked.form.field
     if own.get("dedicated"):
-        raise asked.refused("its cores are dedicated, so this does not apply", "leave it out")
+        raise asked.setting_error("its cores are dedicated, so this does not apply", "leave it out")
     value: Any
     if field == "absolute_cap":
         value = asked.decimal(Number(0, 1000, above=True))

@@ -152,16 +152,16 @@ def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
     seen: set[str] = set()
     for _, request in wanted:
         if request.key in seen:
-            raise request.refused(f"{request.key} is given twice", "use a separate plan for each")
+            raise request.setting_error(f"{request.key} is given twice", "use a separate plan for each")
         seen.add(request.key)
     fields = {((request.name or "").upper(), request.form.field): request for _, request in wanted}
     for (name, field), request in fields.items():
         if field.endswith("absolute") and (name, field.replace("absolute", "relative")) in fields:
-            raise request.refused("a share is relative or absolute, not both", "leave one of them out")
+            raise request.setting_error("a share is relative or absolute, not both", "leave one of them out")
     split = next((request for _, request in wanted if request.form.field == "split"), None)
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     if split is not None and guests:
-        raise split.refused(
+        raise split.setting_error(
             "shares and a split cannot be combined: the part that each guest goes to is unknown",
             "leave one of them out",
         )
@@ -212,7 +212,7 @@ def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -
     why = f"the interval has no {subject}"
     if measured is not None and measured.notes:
         why += f": {measured.notes[0]}"
-    raise request.refused(why, _explain(TABLES[needed]), required_records(TABLES[needed]))
+    raise request.setting_error(why, _explain(TABLES[needed]), required_records(TABLES[needed]))
 
 
 def required_records(table: str) -> str:

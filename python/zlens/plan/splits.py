@@ -27,7 +27,7 @@ def change(case: WhatIfCase, asked: Setting) -> None:
     places = case.partitions(asked)
     if parts_of is _given_parts and len(places) > 1:
         case.one_partition(asked)
-    called = {at: case.shown(at) for at in places}
+    called = {at: case.display_name(at) for at in places}
     for at in reversed(places):
         own = case.machine["partition"][at]
         name, shown = own["name"], called[at]
@@ -38,7 +38,9 @@ def change(case: WhatIfCase, asked: Setting) -> None:
         names = [f"{name}-{n}" for n in range(1, len(cores) + 1)]
         taken = {entry["name"] for entry in case.machine["partition"] if entry.get("type") == own.get("type")}
         if taken & set(names):
-            raise asked.refused("the machine already has partitions with these names", "split another one")
+            raise asked.setting_error(
+                "the machine already has partitions with these names", "split another one"
+            )
         parts = []
         for part, weight, number, share in zip(names, weights, cores, by, strict=True):
             entry = {**own, "name": part, "cores": number}
@@ -71,7 +73,7 @@ def _equal_parts(asked: Setting, own: dict[str, Any]) -> tuple[list[int], list[i
     """Weights and cores of equal parts."""
     largest = own["cores"] if own.get("dedicated") else min(own["cores"], own["weight"])
     if largest < 2:
-        raise asked.refused(f"{own['name']} has {own['cores']} logical core", "set logical_cores first")
+        raise asked.setting_error(f"{own['name']} has {own['cores']} logical core", "set logical_cores first")
     number = asked.amount(Integer(2, largest))
     return _apportion(own.get("weight") or 0, [1] * number), _apportion(own["cores"], [1] * number)
 
@@ -83,11 +85,13 @@ def _given_parts(asked: Setting, own: dict[str, Any]) -> tuple[list[int], list[i
         raise ScenarioErrors(None).value(asked.key, asked.value, _VALUE)
     weights = [asked.number(weight, _WEIGHT, _VALUE) for weight, _, _ in parts]
     if own.get("dedicated"):
-        raise asked.refused("its cores are dedicated, so it has no weight", "split it into equal parts: 2")
+        raise asked.setting_error(
+            "its cores are dedicated, so it has no weight", "split it into equal parts: 2"
+        )
     if parts[0][1]:
         return weights, [asked.number(cores, _CORES, _VALUE) for _, _, cores in parts]
     if len(parts) > own["cores"]:
-        raise asked.refused(
+        raise asked.setting_error(
             f"{own['name']} has {own['cores']} logical cores for {len(parts)} parts",
             "give the cores of each: 250:4,125:2",
         )

@@ -19,9 +19,9 @@ def change(case: WhatIfCase, asked: Setting) -> None:
     at = case.one_partition(asked)
     own = case.machine["partition"][at]
     if own.get("dedicated"):
-        raise asked.refused(
+        raise asked.setting_error(
             "its cores are dedicated, so it has no weight", "set logical_cores or split instead"
         )
     after = asked.amount(_WEIGHT, own["weight"])
-    case.record_change(asked, f"weight of {case.shown(at)}", "", own["weight"], after)
+    case.record_change(asked, f"weight of {case.display_name(at)}", "", own["weight"], after)
     case.replace(at, weight=after)

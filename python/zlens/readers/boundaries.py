@@ -84,12 +84,12 @@ class RepeatedRange(Struct):
     end: int
     first: int
     last: int
-    agrees: bool
+    is_duplicate: bool
     count: int = 1
 
     def detail(self, clock: Callable[[int], str]) -> str:
         span = " to ".join(clock(moment) for moment in dict.fromkeys((self.first, self.last)))
-        if self.agrees:
+        if self.is_duplicate:
             return f"the samples of {self.count:,} intervals were already read ({span} UTC); read once"
         return (
             f"{self.count:,} intervals were already read with other records ({span} UTC); "
@@ -98,12 +98,12 @@ class RepeatedRange(Struct):
 
     @property
     def kind(self) -> str:
-        return "duplicate" if self.agrees else "conflict"
+        return "duplicate" if self.is_duplicate else "conflict"
 
 
 def append_repeat(repeats: list[RepeatedRange], repeat: RepeatedRange) -> None:
     """Add intervals that were already read to those before them."""
-    if repeats and repeats[-1].end == repeat.begin and repeats[-1].agrees == repeat.agrees:
+    if repeats and repeats[-1].end == repeat.begin and repeats[-1].is_duplicate == repeat.is_duplicate:
         repeats[-1].end, repeats[-1].last = repeat.end, repeat.last
         repeats[-1].count += repeat.count
     else:
@@ -114,7 +114,7 @@ class BoundaryReader(Protocol):
     """One system of an opened file."""
 
     #: Whether seams need all records, not those of the first and the last sample only.
-    whole: bool
+    needs_all_records: bool
 
     def subject(self, table: str) -> list[str] | None:
         """The columns whose values identify the subject of a row; None: rows stand for themselves."""
@@ -139,7 +139,7 @@ class BoundaryReader(Protocol):
         """Where the decoded records begin; of sources that need all of them."""
         ...
 
-    def cut(self, offsets: Sequence[int], path: str) -> None:
+    def extract_records(self, offsets: Sequence[int], path: str) -> None:
         """Write the records that begin there into a file of their own, in their order."""
         ...
 
@@ -148,7 +148,7 @@ class StitchedRecords(Protocol):
     """Pieces of several files, of which one is of interest."""
 
     #: Offset of each record in the original file, by its offset in the fragment.
-    moved: dict[int, int]
+    original_offsets: dict[int, int]
     #: The piece, as the column `file` names it.
     file: str
 

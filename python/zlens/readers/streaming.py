@@ -51,17 +51,17 @@ class StreamFormat(Protocol):
     """A format whose streams can be followed."""
 
     #: Whether all tables have rows of the same intervals.
-    together: bool
+    shares_intervals: bool
 
-    def follows(self, head: bytes) -> bool:
+    def has_intervals(self, head: bytes) -> bool:
         """Whether a stream that begins so has intervals."""
         ...
 
-    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
         """What must stand before the first bytes that a source gave, which begin at `begin`: system, time."""
         ...
 
-    def wrapped(self, path: str) -> bool:
+    def is_wrapped(self, path: str) -> bool:
         """Whether a stream is in another form than the one that is cut."""
         ...
 
@@ -69,15 +69,15 @@ class StreamFormat(Protocol):
         """Write the first interval of a stream in another form in the one that is cut; the bytes taken."""
         ...
 
-    def moments(self, path: str) -> list[tuple[int, int]]:
+    def write_times(self, path: str) -> list[tuple[int, int]]:
         """When a recording was written: times in microseconds, which do not fall, and bytes there then."""
         ...
 
-    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         """Byte ranges of intervals seen before: their end is in `known` or occurs twice in the stream."""
         ...
 
-    def cut(
+    def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
         """What can be done with a stream so far; None: nothing new.
@@ -88,7 +88,7 @@ class StreamFormat(Protocol):
         """
         ...
 
-    def last(
+    def keep_tail(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
     ) -> RetainedTail:
         """Keep the last records before `end`, but none that are older.
@@ -98,11 +98,11 @@ class StreamFormat(Protocol):
         """
         ...
 
-    def begin(self, path: str, into: str, options: Options) -> None:
+    def write_part_header(self, path: str, into: str, options: Options) -> None:
         """Write the records that make a part readable on its own; `path` contains the records before it."""
         ...
 
-    def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
+    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         """System, source and end (UTC) of the intervals that records which were kept belong to."""
         ...
 

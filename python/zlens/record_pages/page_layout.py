@@ -136,7 +136,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     subject = _match_names(known_file.subject, lookup) if known_file else ()
     certain = _subject_is_certain(known_file, subject, built.file.head)
     sampled = built.file.head.kind in SAMPLED_CLASSES
-    if sampled and not certain and any(page_field.differenced for page_field in fields):
+    if sampled and not certain and any(page_field.has_difference for page_field in fields):
         fields = _without_differences(fields)
         built.findings.append("its counters are not differenced: give the record's `subject` in user.toml")
     layout = RecordLayout(

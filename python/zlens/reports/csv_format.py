@@ -21,7 +21,7 @@ def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str
         first = [table.key] if len(definition.tables) > 1 else []
         for block in blocks:
             for part in block.tables[index][1]:
-                leading = [[*first, section.rows.called, block.name] for section in part]
+                leading = [[*first, section.rows.export_name, block.name] for section in part]
                 yield from Lines.csv(rows_in_order(part), leading, timed=bool(table.time))
 
 

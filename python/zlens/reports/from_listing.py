@@ -56,13 +56,13 @@ def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
         columns.append(replace(column, column=column.key) if taken else column)
     raw = _selected(definition, table, columns)
     claimed: set[tuple[str, bool]] = set()
-    labels = Counter(kind.called for kind in table.rows if kind.label)
+    labels = Counter(kind.export_name for kind in table.rows if kind.label)
     rows: list[RowKind] = []
     for kind in table.rows:
         names = [name for name in _names(kind) if (name, has_times(kind)) not in claimed]
         claimed.update((name, has_times(kind)) for name in names)
         chosen = f"row_kind IN ({', '.join(map(literal, names))})" if names else "false"
-        if kind.label and labels[kind.called] > 1:
+        if kind.label and labels[kind.export_name] > 1:
             chosen += f" AND {'' if has_times(kind) else 'NOT '}within"
         query = f"SELECT * FROM ({raw}) AS printed WHERE {chosen}"
         shown = kind.kind if kind.kind in _PLAIN else "query"
@@ -80,7 +80,7 @@ def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
 def _names(rows: RowKind) -> tuple[str, ...]:
     """What the raw table calls the rows of a kind."""
     if rows.label:
-        return (rows.called,)
+        return (rows.export_name,)
     if rows.kind not in _PLAIN and (has_times(rows) or any(rows.cells.values())):
         return ("total",)
     return _PLAIN

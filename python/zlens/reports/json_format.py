@@ -23,7 +23,8 @@ def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str
         for block in blocks:
             for part in block.tables[index][1]:
                 leading = [
-                    [*first, ("row", section.rows.called), (definition.block, block.name)] for section in part
+                    [*first, ("row", section.rows.export_name), (definition.block, block.name)]
+                    for section in part
                 ]
                 fixed = [no_cells] * len(part)
                 lines = Lines.json(rows_in_order(part), leading, names, fixed, timed=bool(table.time))

@@ -53,7 +53,7 @@ def list_reports(
     definitions = [
         definition
         for definition in (load_report(name, folder) for name in names(folder))
-        if menu is None or menu.leads_to(definition.group)
+        if menu is None or menu.contains_group(definition.group)
     ]
     if session is not None:
         announce_counts(definitions, session)
@@ -72,8 +72,8 @@ def entry(definition: ReportDefinition, available: int | None) -> ReportEntry:
         definition.number,
         definition.title,
         definition.group,
-        columns=definition.shown,
-        known=definition.known,
+        columns=definition.shown_count,
+        known=definition.known_count,
         available=available,
     )
 
@@ -112,11 +112,11 @@ class ReportValues(Struct, frozen=True):
 
 def announce_counts(definitions: Iterable[ReportDefinition], session: ReportSession) -> None:
     """Announce the queries that count columns with values."""
-    session.expect(
+    session.prepare_queries(
         _counts(table)
         for definition in definitions
         for table in definition.tables
-        if session.fills_query(table.query)
+        if session.query_has_data(table.query)
     )
 
 
@@ -130,7 +130,7 @@ def report_values(
     filled: set[tuple[str, str]] = set()
     total = 0
     for table in read_from_listing(definition, session).tables:
-        if not session.fills_query(table.query):
+        if not session.query_has_data(table.query):
             continue
         query = _counts(table)
         if query not in known:

@@ -40,8 +40,8 @@ class ReportSession(Protocol):
     """The interface of a session that reports need."""
 
     def sql(self, query: str, /) -> ResultLike: ...
-    def expect(self, queries: Iterable[str], /) -> None: ...
-    def fills_query(self, query: str, /) -> bool: ...
+    def prepare_queries(self, queries: Iterable[str], /) -> None: ...
+    def query_has_data(self, query: str, /) -> bool: ...
     def display(self, when: datetime, system: str, /) -> datetime: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
@@ -54,9 +54,9 @@ class ReportSession(Protocol):
     @property
     def options(self) -> Options: ...
     @property
-    def own_intervals(self) -> ReportSession: ...
+    def without_buckets(self) -> ReportSession: ...
     @property
-    def ungrouped(self) -> ReportSession: ...
+    def without_groups(self) -> ReportSession: ...
 
 
 class RowSection(Struct, frozen=True):
@@ -153,7 +153,7 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
             *(note.when for note in definition.notes),
             *(table.title_values for table in definition.tables),
         )
-        if query and session.fills_query(query)
+        if query and session.query_has_data(query)
     ]
     tables = [table for table in definition.tables if has_table_data(table, session)]
     by_session: dict[int, tuple[ReportSession, list[str]]] = {id(session): (session, other_queries)}
@@ -162,7 +162,7 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
             source = _source(rows, session)
             by_session.setdefault(id(source), (source, []))[1].append(rows_sql(table, rows, definition.block))
     for source, queries in by_session.values():
-        source.expect(queries)
+        source.prepare_queries(queries)
     blocks = _blocks(definition, session)
     read = [
         [(rows, *_read(table, rows, definition.block, session)) for rows in table.rows if table in tables]
@@ -200,13 +200,13 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
 def has_table_data(table: ReportTable, session: ReportSession) -> bool:
     """Whether the input has what a table is about; nothing is decoded to find out."""
     queries = {rows.query or table.query for rows in table.rows}
-    return any(session.fills_query(query) for query in queries)
+    return any(session.query_has_data(query) for query in queries)
 
 
 def _values(query: str, column: str, session: ReportSession) -> dict[object, dict[str, Value]]:
     """The values that a title or a footnote shows, by block; under None if the query has no block."""
     found: dict[object, dict[str, Value]] = {}
-    if query and session.fills_query(query):
+    if query and session.query_has_data(query):
         answer = session.sql(query)
         for row in answer.rows:
             values = dict(zip(answer.columns, row, strict=True))
@@ -262,8 +262,8 @@ def _source(rows: RowKind, session: ReportSession) -> ReportSession:
     Rows over the whole window use the recorded intervals regardless of --every; rows over all members use the
     members regardless of --group.
     """
-    source = session if has_times(rows) else session.own_intervals
-    return source.ungrouped if rows.kind == "total" or rows.overall else source
+    source = session if has_times(rows) else session.without_buckets
+    return source.without_groups if rows.kind == "total" or rows.overall else source
 
 
 def _read(
@@ -369,16 +369,16 @@ def _mean(table: ReportTable, column: ReportColumn) -> str:
         return name
     if column.mean in ("first", "last"):
         return f"{'arg_min' if column.mean == 'first' else 'arg_max'}({name}, {quote(table.time or '')})"
-    if column.mean == "mean" and column.declared:
-        return aggregation.mean_sql(replace(column.declared, name=column.column))
+    if column.mean == "mean" and column.averaging_measure:
+        return aggregation.mean_sql(replace(column.averaging_measure, name=column.column))
     return _rule(column.mean, name, column)
 
 
 def _weight(column: ReportColumn) -> str | None:
     """SQL of the weight of a column's values; None if its means are plain."""
-    if column.mean != "mean" or not column.measures or not column.declared:
+    if column.mean != "mean" or not column.measures or not column.averaging_measure:
         return None
-    return aggregation.weight_sql(column.declared)
+    return aggregation.weight_sql(column.averaging_measure)
 
 
 def _sum(rows: RowKind, column: ReportColumn, name: str, weight: str | None) -> str:

@@ -60,7 +60,7 @@ def _block(
     sheets = []
     for table, parts in block.shown:
         sheet = PrintedSheet(table, parts, offset)
-        sheets += sheet.fold(width)
+        sheets += sheet.fold_columns(width)
     full = max([NARROWEST if width is None else min(NARROWEST, width), *(sheet.width for sheet in sheets)])
     yield _lines([*header(definition, block, display, now, full), "_" * full])
     if block.empty:
@@ -117,7 +117,7 @@ class PrintedSheet:
     def width(self) -> int:
         return self.label_width + sum(self.widths[i] + 1 for i in self.chosen) - 1
 
-    def fold(self, width: int | None) -> list[PrintedSheet]:
+    def fold_columns(self, width: int | None) -> list[PrintedSheet]:
         """This table in as many parts as the width requires; columns under one heading stay together."""
         if width is None:
             return [self]

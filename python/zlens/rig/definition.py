@@ -270,12 +270,14 @@ def parsed(values: ScenarioValues, file: str) -> RigDefinition:
     checked = SPEC.check(dict(values), "", problem)
     scenario = checked["scenario"]
     if not isinstance(scenario, dict) or scenario.get("model") not in models.MODELS:
-        raise problem.wrong("[scenario] needs a model", 'write model = "shares"', ", ".join(models.MODELS))
+        raise problem.general_error(
+            "[scenario] needs a model", 'write model = "shares"', ", ".join(models.MODELS)
+        )
     observations = tuple(_observation(one, problem) for one in checked["observe"])
     if len({one.name for one in observations}) < len(observations):
-        raise problem.wrong("two observations have the same name", "use unique names")
+        raise problem.general_error("two observations have the same name", "use unique names")
     if checked["vary"] and checked["case"]:
-        raise problem.wrong("case and vary exclude each other", "keep one of them")
+        raise problem.general_error("case and vary exclude each other", "keep one of them")
     cases = _varied(checked["vary"]) if checked["vary"] else [_case(one) for one in checked["case"]]
     rig = RigDefinition(
         name=Path(file).stem,
@@ -326,7 +328,7 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
     where = f"observe.{entry['name']}"
     statistic = entry.pop("statistic")
     if (entry["sql"] is None) == (entry["measure"] is None or entry["column"] is None):
-        raise problem.wrong(f"{where} needs measure and column, or sql", "write one of them")
+        raise problem.general_error(f"{where} needs measure and column, or sql", "write one of them")
     if entry["expected"] != PUBLISHED and not entry["expected"].startswith(_SOLVER):
         raise problem.value(f"{where}.expected", entry["expected"], f'"{PUBLISHED}" or "{_SOLVER}..."')
     if entry["measure"] is not None:
@@ -347,7 +349,9 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
             aggregation.merges_subjects(table, [entry["by"]] if entry["by"] else [],
                                aggregation.pinned_columns(table, entry["where"]))  # fmt: skip
         except QueryError as error:
-            raise problem.wrong(f"{where}: {error.message}", "add where or by", error.expected) from None
+            raise problem.general_error(
+                f"{where}: {error.message}", "add where or by", error.expected
+            ) from None
         # A ratio has no unit.
         entry["unit"] = entry["unit"] or ("" if entry["relative_to"] else column.unit)
     return Observation(**entry, statistic=statistic or "")
@@ -358,14 +362,16 @@ def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
     names = [case.name for case in rig.cases]
     for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):
         if len(set(group)) < len(group):
-            raise problem.wrong("two cases, policies or controls have the same name", "use unique names")
+            raise problem.general_error(
+                "two cases, policies or controls have the same name", "use unique names"
+            )
     if not any(policy.judged for policy in rig.policies):
-        raise problem.wrong("no policy is judged", "leave judged = false out for one")
+        raise problem.general_error("no policy is judged", "leave judged = false out for one")
     for case in rig.cases:
         for name in case.expected:
             if name not in {one.name for one in rig.observations}:
                 known = ", ".join(one.name for one in rig.observations)
-                raise problem.wrong(f"case {case.name!r} expects {name!r}, which no [[observe]] has",
+                raise problem.general_error(f"case {case.name!r} expects {name!r}, which no [[observe]] has",
                                     "use its name", known)  # fmt: skip
     for one in rig.observations:
         if one.relative_to is not None and one.relative_to not in names:
@@ -373,7 +379,7 @@ def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
                 f"observe.{one.name}.relative_to", one.relative_to, f"one of {', '.join(names)}"
             )
         if one.expected == PUBLISHED and not any(one.name in case.expected for case in rig.cases):
-            raise problem.wrong(f"no case has an expected number of {one.name!r}",
+            raise problem.general_error(f"no case has an expected number of {one.name!r}",
                                 f'write expected = {{ "{one.name}" = 1.0 }} in [[case]]')  # fmt: skip
         banded = any(
             number.low is not None or number.high is not None
@@ -381,4 +387,4 @@ def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
             for number in case.expected.get(one.name, {}).values()
         )
         if not banded and (one.largest, one.rms, one.misallocated) == (None,) * 3 and not one.order:
-            raise problem.wrong(f"observe.{one.name} allows any difference", "write largest = 1.0")
+            raise problem.general_error(f"observe.{one.name} allows any difference", "write largest = 1.0")

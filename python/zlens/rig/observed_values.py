@@ -24,7 +24,7 @@ def observed_values(
     """The observed values of a run's files."""
     with CoreSession(list(files), Options(throughput=throughput)) as session:
         queries = [one.sql or observation_sql(one) for one in observations]
-        session.expect(queries)
+        session.prepare_queries(queries)
         return {one.name: _rows(session, sql, one) for one, sql in zip(observations, queries, strict=True)}
 
 

@@ -53,7 +53,7 @@ def from_json(data: bytes, problem: DocumentErrors) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
-        raise problem.wrong("is not JSON", "write it again") from None
+        raise problem.general_error("is not JSON", "write it again") from None
 
 
 def _place(file: str, text: str, problem: Exception) -> str:

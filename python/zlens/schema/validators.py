@@ -39,13 +39,13 @@ REQUIRED: Final = _RequiredMarker()
 class Validator(Protocol):
     """The values that are allowed."""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """What is allowed, as errors word it after `expected`."""
 
     def schema(self) -> dict[str, Any]:
         """The same as a JSON Schema."""
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         """A value from the text of an option; invalid text stays as it is, for `check` to reject."""
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
@@ -73,21 +73,23 @@ class DocumentErrors(Struct):
     def value(self, where: str, value: Any, expected: str) -> ZlensError:
         """A value that is not allowed."""
         cure = f"change {where}" if where else "write key = value"
-        return self.wrong(f"{where or self.root} is {format_value(value)}", cure, expected, where)
+        return self.general_error(f"{where or self.root} is {format_value(value)}", cure, expected, where)
 
     def unknown(self, where: str, name: str, known: Iterable[str]) -> ZlensError:
         """A key that does not exist."""
         names = sorted(known)
         near = difflib.get_close_matches(name, names, 1)
         cure = f"did you mean {near[0]}?" if near else "leave it out"
-        return self.wrong(f"{printable(where)} is not known here", cure, f"one of {', '.join(names)}", where)
+        return self.general_error(
+            f"{printable(where)} is not known here", cure, f"one of {', '.join(names)}", where
+        )
 
     def missing(self, where: str, key: Key) -> ZlensError:
         """A required key that is missing."""
         text = f": {key.text}" if key.text else ""
-        return self.wrong(f"{where} is missing{text}", f"add {key.name}", key.kind.words(), where)
+        return self.general_error(f"{where} is missing{text}", f"add {key.name}", key.kind.describe(), where)
 
-    def wrong(
+    def general_error(
         self, what: str, cure: str | None = None, expected: str | None = None, where: str = ""
     ) -> ZlensError:
         """Any other error, such as keys that are valid alone but not together."""
@@ -111,20 +113,20 @@ class Text(Struct, frozen=True):
     form: re.Pattern[str] | None = None
     what: str = ""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return self.what or f"a text of up to {self.longest:,} characters"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "minLength": self.least, "maxLength": self.longest}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not self.least <= len(value) <= self.longest or not _is_text(value):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         if self.form is not None and not self.form.fullmatch(value):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return value
 
 
@@ -133,18 +135,18 @@ class Prose(Struct, frozen=True):
 
     empty: bool = False
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "a text"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "minLength": 0 if self.empty else 1}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not (self.empty or value.strip()) or not _is_text(value):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return value.strip()
 
 
@@ -154,20 +156,20 @@ class SingleLine(Struct, frozen=True):
     longest: int = 1000
     least: int = 1
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "a text in quotes" if self.longest == 1000 else f"a text of up to {self.longest:,} characters"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "minLength": self.least, "maxLength": self.longest}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         if not value.isprintable():
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return value
 
 
@@ -176,19 +178,19 @@ class Choice(Struct, frozen=True):
 
     of: tuple[str, ...]
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "one of " + ", ".join(f'"{word}"' for word in self.of)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "enum": [*self.of]}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         # TOML reads 7.4 without quotes as a number.
         if str(value) not in self.of:
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return str(value)
 
 
@@ -198,7 +200,7 @@ class Integer(Struct, frozen=True):
     low: int = -_LARGEST
     high: int = _LARGEST
 
-    def words(self) -> str:
+    def describe(self) -> str:
         if self.low == -_LARGEST:
             return "a whole number" + ("" if self.high == _LARGEST else f" to {self.high:,}")
         to = " up" if self.high == _LARGEST else f" to {self.high:,}"
@@ -207,14 +209,14 @@ class Integer(Struct, frozen=True):
     def schema(self) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> int:
         if problem.json and isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return value
 
 
@@ -232,7 +234,7 @@ class Number(Struct, frozen=True):
     high: float = math.inf
     above: bool = False
 
-    def words(self) -> str:
+    def describe(self) -> str:
         if self.above:
             return f"a number above {self.low:g}" + ("" if self.high == math.inf else f", to {self.high:g}")
         if self.low == -math.inf:
@@ -243,7 +245,7 @@ class Number(Struct, frozen=True):
         bounds = {("exclusiveMinimum" if self.above else "minimum"): self.low, "maximum": self.high}
         return {"type": "number", **{name: bound for name, bound in bounds.items() if math.isfinite(bound)}}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         try:
             number = float(text)
         except ValueError:
@@ -252,15 +254,15 @@ class Number(Struct, frozen=True):
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         # A whole number may be beyond all floats.
         if not abs(value) <= sys.float_info.max:
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         if not self.low <= value <= self.high or (self.above and value == self.low):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         if value and not SMALLEST <= abs(value) <= LARGEST:
             raise problem.value(
-                where, value, f"{self.words()}; apart from 0, between {SMALLEST:g} and {LARGEST:g} in size"
+                where, value, f"{self.describe()}; apart from 0, between {SMALLEST:g} and {LARGEST:g} in size"
             )
         return float(value)
 
@@ -271,45 +273,45 @@ class NumberOr(Struct, frozen=True):
     of: Number
     word: str
 
-    def words(self) -> str:
-        return f'{self.of.words()}, or "{self.word}"'
+    def describe(self) -> str:
+        return f'{self.of.describe()}, or "{self.word}"'
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [self.of.schema(), {"const": self.word}]}
 
-    def read(self, text: str) -> Any:
-        return text if text == self.word else self.of.read(text)
+    def parse(self, text: str) -> Any:
+        return text if text == self.word else self.of.parse(text)
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> float | str:
         if value == self.word:
             return self.word
         if isinstance(value, str):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return self.of.check(value, where, problem)
 
 
 class Boolean(Struct, frozen=True):
     """true or false."""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "true or false"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "boolean"}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> bool:
         if not isinstance(value, bool):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         return value
 
 
 class Scalar(Struct, frozen=True):
     """A value of a column: text, number, true, false or null."""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "a text, a number, true, false or null"
 
     def schema(self) -> dict[str, Any]:
@@ -322,7 +324,7 @@ class Scalar(Struct, frozen=True):
             ]
         }
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
@@ -332,19 +334,19 @@ class Scalar(Struct, frozen=True):
             return Text(1000).check(value, where, problem)
         if isinstance(value, int | float) and -EXACT <= value <= EXACT:
             return value
-        raise problem.value(where, value, self.words())
+        raise problem.value(where, value, self.describe())
 
 
 class Unchecked(Struct, frozen=True):
     """Any JSON or TOML value; the reader checks it."""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "anything"
 
     def schema(self) -> dict[str, Any]:
         return {}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
@@ -354,7 +356,7 @@ class Unchecked(Struct, frozen=True):
 class Timestamp(Struct, frozen=True):
     """A time: seconds since 1970 (UTC), or in the form of --from."""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "seconds since 1970, or something like 2026-03-02T09:15:00Z"
 
     def schema(self) -> dict[str, Any]:
@@ -365,8 +367,8 @@ class Timestamp(Struct, frozen=True):
             ]
         }
 
-    def read(self, text: str) -> Any:
-        return Number().read(text)
+    def parse(self, text: str) -> Any:
+        return Number().parse(text)
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         # TOML has times without quotation marks.
@@ -388,19 +390,19 @@ class ListOf(Struct, frozen=True):
     most: int = MOST
     into: Callable[[list[Any]], Any] = list
 
-    def words(self) -> str:
+    def describe(self) -> str:
         count = "" if self.most >= MOST else f" of up to {self.most:,}"
-        return f"a list{count}, each {self.of.words()}"
+        return f"a list{count}, each {self.of.describe()}"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "array", "items": self.of.schema(), "minItems": self.least, "maxItems": self.most}
 
-    def read(self, text: str) -> Any:
-        return [self.of.read(part) for part in text.split(",")] if text else []
+    def parse(self, text: str) -> Any:
+        return [self.of.parse(part) for part in text.split(",")] if text else []
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         check = self.of.check
         try:
             # Most lists are right, and then names of places cost more than checks.
@@ -421,18 +423,18 @@ class FixedTuple(Struct, frozen=True):
     into: Callable[..., Any] = lambda *values: values
     short: int = 0
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return self.what
 
     def schema(self) -> dict[str, Any]:
         return {"type": "array", "prefixItems": [kind.schema() for kind in self.of], "items": False}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or not (self.short or len(self.of)) <= len(value) <= len(self.of):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         places = [*zip(self.of, value, strict=False)]
         try:
             entries = [kind.check(entry, where, problem) for kind, entry in places]
@@ -449,14 +451,14 @@ class Nullable(Struct, frozen=True):
 
     of: Validator
 
-    def words(self) -> str:
-        return f"{self.of.words()}, or null"
+    def describe(self) -> str:
+        return f"{self.of.describe()}, or null"
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [self.of.schema(), {"type": "null"}]}
 
-    def read(self, text: str) -> Any:
-        return self.of.read(text)
+    def parse(self, text: str) -> Any:
+        return self.of.parse(text)
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         return None if value is None else self.of.check(value, where, problem)
@@ -473,19 +475,19 @@ class MapOf(Struct, frozen=True):
     most: int = MOST
     names: re.Pattern[str] | None = None
 
-    def words(self) -> str:
+    def describe(self) -> str:
         count = "names" if self.most >= MOST else f"up to {self.most:,} names"
-        return f"a table of {count}, each with {self.of.words()}"
+        return f"a table of {count}, each with {self.of.describe()}"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": self.of.schema(), "maxProperties": self.most}
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> dict[str, Any]:
         if not isinstance(value, dict) or not self.least <= len(value) <= self.most:
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         before = f"{where}." if where else ""
         name = Text(1000, 0, self.names)
         subject = f"a name in {where or problem.root}"
@@ -501,14 +503,14 @@ class OneOf(Struct, frozen=True):
     first: Validator
     second: Validator
 
-    def words(self) -> str:
-        return f"{self.first.words()}, or {self.second.words()}"
+    def describe(self) -> str:
+        return f"{self.first.describe()}, or {self.second.describe()}"
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [self.first.schema(), self.second.schema()]}
 
-    def read(self, text: str) -> Any:
-        return self.first.read(text)
+    def parse(self, text: str) -> Any:
+        return self.first.parse(text)
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         try:
@@ -533,7 +535,7 @@ class Key(Struct, frozen=True):
     constant: str | None = None
 
     @property
-    def needed(self) -> bool:
+    def is_required(self) -> bool:
         return isinstance(self.default, _RequiredMarker) and self.constant is None
 
 
@@ -558,26 +560,26 @@ class Spec(Struct, frozen=True, dict=True):
     def required(self) -> frozenset[str]:
         return frozenset(key.name for key in self.keys if key.default is REQUIRED)
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "a table with " + ", ".join(key.name for key in self.keys)
 
     def schema(self) -> dict[str, Any]:
-        needed = [key.name for key in self.keys if key.needed]
+        needed = [key.name for key in self.keys if key.is_required]
         properties = {}
         for key in self.keys:
             schema = key.kind.schema()
-            if not key.needed:
+            if not key.is_required:
                 schema = {"anyOf": [schema, {"type": "null"}]}
             properties[key.name] = {"description": key.text, **schema}
         schema = {"type": "object", "properties": properties, "additionalProperties": False}
         return schema | ({"required": needed} if needed else {})
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, Mapping):
-            raise problem.value(where, value, self.words())
+            raise problem.value(where, value, self.describe())
         before = f"{where}." if where else ""
         values = dict(self.defaults)
         for name, entry in value.items():

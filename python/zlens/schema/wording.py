@@ -31,4 +31,4 @@ def sentence(text: str, **parts: str) -> Wording:
     def worded(face: Callable[[str], str]) -> str:
         return text.format(**{name: face(part) for name, part in parts.items()})
 
-    return Wording(worded(str), worded(Wording.as_command), worded(Wording.as_page))
+    return Wording(worded(str), worded(Wording.for_command_line), worded(Wording.for_web_ui))

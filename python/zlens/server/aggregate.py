@@ -49,7 +49,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     question = MeasureQuery(table, wanted, quote(table.name), by, pinned, where, time, fixed)
     course = _series_query(place, question, request) if request["course"] else None
     read = [*question.columns(), *(course.columns() if course else ()), *request["where"]]
-    place.kept(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
+    place.materialized_table(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
     windowed = WindowQueries(place, table.name, read, buckets.window(request), groups)
 
     def query(of: Callable[[MeasureQuery], str]) -> str:
@@ -73,7 +73,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "course_t": axis,
         "top": top,
         # SQL over the measures alone, which zlens sql accepts.
-        "sql": query(windowed.plain),
+        "sql": query(windowed.full_scan_sql),
         "more": rows.more,
     }
 
@@ -120,7 +120,7 @@ def _top_values(
     name = quote(question.by[0])
     mean, peak = (f"max({quote(name)})" for name in question.names())
     read = [*question.columns(), *request["where"]]
-    place.kept(question.table.name, read)
+    place.materialized_table(question.table.name, read)
     sql = WindowQueries(place, question.table.name, read, buckets.window(request), groups).sql(question)
     ranking = place.session.select(
         f"SELECT {name} FROM (SELECT {name}, "

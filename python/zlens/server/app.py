@@ -121,7 +121,7 @@ def _methods(
 
 async def _exchange_token(endpoint: Endpoint, request: Request, guard: Guard) -> Response:
     """Exchanges the token for a cookie."""
-    cookie = guard.entry(endpoint.check(await _body(request))["token"])
+    cookie = guard.session_cookie(endpoint.check(await _body(request))["token"])
     if cookie is None:
         return refused(Refusal(401, "Token", "this is not the token", "zlens serve printed it"))
     response = _json({"entered": True})
@@ -140,13 +140,13 @@ def _metrics(
             with served.use() as place:
                 return WorkerResponse(200, 0, pages.page(place, openmetrics=openmetrics))
 
-        return await running.ask(None, "metrics", work, _wait_forever)
+        return await running.run_request(None, "metrics", work, _wait_forever)
 
     async def prepare(following: LiveWorkspace, *, openmetrics: bool) -> None:
         """Compute the next page before it is scraped; the next scrape prepares the one after it."""
-        newest = metrics.newest(following.newest)
-        while await following.replaced():
-            if metrics.newest(following.newest) != newest:
+        newest = metrics.newest(following.current)
+        while await following.wait_for_replacement():
+            if metrics.newest(following.current) != newest:
                 # The scrape reports the error.
                 with suppress(ZlensError):
                     await page(openmetrics=openmetrics)
@@ -176,7 +176,7 @@ def _health_handler(path: str, served: ServedWorkspace) -> Any:
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return _wrong_method(f"{path} accepts GET only")
-        well = path != guards.READY or metrics.ready(served.newest)
+        well = path != guards.READY or metrics.ready(served.current)
         text, status = ("ok\n", 200) if well else ("no interval yet\n", 503)
         return Response(text, status, {"cache-control": "no-store"}, "text/plain")
 
@@ -204,7 +204,7 @@ def answer_apart(place: Workspace, request: dict[str, Any]) -> WorkerResponse:
     """The response to a request to an endpoint that is `apart`, in a process of its own."""
     endpoint, parameters = endpoints.find("POST", request["name"]), request["parameters"]
     try:
-        with place.of_run(parameters["run"]) as own:
+        with place.for_run(parameters["run"]) as own:
             body = json_values.body(endpoint.answer(own, parameters))
             return WorkerResponse(200, len(own.session.problems), body)
     except Exception as error:
@@ -252,7 +252,7 @@ class _Any:
 async def _answer(
     endpoint: Endpoint, request: Request, served: ServedWorkspace, running: RunningRequests
 ) -> WorkerResponse:
-    def ready(answer: Any, place: Workspace = served.newest) -> WorkerResponse:
+    def ready(answer: Any, place: Workspace = served.current) -> WorkerResponse:
         # A file may change while it is served; the page then asks for the problems again.
         return WorkerResponse(200, len(place.session.problems), json_values.body(answer))
 
@@ -270,15 +270,17 @@ async def _answer(
             with served.use() as place:
                 if endpoint.apart and place.processes is not None:
                     try:
-                        return place.processes.ask({"name": endpoint.name, "parameters": parameters})
+                        return place.processes.run_query({"name": endpoint.name, "parameters": parameters})
                     except GoneError:
-                        if place is served.newest:
+                        if place is served.current:
                             raise
                         continue
-                with place.of_run(parameters["run"]) as whole, whole.of_systems(parameters) as own:
+                with place.for_run(parameters["run"]) as whole, whole.for_systems(parameters) as own:
                     return ready(endpoint.answer(own, parameters), whole)
 
-    return await running.ask(parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request))
+    return await running.run_request(
+        parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request)
+    )
 
 
 async def _streamed(
@@ -298,8 +300,8 @@ async def _streamed(
         try:
             with (
                 served.use() as place,
-                place.of_run(parameters["run"]) as whole,
-                whole.of_systems(parameters) as own,
+                place.for_run(parameters["run"]) as whole,
+                whole.for_systems(parameters) as own,
             ):
                 for part in endpoint.answer(own, parameters):
                     put(json_values.body(part) + b"\n")
@@ -307,7 +309,7 @@ async def _streamed(
             put(None)
 
     asked = asyncio.ensure_future(
-        running.ask(parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request))
+        running.run_request(parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request))
     )
     # The work may be refused before it begins.
     first = asyncio.ensure_future(queue.get())
@@ -330,7 +332,7 @@ async def _streamed(
             asked.cancel()
 
     response = JsonLinesResponse(lines())
-    response.headers[PROBLEMS] = str(len(served.newest.session.problems))
+    response.headers[PROBLEMS] = str(len(served.current.session.problems))
     return response
 
 
@@ -341,11 +343,11 @@ def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
     for name, text in query.multi_items():
         kind = kinds.get(name)
         if isinstance(kind, ListOf):
-            parameters.setdefault(name, []).extend(kind.read(text))
+            parameters.setdefault(name, []).extend(kind.parse(text))
         elif name in parameters:
             raise WrongParameterError(f"{name} given twice", cure="leave one out")
         else:
-            parameters[name] = kind.read(text) if kind is not None and text else text or None
+            parameters[name] = kind.parse(text) if kind is not None and text else text or None
     return parameters
 
 
@@ -434,11 +436,11 @@ def failed(error: ZlensError) -> Response:
     elif isinstance(error, WrongParameterError):
         kind = "QueryError"
     # The path of an input on this machine is not disclosed to users of the page.
-    message = _PATH.sub(r"\1", Wording.as_page(error.message))
+    message = _PATH.sub(r"\1", Wording.for_web_ui(error.message))
     if error.file is not None:
         at = f" at byte {error.offset:,}" if error.offset is not None else ""
         message = f"{os.path.basename(error.file)}{at}: {message}"
-    expected, cure = (text and Wording.as_page(text) for text in (error.expected, error.cure))
+    expected, cure = (text and Wording.for_web_ui(text) for text in (error.expected, error.cure))
     return _error(status, kind, message, expected, cure)
 
 
@@ -522,7 +524,7 @@ class Guarded:
             scope["path"] = request.path.removeprefix(base)
             scope["raw_path"] = scope["path"].encode()
             request = replace(request, path=scope["path"])
-        refusal = self._guard.refuse(request)
+        refusal = self._guard.check_request(request)
         if refusal is not None:
             response = refused(refusal)
             if refusal.status == 401:

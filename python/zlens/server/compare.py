@@ -28,10 +28,10 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         key = tuple(window[part] for part in _WINDOW)
 
         def work(key: tuple[Any, ...] = key, name: str = name) -> Any:
-            with place.narrowed(*key) as session:
+            with place.open_narrow(*key) as session:
                 return measure_run(session, name)
 
-        sides.append(Side(name, [place.once(("run", key), work)]))
+        sides.append(Side(name, [place.compute_once(("run", key), work)]))
     choice = CompareOptions(
         against=request["against"],
         form=request["form"],

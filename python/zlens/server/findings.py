@@ -38,7 +38,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 def stream(place: Workspace, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The findings of some rules at a time, those that are computed soonest first."""
-    if request["few"] and place.wide:
+    if request["few"] and place.has_many_systems:
         return
     for part in _stages(place, request).parts():
         answer = _part(part, request["system"])
@@ -48,7 +48,7 @@ def stream(place: Workspace, request: dict[str, Any]) -> Iterator[dict[str, Any]
 
 def _part(findings: FindingsResult, system: str | None) -> dict[str, Any]:
     return {
-        "rows": [json_values.json_value(row.row()) for row in _rows(findings, system)],
+        "rows": [json_values.json_value(row.to_row()) for row in _rows(findings, system)],
         "asked": [
             {"rule": rule.id, "title": rule.title, "systems": _sorted(findings.systems[rule.id])}
             for rule in findings.asked
@@ -82,8 +82,8 @@ def _stages(place: Workspace, request: dict[str, Any]) -> _SharedEvaluation:
         place.system_names(request["system"])
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
     # All systems at once: evaluating each alone would compute all measures again.
-    kind = _EvaluationByMachine if place.wide and request["input"] is None else _SharedEvaluation
-    stages: _SharedEvaluation = place.once(key, lambda: kind(place, window, classes))
+    kind = _EvaluationByMachine if place.has_many_systems and request["input"] is None else _SharedEvaluation
+    stages: _SharedEvaluation = place.compute_once(key, lambda: kind(place, window, classes))
     return stages
 
 
@@ -147,7 +147,7 @@ class _SharedEvaluation:
         self._done.append(part)
 
     def _evaluate(self) -> Iterator[FindingsResult]:
-        with self._place.narrowed(None, *self._window) as session:
+        with self._place.open_narrow(None, *self._window) as session:
             yield from find_in_stages(session, classes=self._classes)
 
     def _new(self, rows: list[Finding]) -> list[Finding]:
@@ -167,7 +167,7 @@ class _EvaluationByMachine(_SharedEvaluation):
             cancellation.report_progress(
                 at, len(machines), f"findings of {machines[at][0]} and others of its machine"
             )
-            with self._place.alone(machines[at], *self._window[:2]) as session:
+            with self._place.open_separately(machines[at], *self._window[:2]) as session:
                 findings = FindingsResult(session)
                 for part in find_in_stages(session, classes=self._classes):
                     findings.add(part)

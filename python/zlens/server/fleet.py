@@ -119,7 +119,7 @@ def _series(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> 
 
 def _cached(place: Workspace, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     # What still arrives is computed for each request.
-    return work() if place.live else place.once(key, work)
+    return work() if place.live else place.compute_once(key, work)
 
 
 def _systems(place: Workspace, members: list[fleet.FleetMember]) -> dict[str, Any]:

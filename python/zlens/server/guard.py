@@ -88,7 +88,7 @@ class Guard(Struct):
     proxy: Proxy | None = None
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
-    def refuse(self, request: Request) -> Refusal | None:
+    def check_request(self, request: Request) -> Refusal | None:
         """The refusal of a request; None if it may be answered."""
         host = request.header("host")
         if host is None or not self._allowed(host):
@@ -115,7 +115,7 @@ class Guard(Struct):
                 "cross-site request not allowed",
                 "open the address that zlens serve prints",
             )
-        refusal = None if request.path == ENTER else self._stranger(request)
+        refusal = None if request.path == ENTER else self._refuse_unauthenticated(request)
         if refusal is not None:
             return refusal
         if request.method == "POST":
@@ -135,7 +135,7 @@ class Guard(Struct):
             return None
         return user_of(request.headers.get(self.proxy.header, []))
 
-    def entry(self, token: str) -> str | None:
+    def session_cookie(self, token: str) -> str | None:
         """The cookie that stands for the token; None if it is another one."""
         if self.token is None or not _equal(token, self.token):
             return None
@@ -143,7 +143,7 @@ class Guard(Struct):
         path = self.public.path if self.public is not None else ""
         return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path={path}/{secure}"
 
-    def _stranger(self, request: Request) -> Refusal | None:
+    def _refuse_unauthenticated(self, request: Request) -> Refusal | None:
         """The refusal of a request that neither the proxy nor the token vouches for."""
         if self.proxy is not None and self.proxy.trusts(request.peer):
             if self.user(request) is None:

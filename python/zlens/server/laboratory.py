@@ -50,7 +50,7 @@ def _checked(request: dict[str, Any]) -> dict[str, Any]:
         problem = {
             "message": error.message,
             "expected": error.expected,
-            "cure": error.cure and Wording.as_page(error.cure),
+            "cure": error.cure and Wording.for_web_ui(error.cure),
             "kind": type(error).__name__,
         }
         return {"answer": None, "assumptions": [], "numbers": [], "wrong": problem}
@@ -121,7 +121,7 @@ def keys(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 def as_data(answer: Answer) -> dict[str, Any]:
     """The answer in the form that the page shows."""
-    answer = answer.worded(Wording.as_page)
+    answer = answer.worded(Wording.for_web_ui)
     return {
         "model": answer.model,
         "title": answer.title,

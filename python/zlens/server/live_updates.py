@@ -40,7 +40,7 @@ class ServedWorkspace:
         self._old: dict[int, Workspace] = {}
 
     @property
-    def newest(self) -> Workspace:
+    def current(self) -> Workspace:
         return self._place
 
     @contextmanager
@@ -121,7 +121,7 @@ class LiveWorkspace(ServedWorkspace):
                 following.set_result(None)
         self._next.clear()
 
-    async def replaced(self) -> bool:
+    async def wait_for_replacement(self) -> bool:
         """Wait until the place is replaced; False at the end."""
         self._loop = asyncio.get_running_loop()
         following = self._loop.create_future()

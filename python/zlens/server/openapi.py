@@ -93,7 +93,7 @@ def _parameter(key: Key) -> dict[str, Any]:
     parameter = {
         "name": key.name,
         "in": "query",
-        "required": key.needed,
+        "required": key.is_required,
         "description": key.text,
         "schema": schema,
     }

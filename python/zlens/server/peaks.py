@@ -91,10 +91,10 @@ def correlated_metrics(place: Workspace, request: dict[str, Any]) -> dict[str, A
     everything = (None,) * 5
 
     def work() -> Any:
-        with place.narrowed(*everything) as session:
+        with place.open_narrow(*everything) as session:
             return measure_run(session, "base")
 
-    run = place.once(("run", everything), work).systems.get(request["system"])
+    run = place.compute_once(("run", everything), work).systems.get(request["system"])
     shown = facts.load_peak_facts()
     first, last = _window(request)
     results = (
@@ -136,7 +136,7 @@ def _window(request: dict[str, Any]) -> tuple[dt.datetime | None, dt.datetime | 
 
 def _peak(place: Workspace, request: dict[str, Any]) -> Peak | None:
     """None without a complete interval that has a value."""
-    if not place.session.fills("load"):
+    if not place.session.has_data("load"):
         return None
     first, last = _window(request)
 
@@ -144,7 +144,7 @@ def _peak(place: Workspace, request: dict[str, Any]) -> Peak | None:
         return (first is None or row.end > first) and (last is None or row.end <= last)
 
     system = request["system"]
-    by_source = place.once(("complete intervals", system), lambda: _intervals(place, system))
+    by_source = place.compute_once(("complete intervals", system), lambda: _intervals(place, system))
     sources = [source for source, rows in by_source.items() if any(map(inside, rows))]
     if not sources:
         return None
@@ -189,7 +189,7 @@ def _busiest_interval(peak: Peak) -> dict[str, Any]:
 
 
 def _groups(place: Workspace) -> list[SubjectGroup]:
-    return [group for group in facts.load_peak_facts().groups if place.session.fills(group.table)]
+    return [group for group in facts.load_peak_facts().groups if place.session.has_data(group.table)]
 
 
 def reads(place: Workspace) -> dict[str, list[str]]:
@@ -198,7 +198,7 @@ def reads(place: Workspace) -> dict[str, list[str]]:
     for group in _groups(place):
         read = aggregate.reads(_request(None, group, group.statistic, {**group.where, "source": None}, {}))
         columns.setdefault(group.table, set()).update(read)
-    return {table: sorted(read) for table, read in columns.items() if place.session.fills(table)}
+    return {table: sorted(read) for table, read in columns.items() if place.session.has_data(table)}
 
 
 def _recording_baselines(
@@ -208,14 +208,14 @@ def _recording_baselines(
 
     def work() -> list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]]:
         for table, columns in reads(place).items():
-            place.kept(table, columns)
+            place.materialized_table(table, columns)
         return [
             (group, _by_subject(place, system, source, group, statistic, {}))
             for group in _groups(place)
             for statistic in ["total" if group.statistic == "total" else "p50"]
         ]
 
-    whole: list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]] = place.once(
+    whole: list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]] = place.compute_once(
         ("whole", system, source), work
     )
     return whole
@@ -315,12 +315,12 @@ def _request(
 
 def _events(place: Workspace, system: str) -> list[dict[str, Any]]:
     """The events of a system, without repetitions and frequent kinds."""
-    if not place.session.fills("event"):
+    if not place.session.has_data("event"):
         return []
 
     def work() -> list[dict[str, Any]]:
         named = ", ".join(_EVENT)
-        place.kept("event", ["system", *_EVENT])
+        place.materialized_table("event", ["system", *_EVENT])
         result = place.session.select(
             f"SELECT DISTINCT {named} FROM event WHERE {buckets.is_one_of('system', [system])} ORDER BY time",
             {"event": ["system", *_EVENT]},
@@ -329,7 +329,7 @@ def _events(place: Workspace, system: str) -> list[dict[str, Any]]:
         counts = Counter(event["kind"] for event in events)
         return [event for event in events if counts[event["kind"]] <= facts.load_peak_facts().frequent]
 
-    rows_of_system: list[dict[str, Any]] = place.once(("events", system), work)
+    rows_of_system: list[dict[str, Any]] = place.compute_once(("events", system), work)
     return rows_of_system
 
 

@@ -14,7 +14,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     session = place.session
     kinds: dict[str, list[Problem]] = defaultdict(list)
     # Those of the other kind need measures of all systems.
-    for problem in session.noted_problems() if place.wide else session.all_problems():
+    for problem in session.reading_problems() if place.has_many_systems else session.all_problems():
         kinds[problem.kind].append(problem)
     rows = [
         {

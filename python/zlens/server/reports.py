@@ -20,7 +20,7 @@ MOST = 50_000
 
 def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     definition = load_report(request["name"])
-    with place.narrowed(request["system"], request["from"], request["to"], request["input"]) as session:
+    with place.open_narrow(request["system"], request["from"], request["to"], request["input"]) as session:
         if request["only"]:
             from zlens.reports.subject_filter import filter_subjects
 
@@ -69,7 +69,7 @@ def _tables(definition: ReportDefinition, session: CoreSession) -> dict[str, Any
 
 def _rows(table: ReportTable, part: Part) -> Iterator[list[Any]]:
     """Rows of a table in the order of printing, including the cells fixed for each kind of row."""
-    leading = [[("row", section.rows.called)] for section in part]
+    leading = [[("row", section.rows.export_name)] for section in part]
     names = [column.key for column in table.columns]
     fixed = [[section.rows.cells.get(name) for name in names] for section in part]
     for chunk in _native.Lines.json(rows_in_order(part), leading, names, fixed, timed=bool(table.time)):

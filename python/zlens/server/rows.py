@@ -31,7 +31,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     )
     read = [*columns, *request["where"], *table.key, order, *(["system"] if request["system"] else [])]
     read += [name for name in buckets.TIMES if name in types]
-    place.kept(table.name, read)
+    place.materialized_table(table.name, read)
     result = place.session.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
     rows = json_values.first_rows(result, request["limit"])
     return {

@@ -80,7 +80,7 @@ class RunningRequests:
         while self._tasks and time.monotonic() < deadline:
             time.sleep(0.02)
 
-    async def ask(
+    async def run_request(
         self, id: str | None, what: str, work: Callable[[], _T], gone: Callable[[], Awaitable[None]]
     ) -> _T:
         """The result of `work`, run in a thread; canceled when `gone` returns or after the time limit."""

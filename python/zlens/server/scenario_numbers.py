@@ -28,7 +28,7 @@ def scenario_numbers(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]
                 "whole": isinstance(kind, Integer),
                 "unit": key.unit,
                 "text": key.text,
-                "allowed": kind.words(),
+                "allowed": kind.describe(),
             }
         )
         if len(entries) == _MOST:

@@ -24,7 +24,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The schema; fast even for inputs of many gigabytes, since nothing is decoded."""
-    schema: dict[str, Any] = place.once("schema", lambda: _schema(place))
+    schema: dict[str, Any] = place.compute_once("schema", lambda: _schema(place))
     return schema
 
 
@@ -39,7 +39,7 @@ def _schema(place: Workspace) -> dict[str, Any]:
         "inputs": [{"name": name} for name in place.names],
         "systems": [
             {
-                **system(info, gone, many=place.wide),
+                **system(info, gone, many=place.has_many_systems),
                 "fills": fills.get((info.system, info.source), []),
                 "same": info.system in session.sources_by_system,
             }
@@ -48,10 +48,10 @@ def _schema(place: Workspace) -> dict[str, Any]:
         "tables": _tables(place),
         "reports": _reports(place, own),
         "subjects": subjects.entries(),
-        "events": session.fills("event"),
+        "events": session.has_data("event"),
         "runs": place.runs is not None,
         "live": place.live,
-        "wide": place.wide,
+        "wide": place.has_many_systems,
         "throughput": session.throughput is not None,
         "models": [
             {
@@ -129,7 +129,7 @@ def _tables(place: Workspace) -> list[dict[str, Any]]:
                 "kind": "measure",
                 "text": table.text,
                 "key": list(table.key) if table.plain else ["system", "source", "interval_end", *table.key],
-                "fills": session.fills(name),
+                "fills": session.has_data(name),
                 "lazy": table.lazy,
                 "records": table.records,
                 "columns": [
@@ -161,7 +161,7 @@ def _tables(place: Workspace) -> list[dict[str, Any]]:
                 "kind": "role",
                 "text": entity.text,
                 "key": [],
-                "fills": session.fills(f"role.{name}"),
+                "fills": session.has_data(f"role.{name}"),
                 "columns": [{"name": role, "type": field.type} for role, field in entity.roles.items()],
             }
         )
@@ -175,7 +175,7 @@ def _reports(place: Workspace, own: Mapping[SystemSource, frozenset[str]]) -> li
 
     def fills(table: str) -> bool:
         if table not in filled:
-            filled[table] = place.session.fills(table)
+            filled[table] = place.session.has_data(table)
         return filled[table]
 
     tables = {*measures.measure_names(), *(f"role.{name}" for name in roles.entities())}
@@ -191,7 +191,7 @@ def _reports(place: Workspace, own: Mapping[SystemSource, frozenset[str]]) -> li
         read = {table for item in report.tables for table in engine.tables(item.query)} & tables
         # The first table is what a report is about; others may add a line of a more common measure.
         about = report.tables[0].query
-        filling = {raw for raw in distinct if engine.fills_query(about, raw)}
+        filling = {raw for raw in distinct if engine.query_has_data(about, raw)}
         systems = [system for system, raw in tables_of.items() if raw in filling]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
@@ -207,8 +207,8 @@ def _reports(place: Workspace, own: Mapping[SystemSource, frozenset[str]]) -> li
                 "group": report.group,
                 "heading": menus.heading(report.group),
                 "opening": report.opening,
-                "columns": report.shown,
-                "of": report.known,
+                "columns": report.shown_count,
+                "of": report.known_count,
                 "possible": possible,
                 "fills": not read or any(fills(table) for table in read),
                 "systems": systems,
@@ -232,4 +232,4 @@ def reports(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             listed.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
         return listed
 
-    return {"reports": place.once("reports", work)}
+    return {"reports": place.compute_once("reports", work)}

@@ -38,5 +38,5 @@ def _kept(place: Workspace, query: str, keep: dict[str, list[str]]) -> str:
         unknown = [name for name in columns if measures.load_measure(table).column(name) is None]
         if unknown:
             raise QueryError(f"{table} has no column {unknown[0]!r}", cure=f"DESCRIBE {table} lists them")
-        tables[table] = place.kept(table, columns)
+        tables[table] = place.materialized_table(table, columns)
     return _PLACE.sub(lambda match: tables.get(match[1], match[0]), query)

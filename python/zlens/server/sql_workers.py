@@ -134,7 +134,7 @@ class SqlWorkers:
         """The processes that answer for data that change."""
         return ProcessesOf(self, data)
 
-    def ask(self, request: dict[str, Any], data: Data | None = None) -> WorkerResponse:
+    def run_query(self, request: dict[str, Any], data: Data | None = None) -> WorkerResponse:
         """The answer of one of the processes; a Cancel ends it whatever it does.
 
         Raises GoneError if the data are not there any more.
@@ -142,7 +142,7 @@ class SqlWorkers:
         with self._turn():
             process = self._take(data)
             try:
-                return process.ask(request)
+                return process.run_query(request)
             finally:
                 if process.reusable:
                     with self._guard:
@@ -156,7 +156,7 @@ class SqlWorkers:
         turn = _QueuedQuery(current_user.current())
         with self._guard:
             self._waiting.append(turn)
-            self._serve()
+            self._assign_turns()
         try:
             while not turn.began.wait(_LOOK_S):
                 cancellation.check_canceled()
@@ -166,11 +166,11 @@ class SqlWorkers:
                 if turn.began.is_set():
                     self._free += 1
                     self._served.discard(turn.user)
-                    self._serve()
+                    self._assign_turns()
                 else:
                     self._waiting.remove(turn)
 
-    def _serve(self) -> None:
+    def _assign_turns(self) -> None:
         """Give free turns to those who have waited longest and have none."""
         for turn in list(self._waiting):
             if not self._free:
@@ -227,8 +227,8 @@ class ProcessesOf:
     def __init__(self, processes: SqlWorkers, data: Data) -> None:
         self._processes, self._data = processes, data
 
-    def ask(self, request: dict[str, Any]) -> WorkerResponse:
-        return self._processes.ask(request, self._data)
+    def run_query(self, request: dict[str, Any]) -> WorkerResponse:
+        return self._processes.run_query(request, self._data)
 
     def close(self) -> None:
         self._processes.end_idle(lambda data: data is self._data)
@@ -267,7 +267,7 @@ class _SqlWorker:
         self._channel.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def ask(self, request: dict[str, Any]) -> WorkerResponse:
+    def run_query(self, request: dict[str, Any]) -> WorkerResponse:
         self.reusable = False
         try:
             _send(self._channel, _QUESTION + json.dumps(request).encode())

@@ -27,7 +27,7 @@ _PATIENCE_S = 5.0
 
 def warm(place: Workspace) -> None:
     """Compute the data of the overview; a request for one part waits for that part only."""
-    if place.wide:
+    if place.has_many_systems:
         # What a system needs is computed when it is asked for.
         schema.answer(place, {})
         fleet.answer(place, endpoints.find("GET", "fleet").check({}))
@@ -35,7 +35,7 @@ def warm(place: Workspace) -> None:
     # Before any table is created: a table with too few columns would be created again.
     wanted = peaks.reads(place)
     for table, columns in SHOWN.items():
-        if place.session.fills(table):
+        if place.session.has_data(table):
             wanted[table] = [*wanted.get(table, ()), *columns]
     for table, columns in wanted.items():
         place.announce(table, columns)
@@ -46,7 +46,7 @@ def warm(place: Workspace) -> None:
     # First those that no chart of the overview asks for, beside the others that charts ask for themselves.
     for table in sorted(wanted, key=lambda table: table in SHOWN):
         if measures.load_measure(table).lazy:
-            place.kept(table, wanted[table])
+            place.materialized_table(table, wanted[table])
         else:
             place.session.sql(f"SELECT count(*) FROM {table}").first(1)
 

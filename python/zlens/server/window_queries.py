@@ -35,22 +35,26 @@ class WindowQueries(Struct, frozen=True):
     def sql(self, question: MeasureQuery) -> str:
         """SELECT of a question, whose own condition does not include the window."""
         if not self.place.is_long(self.table, self.read, LONG_TABLE_ROWS):
-            return self.plain(question)
+            return self.full_scan_sql(question)
         if question.merged:
-            kept = self.place.derived(question.over_intervals(), self.table, self.read)
-            return self.plain(question) if kept is None else self._of_intervals(question, kept)
+            kept = self.place.materialized_query(question.over_intervals(), self.table, self.read)
+            return self.full_scan_sql(question) if kept is None else self._of_intervals(question, kept)
         divisible, others = time_blocks.split_statistics(question)
         width = self._width()
-        if question.bucket or divisible is None or not width or not self.window.spans(width):
-            return self.plain(question)
+        if question.bucket or divisible is None or not width or not self.window.contains_blocks(width):
+            return self.full_scan_sql(question)
         blocked = BlockQuery(divisible, width)
-        kept = self.place.derived(blocked.kept(), self.table, self.read)
+        kept = self.place.materialized_query(blocked.block_sql(), self.table, self.read)
         if kept is None:
-            return self.plain(question)
+            return self.full_scan_sql(question)
         first = blocked.sql(self.window, kept, self.groups)
-        return first if others is None else time_blocks.join_results_sql(question, first, self.plain(others))
+        return (
+            first
+            if others is None
+            else time_blocks.join_results_sql(question, first, self.full_scan_sql(others))
+        )
 
-    def plain(self, question: MeasureQuery) -> str:
+    def full_scan_sql(self, question: MeasureQuery) -> str:
         """The same SELECT over the rows of the measure alone."""
         return self._narrower(question).sql()
 

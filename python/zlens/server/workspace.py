@@ -79,7 +79,7 @@ class Workspace(Struct):
         return short if len(set(short)) == len(short) else list(self.inputs)
 
     @contextmanager
-    def narrowed(
+    def open_narrow(
         self,
         system: str | None = None,
         start: str | float | None = None,
@@ -100,7 +100,7 @@ class Workspace(Struct):
             yield session
 
     @contextmanager
-    def of_run(self, run: str | None) -> Iterator[Workspace]:
+    def for_run(self, run: str | None) -> Iterator[Workspace]:
         """The place of a run of the rig, by SCENARIO/RUN; None: this one."""
         if run is None:
             yield self
@@ -115,14 +115,14 @@ class Workspace(Struct):
             yield place
 
     @property
-    def wide(self) -> bool:
+    def has_many_systems(self) -> bool:
         """Whether measures of all systems are too many to be computed for a request."""
         return not self.live and len(self.session.systems) > MANY_SYSTEMS
 
     @contextmanager
-    def of_systems(self, request: dict[str, Any]) -> Iterator[Workspace]:
+    def for_systems(self, request: dict[str, Any]) -> Iterator[Workspace]:
         """The place of the source that a request names; if this one is wide, of one system or machine."""
-        systems = self._asked(request) if self.wide else ()
+        systems = self._asked(request) if self.has_many_systems else ()
         options = self._options(None, None, None, request.get("source"))
         if systems:
             options = replace(options, systems=systems)
@@ -131,7 +131,7 @@ class Workspace(Struct):
             return
 
         def opened() -> Workspace:
-            session = self._reopened(options) if systems else self.session.narrowed(options)
+            session = self._reopened(options) if systems else self.session.narrow(options)
             return Workspace(session, self.inputs, live=self.live)
 
         with self._opened_systems.use(options, opened) as place:
@@ -147,7 +147,7 @@ class Workspace(Struct):
         return [tuple(sorted(names)) for names in found.values()]
 
     @contextmanager
-    def alone(
+    def open_separately(
         self, systems: tuple[str, ...], start: str | float | None, end: str | float | None
     ) -> Iterator[CoreSession]:
         """A session of these systems in a time window, not kept: a thousand are read one after another."""
@@ -166,13 +166,13 @@ class Workspace(Struct):
     def _reopened(self, options: Options) -> CoreSession:
         """A session over sources of its own: statements over those of all systems name the files of all."""
         # Throughput may be of other systems; whether it belongs to the input was asked before.
-        return zlens.open(self.inputs, options=replace(options, throughput=None)).narrowed(options)
+        return zlens.open(self.inputs, options=replace(options, throughput=None)).narrow(options)
 
     def _session(self, options: Options, input: str | None) -> CoreSession:
-        if input is None and self.wide:
+        if input is None and self.has_many_systems:
             return self._reopened(options)
         if input is None:
-            return self.session.narrowed(options)
+            return self.session.narrow(options)
         return zlens.open(self.inputs[self.names.index(input)], options=options)
 
     def _options(self, system: str | None, start: Any, end: Any, source: str | None) -> Options:
@@ -199,7 +199,7 @@ class Workspace(Struct):
             raise QueryError(f"no system is named {system!r}", expected=f"one of {', '.join(names)}")
         return names
 
-    def once(self, key: Any, work: Callable[[], Any]) -> Any:
+    def compute_once(self, key: Any, work: Callable[[], Any]) -> Any:
         """An answer that stays the same while the server runs, computed by the first request for it."""
         with self._guard:
             answering = self._answering.setdefault(key, threading.RLock())
@@ -220,7 +220,7 @@ class Workspace(Struct):
                     self._answering.pop(self._answers.popitem(last=False)[0], None)
             return answer
 
-    def kept(self, table: str, columns: Sequence[str]) -> str:
+    def materialized_table(self, table: str, columns: Sequence[str]) -> str:
         """A table with columns of a measure: the measure itself, or for a lazy one a table computed once.
 
         Requests repeat, so a new column is added to the earlier ones; after a few such tables all columns
@@ -228,13 +228,13 @@ class Workspace(Struct):
         """
         if table not in measures.measure_names() or not measures.load_measure(table).lazy:
             return table
-        return self.session.keep(table, self._wants(table, columns))
+        return self.session.materialize_measure(table, self._columns_to_keep(table, columns))
 
     def announce(self, table: str, columns: Sequence[str]) -> None:
         """Announce columns of a measure: the first request for some of them computes all."""
-        self.session.announce(table, self._wants(table, columns))
+        self.session.announce(table, self._columns_to_keep(table, columns))
 
-    def _wants(self, table: str, columns: Sequence[str]) -> frozenset[str]:
+    def _columns_to_keep(self, table: str, columns: Sequence[str]) -> frozenset[str]:
         """The columns to keep of a measure: these, and all that were wanted before."""
         names = [column.name for column in measures.load_measure(table).columns]
         with cancellation.hold_lock(self._guard):
@@ -262,13 +262,13 @@ class Workspace(Struct):
             self._lengths[table] = counted.rows[0][0]
         return self._lengths[table] >= rows
 
-    def derived(self, query: str, table: str, columns: Sequence[str]) -> str | None:
+    def materialized_query(self, query: str, table: str, columns: Sequence[str]) -> str | None:
         """A table with the rows of a query over columns of a measure; None if there are too many."""
         with self._guard:
             if query not in self._derived and len(self._derived) >= MAX_DERIVED_TABLES:
                 return None
             self._derived.add(query)
-        return quote(self.session.derive(query, {table: columns}))
+        return quote(self.session.materialize_query(query, {table: columns}))
 
 
 def parse_request_time(value: str | float) -> TimeSpec:

@@ -54,7 +54,7 @@ def open_inputs(
         # A source that does not describe its machine may take that from another one.
         if isinstance(source, CompanionSource):
             companions = [companion.systems for companion in sources if companion.name == source.beside]
-            source.accompany([info for systems in companions for info in systems])
+            source.take_identity_from([info for systems in companions for info in systems])
     for source in sources:
         for info in source.systems:
             info.made = info.made or is_synthetic(info.system, info.serial)

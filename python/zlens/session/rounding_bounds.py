@@ -84,7 +84,7 @@ def _is_printed(source: Source) -> bool:
 
 def perturb(session: CoreSession, changed: Sequence[RoundingChange]) -> CoreSession:
     """The listings of a session with their systems once for each change, and once as they are."""
-    beside = session.narrowed(replace(session.options, **_OPTIONS))
+    beside = session.narrow(replace(session.options, **_OPTIONS))
     names = sorted({source.name for source in session.sources if _is_printed(source)})
     beside.sources, beside._found = [_PerturbedSource(session, name, changed) for name in names], []
     return beside

@@ -113,7 +113,7 @@ class CoreSession:
     brief: bool = False
 
     @classmethod
-    def over(
+    def from_sources(
         cls,
         sources: list[Source],
         options: Options,
@@ -144,26 +144,26 @@ class CoreSession:
         self._own_intervals = self._ungrouped = None
 
     @property
-    def own_intervals(self) -> CoreSession:
+    def without_buckets(self) -> CoreSession:
         """The same input and options without --every: means then cover the recorded intervals."""
         if not self.options.every_s:
             return self
         if self._own_intervals is None:
-            self._own_intervals = self.narrowed(replace(self.options, every_s=None))
+            self._own_intervals = self.narrow(replace(self.options, every_s=None))
         return self._own_intervals
 
     @property
-    def ungrouped(self) -> CoreSession:
+    def without_groups(self) -> CoreSession:
         """The same input and options without --group: totals are over members, not over groups."""
         if not self.options.group:
             return self
         if self._ungrouped is None:
-            self._ungrouped = self.narrowed(replace(self.options, group=None))
+            self._ungrouped = self.narrow(replace(self.options, group=None))
         return self._ungrouped
 
-    def narrowed(self, options: Options) -> Self:
+    def narrow(self, options: Options) -> Self:
         """A session over the same opened inputs, with other systems and times."""
-        return type(self).over(self.sources, options, found=self._found, computed=self.computed)
+        return type(self).from_sources(self.sources, options, found=self._found, computed=self.computed)
 
     # -- the input -----------------------------------------------------------------------------------
 
@@ -224,12 +224,12 @@ class CoreSession:
 
     def all_problems(self) -> list[Problem]:
         """All problems; everything is decoded once to find them."""
-        problems = self._doubts
+        problems = self._quality_problems
         if self.options.every_s:
             problems = [*problems, *record_intervals.problems(self._other_intervals, self.options.every_s)]
-        return [*self.noted_problems(), *self._of_chosen(problems)]
+        return [*self.reading_problems(), *self._of_chosen(problems)]
 
-    def noted_problems(self) -> list[Problem]:
+    def reading_problems(self) -> list[Problem]:
         """The problems that reading finds; everything is decoded once to find them."""
         noted = (problem for source in self.sources for problem in source.problems(complete=True))
         return self._of_chosen([*self._found, *noted])
@@ -243,13 +243,13 @@ class CoreSession:
         ]
 
     @cached_property
-    def _doubts(self) -> list[Problem]:
+    def _quality_problems(self) -> list[Problem]:
         """Problems that the measures show: counters withheld or doubtful, systems that moved."""
         # Cached: computing them takes longer than most queries, and the input does not change.
         from zlens.inputs.data_quality import find_quality_problems, quality_views
 
         filled = {
-            name for _, _, names in quality_views() for name in names if self.engine.fills(f"role.{name}")
+            name for _, _, names in quality_views() for name in names if self.engine.has_data(f"role.{name}")
         }
         return find_quality_problems(self.engine.rows, filled) if filled else []
 
@@ -289,7 +289,7 @@ class CoreSession:
         return self._engine
 
     def _make_engine(self) -> Engine:
-        if not self.options.selects and not self.options.every_s:
+        if not self.options.is_selective and not self.options.every_s:
             # Months of intervals are read only on request.
             return self._open_engine(self._selected_intervals)
         intervals = self._selected_intervals()
@@ -302,13 +302,13 @@ class CoreSession:
 
         The answer has `rows`, and exports Arrow to pandas, Polars, pyarrow and DuckDB.
         """
-        return self.engine.ask(query)
+        return self.engine.run_query(query)
 
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> QueryResult:
         """Answer one of zlens' own SELECTs, which reads these columns of these measures."""
-        return self.engine.select(query, reads)
+        return self.engine.run_internal(query, reads)
 
-    def together(
+    def run_together(
         self, queries: Sequence[str], over: Callable[[str], str] = str
     ) -> list[list[tuple[Any, ...]]]:
         """The rows of each of zlens' own SELECTs, which all give the same columns.
@@ -316,35 +316,35 @@ class CoreSession:
         `over` turns SQL of all their rows, with the query's number as column `#`, into that of other rows,
         which begin with this number.
         """
-        return self.engine.together(queries, over)
+        return self.engine.run_together(queries, over)
 
-    def fills(self, name: str, tables: Container[str] | None = None) -> bool:
+    def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether the input, or these raw tables, have anything that feeds a measure or role."""
-        return self.engine.fills(name, tables)
+        return self.engine.has_data(name, tables)
 
-    def fills_query(self, query: str) -> bool:
+    def query_has_data(self, query: str) -> bool:
         """Whether a statement can have rows in the input; nothing is decoded to find out."""
-        return self.engine.fills_query(query)
+        return self.engine.query_has_data(query)
 
     def announce(self, name: str, columns: Iterable[str]) -> None:
         """Announce columns of a measure, so that it is computed once with all of them."""
-        self.engine.announce(name, columns)
+        self.engine.request_columns(name, columns)
 
-    def keep(self, name: str, columns: Iterable[str]) -> str:
+    def materialize_measure(self, name: str, columns: Iterable[str]) -> str:
         """Compute some columns of a lazy measure once for many queries; returns the table's name."""
-        return self.engine.keep(name, columns)
+        return self.engine.materialize_measure(name, columns)
 
-    def derive(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
+    def materialize_query(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
         """Compute the rows of one of zlens' own SELECTs once; returns the name of their table."""
-        return self.engine.derive(query, reads)
+        return self.engine.materialize_query(query, reads)
 
-    def expect(self, queries: Iterable[str]) -> None:
+    def prepare_queries(self, queries: Iterable[str]) -> None:
         """Announce queries, so that what they share is computed once."""
-        self.engine.expect(queries)
+        self.engine.prepare_queries(queries)
 
-    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+    def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
         """Announce queries, as `expect` does; yields those whose data are computed by now, cheapest first."""
-        return self.engine.stages(queries)
+        return self.engine.prepare_in_stages(queries)
 
     def table(self, name: str) -> QueryResult:
         """All rows of one table."""
@@ -435,7 +435,7 @@ class CoreSession:
                     expected=f"{info.nominal_s:g} s or more",
                 )
             rows += [(info, interval) for interval in info.intervals if self._is_selected(info, interval)]
-        if not rows and self.options.selects and any(info.intervals for info in self.systems):
+        if not rows and self.options.is_selective and any(info.intervals for info in self.systems):
             if self.has_intervals:
                 return rows
             spans = ", ".join(_span(self, info) for info in self.systems if info.intervals)
@@ -472,7 +472,7 @@ class CoreSession:
         # A session that selects intervals needs these before its engine is open.
         engine = self._engine or self._open_engine(list)
         try:
-            rows = engine.unselected(interval_tables, record_intervals.COLUMNS, record_intervals.QUERY)
+            rows = engine.query_all_records(interval_tables, record_intervals.COLUMNS, record_intervals.QUERY)
             return record_intervals.find_record_intervals(self.systems, rows)
         finally:
             if engine is not self._engine:
@@ -492,7 +492,7 @@ class CoreSession:
             return False
         if self.options.end and _after(local, self.options.end, zone):
             return False
-        return self.options.shift is None or self.options.shift.holds(local)
+        return self.options.shift is None or self.options.shift.contains(local)
 
     def _peak(
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
@@ -531,7 +531,7 @@ class CoreSession:
         """The processors of each system in the selected intervals, where its source has them."""
         from zlens.session.busiest import IntervalLoad
 
-        beside = self.narrowed(replace(self.options, peak_minutes=None, every_s=None))
+        beside = self.narrow(replace(self.options, peak_minutes=None, every_s=None))
         try:
             rows = beside.sql(
                 f"SELECT system, source, interval_end, seconds, {_busy_weight()} AS weight, busy_pct "
@@ -588,7 +588,7 @@ class CoreSession:
 
         session_tables_by_name = {
             **session_tables.tables(self, intervals, others, every),
-            **(self._since(ends()) if self.computed and self.options.selects else self.computed),
+            **(self._since(ends()) if self.computed and self.options.is_selective else self.computed),
         }
         raw_tables = {
             table.name: [table] for table in session_tables.throughput_tables(self, intervals, of_load)
@@ -669,7 +669,7 @@ class CoreSession:
         if self.options.systems and "system" in names:
             parts.append(f"system IN ({', '.join(map(literal, self.options.systems))})")
             named.add("system")
-        if self.options.selects and "interval_end" in names:
+        if self.options.is_selective and "interval_end" in names:
             parts.append(
                 "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
             )
@@ -678,7 +678,7 @@ class CoreSession:
                 # The same as a plain range, which can exclude whole blocks of rows.
                 first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in span)
                 parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
-        elif self.options.selects and {"system", "source", "time"} <= names:
+        elif self.options.is_selective and {"system", "source", "time"} <= names:
             # Events that were computed before.
             parts.append(_WITHIN)
             named |= {"system", "source", "time"}
@@ -687,7 +687,7 @@ class CoreSession:
 
 def empty_session() -> CoreSession:
     """A session without input: every table exists and is empty, so that queries can be checked."""
-    return CoreSession.over([], Options())
+    return CoreSession.from_sources([], Options())
 
 
 def _after(local: dt.datetime, moment: TimeSpec, zone: dt.tzinfo) -> bool:

@@ -105,7 +105,7 @@ def tables(
 
     def resets() -> list[tuple[Any, ...]]:
         reset_rows = [(source.name, *reset) for source in session.sources for reset in source.resets()]
-        if session.options.selects:
+        if session.options.is_selective:
             chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
             for row in joined():
                 chosen.setdefault((row[0], row[1]), []).append((row[2], row[3]))
@@ -156,7 +156,7 @@ def tables(
         ]
 
     def asked() -> list[tuple[Any, ...]]:
-        if not session.options.selects:
+        if not session.options.is_selective:
             return []
         # If no interval was selected, the span is empty.
         spans = {(info.system, info.source): (0, 0) for info in session.systems}
@@ -169,7 +169,7 @@ def tables(
         "system": systems,
         "interval": shown,
         "problem": lambda: listed(session.all_problems()),
-        "_noted": lambda: listed(session.noted_problems()),
+        "_noted": lambda: listed(session.reading_problems()),
         "inventory": inventory,
         "_interval": joined,
         "_asked": asked,

@@ -50,7 +50,7 @@ def measures_by_source(
     by_source = {}
     for key, tables in own.items():
         if tables not in filled:
-            filled[tables] = [name for name in measures.measure_names() if session.fills(name, tables)]
+            filled[tables] = [name for name in measures.measure_names() if session.has_data(name, tables)]
         by_source[key] = filled[tables]
     return by_source
 

@@ -19,7 +19,7 @@ _MOST = 10_000
 
 def machine(scenario: Scenario) -> dict[str, Any]:
     model.check_combinations(scenario)
-    wrong, uses, devices = scenario.problem.wrong, scenario["use"], scenario["device"]
+    wrong, uses, devices = scenario.problem.general_error, scenario["use"], scenario["device"]
     names = [use["name"] for use in uses]
     if len(names) > 2 or (len(names) == 2 and PAGING not in names):
         raise wrong(f"the uses are {', '.join(names[:5])}", f"name them MDISK and {PAGING}",

@@ -74,7 +74,7 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
             ],
             "checked": simulation["checked"],
         },
-        {part.system: part.of("records") for part in systems},
+        {part.system: part.common_entry("records") for part in systems},
     )
 
 
@@ -92,7 +92,7 @@ def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> fl
 
 
 def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     for part in found:
         for entry in part.cores:
             if not scenario["processors"][entry["type"]]:
@@ -226,7 +226,7 @@ class _MachineLowering:
     def partition(self, part: SystemPartition, number: int) -> dict[str, Any]:
         return {
             "name": part.name,
-            "number": part.of("number") or number,
+            "number": part.common_entry("number") or number,
             "shares": [self._share(part, entry) for entry in part.cores],
             "vertical": any(
                 entry["polarization"] == "vertical" and not entry["dedicated"] for entry in part.cores
@@ -253,7 +253,7 @@ class _MachineLowering:
         given = [cap for cap in caps if cap is not None]
         names = [entry[key] for key in ("group", "capacity_group") if entry[key] is not None]
         if len(names) > 1:
-            raise self.scenario.problem.wrong(
+            raise self.scenario.problem.general_error(
                 f"partition.{part.name} is in group {names[0]} and in capacity_group {names[1]}",
                 "leave one out: simulated partitions are in one group",
             )
@@ -273,10 +273,10 @@ class _MachineLowering:
     # Systems -----------------------------------------------------------------------------------
 
     def system(self, part: SystemPartition, number: int, *, recorded: bool) -> dict[str, Any]:
-        given = part.of("cp") or self.scenario["cp"]
+        given = part.common_entry("cp") or self.scenario["cp"]
         cp = self.table(CP, given, "cp") if part.zvm else {**CP.check({}, "cp", ScenarioErrors()), **_NO_COST}
-        storage = part.of("storage") or self.assumed("sim_partition_storage")
-        ipl = part.of("ipl")
+        storage = part.common_entry("storage") or self.assumed("sim_partition_storage")
+        ipl = part.common_entry("ipl")
         ipl_s = (
             self.start_s - _DAY_S
             if ipl is None
@@ -300,8 +300,8 @@ class _MachineLowering:
             "name": part.system,
             "partition": number,
             "recorded": recorded,
-            "release": writer_plans.release_mark(part.of("records")),
-            "transaction_ends": bool(part.of("transaction_ends")),
+            "release": writer_plans.release_mark(part.common_entry("records")),
+            "transaction_ends": bool(part.common_entry("transaction_ends")),
             "ipl_tod": _native.tod_from_unix_us(round(ipl_s * 1e6)),
             "threads": self._threads(part),
             "storage_mib": storage,
@@ -606,7 +606,7 @@ def _loads(part: SystemPartition) -> list[Entry]:
                 "quick_dispatch": False,
                 "application_data": False,
                 **dict.fromkeys(("absolute", "pool", "account", "storage", "working_set", "memory")),
-                "load": part.of("load"),
+                "load": part.common_entry("load"),
                 "dedicated": 0,
             }
         )

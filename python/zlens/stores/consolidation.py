@@ -39,7 +39,7 @@ def consolidate(into: LakeFolder, progress: Progress | None = None) -> None:
         if progress is not None:
             progress(done, len(days), f"gathering {days[done]}")
         with lake_folder.translate_os_errors(into):
-            into.repeat(partial(_gather, into, days[done : done + _DAYS]))
+            into.retry_on_conflict(partial(_gather, into, days[done : done + _DAYS]))
 
 
 def _stale(into: LakeFolder, manifest: Manifest) -> dict[str, list[DayRollup]]:
@@ -89,7 +89,7 @@ def _gather(into: LakeFolder, days: list[str]) -> None:
         lake_folder.fsync_files(moves.values())
         with into.locked():
             current = into.load()
-            into.clean(current)
+            into.remove_abandoned(current)
             old: set[str] = set()
             kept: set[str] = set()
             for entry, members in found:
@@ -104,7 +104,7 @@ def _gather(into: LakeFolder, days: list[str]) -> None:
             if old:
                 current.retired += sorted(old - into.listed(current, moves).keys() - set(current.retired))
             into.commit(current, staged, moves)
-            into.sweep(current)
+            into.remove_retired(current)
 
 
 def _write_day(

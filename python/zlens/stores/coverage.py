@@ -118,9 +118,9 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
     is_measured = session.has_intervals
     if not is_measured:
         # Without an interval nothing is measured, but there may be rows.
-        session = session.narrowed(replace(session.options, start=None, end=None))
+        session = session.narrow(replace(session.options, start=None, end=None))
     for name in names:
-        if not session.fills(name):
+        if not session.has_data(name):
             continue
         for table in sorted(session.engine.tables_of(name)):
             found.feeds.setdefault(table, []).append(name)
@@ -134,7 +134,7 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
         lengths[name] = {(system, source, end): seconds or 0.0 for system, source, end, seconds in rows}
         found.retained[name] |= lengths[name].keys()
     for table, measures in found.feeds.items():
-        if own := [name for name in measures if session.fills(name, {table})]:
+        if own := [name for name in measures if session.has_data(name, {table})]:
             found.feeds[table] = own
         else:
             found.only_adds.add(table)
@@ -145,7 +145,7 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
     ]
     if not with_intervals:
         return found
-    rows = session.engine.unselected(with_intervals, _RAW_COLUMNS, _RAW, only_taken=True)
+    rows = session.engine.query_all_records(with_intervals, _RAW_COLUMNS, _RAW, only_taken=True)
     for table, system, source, end, seconds in rows:
         found.raw.setdefault(table, {})[system, source, end] = seconds
     if counters := {origin.table for origin in roles.entity("counter").origins} & found.raw.keys():

@@ -112,7 +112,7 @@ def _machine(
     engine: ParquetEngine,
     base: Path,
 ) -> ExportResult:
-    states, sealed = machine.states(), machine.sealed()
+    states, sealed = machine.states(), machine.frozen_days()
     stale = {
         day
         for system, day in machine.days()

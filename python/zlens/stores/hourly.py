@@ -81,9 +81,7 @@ def hours_of_machine(
     # Hours of an unknown zone are not those of the others.
     infos = [info for info in infos if not info.local_time] or infos
     own = {(info.system, info.source) for info in infos}
-    with session.narrowed(
-        replace(session.options, systems=tuple(sorted({name for name, _ in own})))
-    ) as alone:
+    with session.narrow(replace(session.options, systems=tuple(sorted({name for name, _ in own})))) as alone:
         last = _last_of_machine(alone, table, machine)
         found = _hours(alone, table, columns, dict.fromkeys(own, last) if last is not None else {})
     by_keys = sorted(
@@ -204,7 +202,7 @@ def _computed(
     session: CoreSession, table: str, wanted: Sequence[str], kept: dict[tuple[str, str], _Last]
 ) -> list[tuple[object, ...]]:
     """The hours that the lake does not keep, and the last of a system if more of it is there by now."""
-    if not session.fills(table):
+    if not session.has_data(table):
         return []
     offsets: dict[tuple[str, str], int] = {}
     days: list[int] = []

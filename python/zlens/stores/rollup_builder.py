@@ -92,7 +92,7 @@ def rollup(
         if progress is not None:
             progress(len(results), len(machines), ", ".join(group[0].machine.systems[:3]))
         with lake_folder.translate_os_errors(into):
-            rolled = into.repeat(partial(_compute, into, group))
+            rolled = into.retry_on_conflict(partial(_compute, into, group))
         results += rolled
         if report is not None:
             for one in rolled:
@@ -118,7 +118,7 @@ class _StaleDays(Struct, frozen=True):
 
 def _stale(into: LakeFolder, manifest: Manifest, machine: LakeMachine) -> _StaleDays:
     """The days of a machine whose measures are not up to date."""
-    states, sealed = machine.states(), machine.sealed()
+    states, sealed = machine.states(), machine.frozen_days()
     stale = {
         (system, day)
         for system, day in machine.days()
@@ -166,7 +166,7 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
         lake_folder.fsync_files(moves.values())
         with into.locked():
             current = into.load()
-            into.clean(current)
+            into.remove_abandoned(current)
             machines = rollups.machines(into, current)
             replaced, kept = [], set()
             for one, rolled, (entries, _) in zip(group, results, found, strict=True):
@@ -191,7 +191,7 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
                 listed = into.listed(current, moves)
                 current.retired += sorted(old - listed.keys() - set(current.retired))
             into.commit(current, staged, moves)
-            into.sweep(current)
+            into.remove_retired(current)
         for one, rolled in zip(group, results, strict=True):
             rolled.days = sorted(set(rolled.days))
             rolled.lost = [each for each in work.lost if each.system in rolled.systems]
@@ -214,7 +214,7 @@ def _states(machines: list[LakeMachine], machine: LakeMachine) -> dict[int, str]
     """The states of the days of a machine as it is among others."""
     for one in machines:
         if one.systems == machine.systems:
-            sealed = one.sealed()
+            sealed = one.frozen_days()
             return {day: state for day, state in one.states().items() if day not in sealed}
     return {}
 
@@ -264,7 +264,7 @@ class _RollupWriter:
         select = f"SELECT * EXCLUDE (_level) REPLACE ({unit} AS _unit) FROM buckets"
 
         def write(stream: object) -> list[WrittenFile]:
-            self.engine.bring("buckets", stream)
+            self.engine.register("buckets", stream)
             return self.engine.write(select, os.fspath(area / name), "_unit", BUCKET_END)
 
         # Not as a query of the user: those of a lake run in a database of their own, which copies the rows.
@@ -344,7 +344,7 @@ def lost_of(lake: str, added: ImportResult) -> list[Lost]:
 
 def measures_of(session: CoreSession) -> list[str]:
     """The measures that a session can have rows of."""
-    return [name for name in bucket_sql.measures() if session.fills(name)] if session.has_intervals else []
+    return [name for name in bucket_sql.measures() if session.has_data(name)] if session.has_intervals else []
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def shared_subjects(
     session: CoreSession, kind: SharedMeasure, systems: Collection[str], span: Span
 ) -> list[SharedSubject]:
     """The subjects of some systems by name, those of most use first."""
-    if not session.fills(kind.table):
+    if not session.has_data(kind.table):
         return []
     uses: dict[str, dict[str, float | None]] = {}
     sources: dict[str, str] = {}

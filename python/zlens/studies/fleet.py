@@ -93,7 +93,7 @@ def unit() -> str:
 def clusters(session: CoreSession) -> dict[str, str]:
     """The cluster of each member: as the user groups them, else the SSI cluster that it records."""
     recorded = {}
-    if session.fills("role.ssi"):
+    if session.has_data("role.ssi"):
         rows = session.sql("SELECT system, arg_max(cluster, tod) FROM role.ssi GROUP BY system").rows
         recorded = {str(system): str(cluster) for system, cluster in rows if cluster}
     names = {info.system for info in session.systems}

@@ -30,7 +30,7 @@ class Growth(NamedTuple):
     def value(self, x: float) -> float:
         return self.at_zero + self.slope * x
 
-    def reaches(self, limit: float, after: float) -> tuple[float | None, float | None, float | None]:
+    def limit_crossing(self, limit: float, after: float) -> tuple[float | None, float | None, float | None]:
         """Where the line, and the steepest and flattest one, reach a limit from `after` on; None: never.
 
         All three go through the value of the line at `after`, and an end that they have passed is `after`.

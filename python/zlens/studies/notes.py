@@ -29,7 +29,7 @@ def shorten_notes(sentences: Iterator[str]) -> Iterator[str]:
 def run_notes(runs: Sequence[tuple[WorkloadRun, MeasuredRun | None]]) -> Iterator[str]:
     """Notes on doubtful numbers of runs, and on data left out of measured ones."""
     for run, measured in runs:
-        yield from run.doubts()
+        yield from run.inconsistencies()
         yield from measured.notes if measured is not None else ()
 
 

@@ -177,17 +177,17 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
     for at, values in enumerate(scenario["pair"], 1):
         where, name = f"pair[{at}]", values["name"]
         if name in seen:
-            raise problem.wrong(f'{where}.name is "{name}" again', cure="use unique names")
+            raise problem.general_error(f'{where}.name is "{name}" again', cure="use unique names")
         seen.add(name)
         sides = [(side, values[side]) for side in ("base", "comparison") if values[side] is not None]
         ratios = [key for key in ("etrr", "itrr") if values[key] is not None]
         if sides and ratios:
-            raise problem.wrong(
+            raise problem.general_error(
                 f"{where} has {ratios[0]} and runs",
                 cure=f"leave out {ratios[0]}, which follows from the runs",
             )
         if not sides and not ratios:
-            raise problem.wrong(
+            raise problem.general_error(
                 f"{where} has no ratio", expected="base and comparison, or etrr and itrr", cure="add them"
             )
         if not sides:
@@ -195,7 +195,7 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
             continue
         if len(sides) == 1:
             missing = "comparison" if sides[0][0] == "base" else "base"
-            raise problem.wrong(f"{where}.{missing} is missing", cure=f"add {missing}")
+            raise problem.general_error(f"{where}.{missing} is missing", cure=f"add {missing}")
         runs = [
             run_of(run_values, f"{where}.{side}", problem, name=f"{name}, {side}", as_published=as_published)
             for side, run_values in sides
@@ -203,7 +203,7 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
         (base, _), (after, _) = runs
         etrr, itrr = scaling.ratio(after.etr, base.etr), scaling.ratio(after.itr, base.itr)
         if etrr is None and itrr is None:
-            raise problem.wrong(
+            raise problem.general_error(
                 f"{where} has no throughput for both runs",
                 expected="etr of both, or itr, or files with throughput",
                 cure=f"add {where}.base.etr and {where}.comparison.etr",

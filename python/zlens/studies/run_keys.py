@@ -63,7 +63,7 @@ def run_of(
     recorded = None
     for ours in ("run", "table"):
         if ours in (values["also"] or {}):
-            raise problem.wrong(
+            raise problem.general_error(
                 f"{where}.also.{ours} is a reserved name", cure="give the number another name"
             )
     if values["file"] is not None:
@@ -78,7 +78,7 @@ def run_of(
     else:
         lost = [key for key, *_ in WINDOW if values[key] is not None]
         if lost:
-            raise problem.wrong(f"{where}.{lost[0]} needs a file", cure=f"add {where}.file")
+            raise problem.general_error(f"{where}.{lost[0]} needs a file", cure=f"add {where}.file")
     stated = {attribute: values[key] for key, attribute, *_ in _NUMBERS if values[key] is not None}
     if recorded is not None:
         # Measured parts of a value that is given would not match it.

@@ -200,7 +200,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         return smt_metrics.by_density(density, maximum, self.core_busy_pct / 100)
 
     @cached_property
-    def slowing(self) -> float | None:
+    def slowdown(self) -> float | None:
         """CPU time relative to a thread alone on its core: threads slow each other."""
         if self.processors == self.cores:
             return 1.0
@@ -211,7 +211,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
     @cached_property
     def alone_s(self) -> float | None:
         """CPU seconds per transaction if it had one thread per core."""
-        return None if self.cpu_s is None or self.slowing is None else self.cpu_s / self.slowing
+        return None if self.cpu_s is None or self.slowdown is None else self.cpu_s / self.slowdown
 
     # Clients and servers --------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         return "processors" if self.processor_bound <= self.client_bound else "client vCPUs"
 
     @cached_property
-    def of_bound(self) -> float | None:
+    def bound_fraction(self) -> float | None:
         """ETR as a part of the lower bound."""
         if self.processor_bound is None or self.client_bound is None or self.etr is None:
             return None
@@ -255,7 +255,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     # What does not fit ----------------------------------------------------------------------------
 
-    def doubts(self) -> list[str]:
+    def inconsistencies(self) -> list[str]:
         """Sentences on inconsistent numbers of the run."""
         sentences = []
         if self.busy_pct is not None and self.total is not None and self.processors:

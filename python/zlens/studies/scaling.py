@@ -176,21 +176,23 @@ def _runs(scenario: Scenario, as_published: bool) -> list[tuple[WorkloadRun, Mea
     for at, values in enumerate(scenario["run"], 1):
         where = f"run[{at}]"
         if values["name"] in seen:
-            raise scenario.problem.wrong(f'{where}.name is "{values["name"]}" again', cure="use unique names")
+            raise scenario.problem.general_error(
+                f'{where}.name is "{values["name"]}" again', cure="use unique names"
+            )
         seen.add(values["name"])
         run, measured = run_of(values, where, scenario.problem, as_published=as_published)
         if run.processors is None:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{where}.processors is missing: logical processors online", cure="add processors"
             )
         if run.cores is not None and run.cores > run.processors + 0.5:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{where}.cores is {run.cores:g}, but it has {run.processors:g} processors",
                 expected="a processor or more on each core",
                 cure=f"change {where}.cores",
             )
         if run.etr is None and run.itr is None:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{where} has no throughput",
                 expected="etr, itr, or a file with throughput",
                 cure=f"add {where}.etr",
@@ -221,7 +223,7 @@ def _curve(
             continue
         earlier = points.setdefault(_cores(run), run.caf)
         if earlier != run.caf:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"run[{at}].factor is {run.caf:g}, but that of {_cores(run)} cores is {earlier:g} elsewhere",
                 cure="keep one of the two",
             )

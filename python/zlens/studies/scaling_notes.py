@@ -31,10 +31,10 @@ def notes(
             "ITR promises more than the cores can deliver, and a change of ITR with the SMT level is not a "
             "change of capacity."
         )
-    if fit is not None and fit.worst > constant("usl_fits_within").default / 100:
+    if fit is not None and fit.largest_error > constant("usl_fits_within").default / 100:
         scenario.assume("usl_fits_within")
         yield (
-            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.worst:.1f} %. "
+            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.largest_error:.1f} %. "
             "Do not use its parameters."
         )
     if curve is not None:

@@ -181,7 +181,7 @@ def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
         for parameter in fit.parameters
     ]
     rows.append(("cores at peak throughput", fit.peak, None, None, None))
-    rows.append(("largest error of a run (%)", 100 * fit.worst, None, None, None))
+    rows.append(("largest error of a run (%)", 100 * fit.largest_error, None, None, None))
     return AnswerTable("usl", "", heads, rows)
 
 

@@ -196,7 +196,7 @@ def measured_hours(
         raise QueryError(f"{measure}.{column} has no value in this input")
     for system, values in by_system.items():
         for name, shift in parsed.items():
-            yield ShiftHours(system, name, [one for one in values if shift is None or shift.holds(one[0])])
+            yield ShiftHours(system, name, [one for one in values if shift is None or shift.contains(one[0])])
 
 
 def _unit(scenario: Scenario) -> str:
@@ -234,7 +234,7 @@ def row(one: ShiftHours, line: Growth | None, limit: float) -> tuple[Value, ...]
     text = None if last is None else dt.date.fromordinal(last).isoformat()
     if line is None or last is None:
         return (*head, None, None, None, None, text, None, None, None)
-    reached = line.reaches(limit, last)
+    reached = line.limit_crossing(limit, last)
     dates = [
         None if x is None or x - last > _FAR else dt.date.fromordinal(round(x)).isoformat() for x in reached
     ]

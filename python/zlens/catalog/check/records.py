@@ -292,7 +292,7 @@ def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Prob
             begins = bytes.fromhex(section.match[1])
         except ValueError:
             begins = b""
-        if field is None or not begins or len(begins) > field.span:
+        if field is None or not begins or len(begins) > field.total_length:
             yield (
                 section.name,
                 f"{here} has an invalid match",
@@ -414,7 +414,7 @@ def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
     for field in fields:
         for part in field_parts(field):
             names = (
-                [part.name.lower(), f"{part.name.lower()}_d"] if field.differenced else [part.name.lower()]
+                [part.name.lower(), f"{part.name.lower()}_d"] if field.has_difference else [part.name.lower()]
             )
             for name in names:
                 if name in taken:
@@ -443,7 +443,7 @@ def _differences(root: Path | None) -> Iterator[str]:
             for role, how in origin.roles.items():
                 for field_name in roles.candidate_fields(how) if how.get("take") == "difference" else ():
                     field = fields.get(field_name)
-                    if field is not None and not field.differenced:
+                    if field is not None and not field.has_difference:
                         what = f"a {field.kind} of {field.length} bytes" if field.counts else field.kind
                         problem = f"takes differences of {field_name}, which is {what}"
                         yield f"roles/{name}.toml: {role} {problem}"

@@ -61,7 +61,7 @@ class CachedLineage:
         """The roles that a measure's value is computed from, through earlier columns and helpers."""
         return [(entity, role) for entity, role in self._all_roles.get(f"{measure}.{column}", ())]
 
-    def uses(self, entity: str, role: str) -> list[str]:
+    def columns_using(self, entity: str, role: str) -> list[str]:
         """The columns of measures that a role's value feeds."""
         return [name for name, roles in self._all_roles.items() if [entity, role] in roles]
 
@@ -96,7 +96,9 @@ class CachedLineage:
             return {
                 name: [
                     (node, read_column, self._computed(node, read_column), graph.roles(node, [read_column]))
-                    for node, read_column in (graph.named(table.name, name) if "." in name else ())
+                    for node, read_column in (
+                        graph.referenced_columns(table.name, name) if "." in name else ()
+                    )
                 ]
                 for name in names
             }
@@ -115,11 +117,11 @@ class CachedLineage:
         trees = self.lineages.computed(node, column) if nodes.is_helper(node) else []
         return " or ".join(dict.fromkeys(map(self._render, trees)))
 
-    def raw(self, measure: str, column: str) -> tuple[Columns, Columns]:
+    def raw_columns(self, measure: str, column: str) -> tuple[Columns, Columns]:
         """The columns of raw tables that give a column's values, and those that determine its rows."""
 
         def compute() -> list[Columns]:
-            lineage = self.lineages.of(measure, column)
+            lineage = self.lineages.lineage(measure, column)
             return [lineage.raw, lineage.rows]
 
         values, rows = self._cached(compute, "raw", measure, column)

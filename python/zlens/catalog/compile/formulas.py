@@ -84,9 +84,11 @@ class Formulas:
         bounded: dict[str, str] = {}
         for column in self.table.columns:
             if column.name in levels[0]:
-                self._put(selected.first, column, self.formula(column.name), self._inline, bounded, wanted)
+                self._add_column(
+                    selected.first, column, self.formula(column.name), self._inline, bounded, wanted
+                )
         if by_layers:
-            self._put_by(by_layers[0], selected.first, self.role, bounded)
+            self._add_generation_columns(by_layers[0], selected.first, self.role, bounded)
         # Joined columns that upper layers need are passed up to them.
         passed = {name for layer in by_layers[1:] for formula in layer.values() for name in _names(formula)}
         for name in sorted(passed):
@@ -97,7 +99,7 @@ class Formulas:
             for column in self.table.columns:
                 if column.name in level:
                     formula = self.formula(column.name)
-                    self._put(layer, column, formula, self._over, bounded, wanted, self._aggregated)
+                    self._add_column(layer, column, formula, self._over, bounded, wanted, self._aggregated)
             selected.above.append(layer)
         if self._spanned:
             # Below all that divides by it.
@@ -107,7 +109,7 @@ class Formulas:
         for by_layer in by_layers[1:]:
             numbers: list[str] = []
             bounded = {}
-            self._put_by(by_layer, numbers, _is_lower_column, bounded)
+            self._add_generation_columns(by_layer, numbers, _is_lower_column, bounded)
             selected.above.append(numbers)
             if bounded:
                 selected.above.append(
@@ -144,7 +146,7 @@ class Formulas:
             self.made.first.append(f"{sql} AS {self._aggregates[sql]}")
         return self._aggregates[sql]
 
-    def _put(
+    def _add_column(
         self,
         layer: list[str],
         column: measures.MeasureColumn,
@@ -168,7 +170,7 @@ class Formulas:
                 f"AS {expressions.quote(column.name)}"
             )
 
-    def _put_by(
+    def _add_generation_columns(
         self,
         formulas: Mapping[str, str],
         layer: list[str],
@@ -177,7 +179,7 @@ class Formulas:
     ) -> None:
         """Add columns that differ by machine; those of the layers above read them as they are shown."""
         for name, formula in formulas.items():
-            self._put(layer, self._columns[name], formula, resolve, bounded, formulas)
+            self._add_column(layer, self._columns[name], formula, resolve, bounded, formulas)
 
     def _levels(self, wanted: Iterable[str]) -> list[set[str]]:
         """Columns by the layer that computes them: after those that their formulas name."""
@@ -185,7 +187,7 @@ class Formulas:
         pending = list(wanted)
         while pending:
             name = pending[-1]
-            own = [] if name in LEADING else self._own(name)
+            own = [] if name in LEADING else self._own_columns(name)
             missing = [other for other in own if other not in levels]
             if missing:
                 pending += missing
@@ -195,13 +197,13 @@ class Formulas:
                 over = any(reference == "seconds" for reference in _names(self.formula(name)))
                 spanned = bool(over and self.table.span)
                 levels[name] = max([1 + levels[other] for other in own] + [int(spanned)], default=0)
-        self._needed = {other for name in levels for other in self._own(name)}
+        self._needed = {other for name in levels for other in self._own_columns(name)}
         return [
             {name for name, level in levels.items() if level == number}
             for number in range(1 + max(levels.values(), default=0))
         ]
 
-    def _own(self, name: str) -> list[str]:
+    def _own_columns(self, name: str) -> list[str]:
         """The columns of the measure that a formula names outside of aggregates."""
         return [
             other
@@ -242,7 +244,7 @@ class Formulas:
             f"measure {self.table.name}: {reference!r} is neither a role nor an earlier column"
         )
 
-    def plain(self, name: str, type: str = "") -> str:
+    def inline_sql(self, name: str, type: str = "") -> str:
         """SQL of a column by its formula, with the formulas of the columns it names inlined."""
         formula = self.formula(name)
         return expressions.compile_sql(formula, self._inline, type) if formula else "NULL"
@@ -282,7 +284,7 @@ class Formulas:
         if column is None or column.by or not column.formula or name in LEADING:
             return self.role(name)
         if name not in self._inlined:
-            self._inlined[name] = self.plain(name)
+            self._inlined[name] = self.inline_sql(name)
         return self._inlined[name]
 
     def _layers(self, wanted: list[str]) -> list[dict[str, str]]:

@@ -46,12 +46,12 @@ class LineageGraph:
         self._below: dict[tuple[str, frozenset[str], bool], Reads] = {}
         self._raw: dict[tuple[str, frozenset[str]], tuple[Entity, tuple[Reads, Reads]]] = {}
 
-    def of(self, measure: str, column: str) -> Lineage:
+    def lineage(self, measure: str, column: str) -> Lineage:
         """The lineage of a column of a measure."""
-        values = self._behind(measure, {column}, rows=False)
+        values = self._sources_below(measure, {column}, rows=False)
         raw: Reads = {}
         everything: Reads = {}
-        for node, columns in self._behind(measure, {column}, rows=True).items():
+        for node, columns in self._sources_below(measure, {column}, rows=True).items():
             value_columns = values.get(node, set())
             if node.startswith(ROLE):
                 _add(raw, self._raw_of(node, value_columns)[0])
@@ -65,7 +65,7 @@ class LineageGraph:
 
     def roles(self, node: str, columns: Collection[str]) -> list[tuple[str, str]]:
         """The roles that the values of some columns are made from, as entity and role."""
-        reads = {node: {*columns}, **self._behind(node, {*columns}, rows=False)}
+        reads = {node: {*columns}, **self._sources_below(node, {*columns}, rows=False)}
         role_reads = ((name, names) for name, names in reads.items() if name.startswith(ROLE))
         return sorted((name.removeprefix(ROLE), role) for name, names in role_reads for role in names)
 
@@ -73,7 +73,7 @@ class LineageGraph:
         """What the formulas of a column ultimately name: `table.column`, or a leading column."""
         return formulas.Formulas(measures.load_measure(measure), trust=_TRUST).references(column)
 
-    def named(self, measure: str, reference: str) -> list[Place]:
+    def referenced_columns(self, measure: str, reference: str) -> list[Place]:
         """The columns of nodes that a reference means."""
         key = (measure, reference)
         if key not in self._named:
@@ -88,7 +88,7 @@ class LineageGraph:
         """The expressions by which a helper computes a column; none if it passes it on unchanged."""
         return sql_tree.computed(self.nodes.helper(helper, {column}, None), column, self.nodes.columns)
 
-    def _behind(self, node: str, columns: set[str], *, rows: bool) -> Reads:
+    def _sources_below(self, node: str, columns: set[str], *, rows: bool) -> Reads:
         """What some columns of a node are made from, for every node below; with `rows` all that is read."""
         reads: Reads = {}
         pending = dict(self._below_of(node, columns, rows=rows))

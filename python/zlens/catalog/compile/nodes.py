@@ -92,7 +92,7 @@ class NodeCatalog:
             self._rows,
         ]
 
-    def keep(self) -> None:
+    def save_cache(self) -> None:
         """Cache the facts found about the nodes, if there are new ones."""
         fact_count = sum(map(len, self._facts()))
         if self._kept is not None and fact_count > self._known:
@@ -137,7 +137,7 @@ class NodeCatalog:
         sums = cpumf_formulas.summed_names() if "{counter_sums}" in node_sql(name) else []
         return [*sql_tree.names(self.helper(name, None, None), self.columns), *sums]
 
-    def read_by(self, name: str) -> frozenset[str]:
+    def referenced_nodes(self, name: str) -> frozenset[str]:
         """The nodes that a helper or a measure names."""
         name = plain(name)
         if name not in self._reads:
@@ -153,7 +153,7 @@ class NodeCatalog:
         """The distance of a node from the raw tables: it reads only nodes with less depth."""
         name = plain(name)
         if name not in self._depths:
-            below = self.read_by(name) if name not in self.session else ()
+            below = self.referenced_nodes(name) if name not in self.session else ()
             self._depths[name] = 1 + max(map(self.depth, below), default=0)
         return self._depths[name]
 
@@ -163,7 +163,7 @@ class NodeCatalog:
         if name.startswith(ROLE):
             return frozenset({name.removeprefix(ROLE)})
         if name not in self._entities:
-            below = () if name in self.session else self.read_by(name)
+            below = () if name in self.session else self.referenced_nodes(name)
             self._entities[name] = sorted(frozenset().union(*map(self.entities, below)))
         return frozenset(self._entities[name])
 
@@ -186,14 +186,14 @@ class NodeCatalog:
             return True
         if name not in self._rows:
             self._rows[name] = sql_tree.required_tables(self.helper(name, None, None))
-        return self.can_hold(self._rows[name], tables)
+        return self.can_have_rows(self._rows[name], tables)
 
-    def can_hold(self, needed: Rows, tables: Container[str]) -> bool:
+    def can_have_rows(self, needed: Rows, tables: Container[str]) -> bool:
         """Whether a statement that needs these tables can have rows."""
         if isinstance(needed, str):
             return self.has_rows(needed, tables)
         how, *parts = needed
-        return (any if how == ANY else all)(self.can_hold(part, tables) for part in parts)
+        return (any if how == ANY else all)(self.can_have_rows(part, tables) for part in parts)
 
     def joined(self, name: str) -> Sequence[str]:
         """Like `tables`, plus the raw tables that are joined with them."""

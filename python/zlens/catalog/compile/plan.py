@@ -109,7 +109,7 @@ class Compiler:
     def is_helper(self, name: str) -> bool:
         return nodes.is_helper(name)
 
-    def fills(self, name: str, tables: Container[str] | None = None) -> bool:
+    def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether a measure, a helper or a role (role.entity) can have rows in the input.
 
         `tables` are raw tables to use instead of those of the input.
@@ -119,9 +119,9 @@ class Compiler:
         raw = self.input.raw if tables is None else tables
         return self.nodes.has_rows(name, raw)
 
-    def fills_query(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
+    def query_has_data(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
         """Whether a statement can have rows in the input, or if these are the raw tables."""
-        return self.nodes.can_hold(
+        return self.nodes.can_have_rows(
             sql_tree.required_tables(parsed), self.input.raw if tables is None else tables
         )
 
@@ -214,7 +214,7 @@ class Compiler:
 
     def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> QueryPlan:
         plan = QueryPlan()
-        if name in measures.measure_names() and not (nodes.is_joined(name) and self.fills(name)):
+        if name in measures.measure_names() and not (nodes.is_joined(name) and self.has_data(name)):
             typed = [(column.name, column.type) for column in measures.load_measure(name).columns]
             plan.select = _empty([*typed, *self.percentiles(name)], wanted)
             return plan
@@ -288,7 +288,7 @@ class Compiler:
                 return None
             return {column: SQL_TYPES[type] for column, type in roles.columns(entity)}
         if name in measures.measure_names():
-            if not nodes.is_joined(name) or self.fills(name):
+            if not nodes.is_joined(name) or self.has_data(name):
                 return None
             return {column.name: SQL_TYPES[column.type] for column in measures.load_measure(name).columns}
         node = self.nodes.helper(name, None, None)["statements"][0]["node"] if nodes.is_helper(name) else None

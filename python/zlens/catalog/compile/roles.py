@@ -303,7 +303,9 @@ class _OriginQuery:
         if systems is not None:
             listed = ", ".join(map(expressions.literal, systems))
             conditions.append(f"{self.column('system')} IN ({listed})")
-        conditions += [self.unless(each) for each in self.origin.unless if each.table in self.tables]
+        conditions += [
+            self.detailed_condition(each) for each in self.origin.unless if each.table in self.tables
+        ]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         grouped = f" GROUP BY {', '.join(self.keys())}" if group else ""
         joins = self.joins()
@@ -314,7 +316,7 @@ class _OriginQuery:
         """The column with the time from which a state lasts."""
         return self.origin.time or ("tod" if "tod" in self.place else "interval_end")
 
-    def unless(self, detailed: DetailedTable) -> str:
+    def detailed_condition(self, detailed: DetailedTable) -> str:
         """The condition that a table has no row of the same subject within the time of a row of this one."""
         table, subject = detailed.table + ALL_TIMES_SUFFIX, ("system", *detailed.same)
         self.result.read(table, (*subject, "interval_end"))
@@ -418,7 +420,7 @@ class _OriginQuery:
         return "1" if how.get("over") == "count" else self.first(how, self.entity.roles[name].type)
 
     def first(self, how: Mapping[str, Any], type: str) -> str:
-        sql = self.way(how, type)
+        sql = self.rule_sql(how, type)
         fallback = self.first(how["else"], type) if "else" in how else "NULL"
         if "NULL" in (sql, fallback):
             return fallback if sql == "NULL" else sql
@@ -430,7 +432,7 @@ class _OriginQuery:
         compile = expressions.compile_sql if bounded else expressions.compile_raw
         return compile(formula, self.column, type)
 
-    def way(self, how: Mapping[str, Any], type: str) -> str:
+    def rule_sql(self, how: Mapping[str, Any], type: str) -> str:
         limit = how.get("before")
         if limit is not None and not () < release_key(self.release) < release_key(limit):
             return "NULL"
@@ -545,20 +547,24 @@ class _ValueSql:
             texts = [*map(self._impossible, self.bounds), *([f"r.{_BROKEN}"] if self.told else [])]
             return f"nullif(concat_ws(', ', {', '.join(texts)}), '')"
         value = self.plain(role)
-        return f"CASE WHEN {self.broken(role)} THEN NULL ELSE {value} END" if role in self.bounds else value
+        return (
+            f"CASE WHEN {self.is_impossible_sql(role)} THEN NULL ELSE {value} END"
+            if role in self.bounds
+            else value
+        )
 
     @staticmethod
     def plain(role: Role) -> str:
         return f"r.{expressions.quote(role.name)}"
 
-    def broken(self, role: Role) -> str:
+    def is_impossible_sql(self, role: Role) -> str:
         """Whether a value cannot be, or NULL: clocks of two samples may differ a little."""
         return _beyond(self.plain(role), self._limit(role) if role.within else None)
 
     def _impossible(self, role: Role) -> str:
         """A value that cannot be, with its name and unit, as text; else NULL."""
         text = _worded(role, self.plain(role), self._limit(role) if role.within else None)
-        return f"CASE WHEN {self.broken(role)} THEN {text} END"
+        return f"CASE WHEN {self.is_impossible_sql(role)} THEN {text} END"
 
     def _limit(self, role: Role) -> str:
         return expressions.compile_raw(role.within, self._limited_by, "float")

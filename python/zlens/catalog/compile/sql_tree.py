@@ -180,7 +180,7 @@ class _Scope(list[_FromItem]):
     #: Columns that USING merges; True if either side may lack the row.
     merged: Mapping[str, bool] = {}
 
-    def having(self, name: str) -> list[_FromItem]:
+    def find_item(self, name: str) -> list[_FromItem]:
         items = [item for item in self if name in item.names]
         # For a merged column the left side is read; the join itself reads both.
         return items if self.merged.get(name, len(items) > 1 and name not in self.merged) else items[:1]
@@ -351,7 +351,7 @@ class _Analysis:
         node["from_table"] = self.joins(node["from_table"], scope, scopes)
         # Subqueries first: a LATERAL one reads the tables next to it.
         for table in sorted(scope, key=lambda item: bool(item.table)):
-            self.hand_on(table, queries, scopes)
+            self.propagate(table, queries, scopes)
 
     def joins(self, ref: Tree, scope: _Scope, scopes: list[_Scope]) -> Tree:
         """Record what joins compare, the last one first; drop a LEFT JOIN that nothing is wanted from."""
@@ -374,7 +374,7 @@ class _Analysis:
         ref["left"] = self.joins(ref["left"], scope, scopes)
         return ref
 
-    def hand_on(self, item: _FromItem, queries: _Queries, scopes: list[_Scope]) -> None:
+    def propagate(self, item: _FromItem, queries: _Queries, scopes: list[_Scope]) -> None:
         """Pass what is wanted of a table on to its source."""
         if item.query is not None and item.node["type"] == "SUBQUERY":
             renamed = bool(item.node.get("column_name_alias"))
@@ -421,7 +421,7 @@ class _Analysis:
             aliased = [item for item in scope if item.alias == path[0]] if len(path) > 1 else []
             for item in aliased:
                 item.wanted.add(path[1])
-            owners = [] if aliased else scope.having(path[0])
+            owners = [] if aliased else scope.find_item(path[0])
             for item in owners:
                 item.wanted.add(path[0])
             if aliased or owners:

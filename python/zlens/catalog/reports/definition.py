@@ -69,7 +69,7 @@ class ReportColumn(Struct, frozen=True):
     missing: str  # why it may be dotted, and what would give it, beyond what the measures need
 
     @property
-    def declared(self) -> catalog_measures.MeasureColumn | None:
+    def averaging_measure(self) -> catalog_measures.MeasureColumn | None:
         """The measure whose rule averages it; a column without measures is weighted by interval length."""
         if not self.measures:
             return replace(catalog_measures.LEADING[0], name=self.column, type="float", aggregate="gauge")
@@ -102,7 +102,7 @@ class RowKind(Struct, frozen=True):
     order: tuple[str, ...]  # query: columns of it that sort its rows before those of the subject
 
     @property
-    def called(self) -> str:
+    def export_name(self) -> str:
         """The name of such a row in csv and json: its kind, or its label if it has its own query."""
         return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
 
@@ -167,14 +167,14 @@ class ReportDefinition(Struct, frozen=True):
         return {table.key: table for table in self.tables}[key]
 
     @property
-    def shown(self) -> int:
+    def shown_count(self) -> int:
         """The number of its columns; a table with names in rows counts its names."""
         return sum(table.shown for table in self.tables)
 
     @property
-    def known(self) -> int:
+    def known_count(self) -> int:
         """The number of known columns of the classic report: ours and the absent ones."""
-        return self.shown + sum(len(absent.columns) for absent in self.absent)
+        return self.shown_count + sum(len(absent.columns) for absent in self.absent)
 
 
 @cache

@@ -57,23 +57,25 @@ class _QueryText(Struct, frozen=True):
 
     empty: bool = False
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "one SELECT (or WITH ... SELECT) without a semicolon"
 
     def schema(self) -> dict[str, Any]:
         return _WORDS.schema()
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         query = Prose(self.empty).check(value, where, problem)
         if query and (query.split(maxsplit=1)[0].upper() not in ("SELECT", "WITH") or ";" in query):
-            raise problem.value(where, query, self.words())
+            raise problem.value(where, query, self.describe())
         try:
             return aggregation.expand_references(query)
         except CatalogError as error:
-            raise problem.wrong(f"{where}: {error.message}", error.cure, error.expected, where) from None
+            raise problem.general_error(
+                f"{where}: {error.message}", error.cure, error.expected, where
+            ) from None
 
 
 def _column(**values: Any) -> ReportColumn:
@@ -199,7 +201,7 @@ def read(text: str, file: str, stem: str) -> ReportDefinition:
     mean = "plain" if values.pop("means") == "plain" else "mean"
     tables = values.pop("tables")
     if not tables:
-        raise problem.wrong("the report has no table", "add [[tables]]")
+        raise problem.general_error("the report has no table", "add [[tables]]")
     _once([table.key for table in tables], "tables", problem)
     for number, table in enumerate(tables, 1):
         _check_columns(table, f"tables[{number}]", problem)
@@ -216,11 +218,13 @@ def _with_means(table: ReportTable, mean: str) -> ReportTable:
 def _once(keys: list[str], where: str, problem: DocumentErrors) -> None:
     for number, key in enumerate(keys, 1):
         if key in keys[: number - 1]:
-            raise problem.wrong(f'{where}[{number}].key is "{key}" again', "give it another key", None, where)
+            raise problem.general_error(
+                f'{where}[{number}].key is "{key}" again', "give it another key", None, where
+            )
 
 
 def _check_columns(table: ReportTable, where: str, problem: DocumentErrors) -> None:
-    error = problem.wrong
+    error = problem.general_error
     if not table.columns:
         raise error(f"{where} has no column", "add [[tables.columns]]", None, where)
     if not table.subject:
@@ -287,19 +291,19 @@ def _faults(table: ReportTable, column: ReportColumn) -> Iterator[tuple[str, str
 
 def _check_rows(table: ReportTable, mean: str, where: str, problem: DocumentErrors) -> None:
     if not table.rows:
-        raise problem.wrong(f"{where} has no rows", "add [[tables.rows]]", None, where)
+        raise problem.general_error(f"{where} has no rows", "add [[tables.rows]]", None, where)
     kinds = {rows.kind for rows in table.rows}
     if mean == "mean" and "mean" in kinds:
         for number, column in enumerate(table.columns, 1):
             measured = any(measures.columns_named(name) for name in column.measures)
-            if not column.mean and measured and column.declared is None:
+            if not column.mean and measured and column.averaging_measure is None:
                 here = f"{where}.columns[{number}]"
                 message = f"{here} ({column.key}) is of a measure that has no mean"
-                raise problem.wrong(message, None, "another rule: last, mix, none", here)
+                raise problem.general_error(message, None, "another rule: last, mix, none", here)
     for number, rows in enumerate(table.rows, 1):
         for message, expected in _row_faults(table, rows, kinds):
             here = f"{where}.rows[{number}]"
-            raise problem.wrong(f"{here}: {message}", None, expected, here)
+            raise problem.general_error(f"{here}: {message}", None, expected, here)
 
 
 def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[tuple[str, str]]:

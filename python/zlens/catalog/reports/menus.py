@@ -20,7 +20,7 @@ class Menu(Struct, frozen=True):
     title: str
     groups: tuple[str, ...]
 
-    def leads_to(self, group: str) -> bool:
+    def contains_group(self, group: str) -> bool:
         return not self.groups or group in self.groups
 
 

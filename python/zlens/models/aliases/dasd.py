@@ -80,7 +80,7 @@ class PublishedBursts(Struct, frozen=True):
     rows: tuple[Burst, ...]
     source: str
 
-    def at(self, utilization: float) -> float:
+    def factor_at(self, utilization: float) -> float:
         """Factor interpolated linearly between rows; beyond the ends, that of the nearest row."""
         before = self.rows[0]
         for row in self.rows:

@@ -241,7 +241,7 @@ def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     uses, devices = scenario["use"], scenario["device"]
     if not uses and not devices:
         raise wrong("the scenario has neither use nor device", "add [[use]] or [[device]]")
@@ -291,7 +291,7 @@ def volume(
     burst = device["burst"]
     if device["bursts"] != "chance":
         measured, offered = dasd.published()[device["bursts"]], device["rate"] * serv / 1000
-        burst = measured.at(offered)
+        burst = measured.factor_at(offered)
         low, high = measured.rows[0].utilization, measured.rows[-1].utilization
         if not 0.99 * low <= offered <= 1.01 * high:
             notes.append(
@@ -300,7 +300,7 @@ def volume(
                 "of the nearer end is used"
             )
     if device["resp"] is not None:
-        wrong, path = scenario.problem.wrong, f"device.{device['name']}"
+        wrong, path = scenario.problem.general_error, f"device.{device['name']}"
         if device["resp"] < serv:
             raise wrong(
                 f"{path}.resp is {device['resp']:g} ms, less than its service time of {serv:g} ms",

@@ -38,7 +38,7 @@ def named_curve(scenario: Scenario) -> NamedCurve | None:
     """The curve that a scenario selects; None if it selects none."""
     sources = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
     if len(sources) > 1:
-        raise scenario.problem.wrong(f"{' and '.join(sources)} each give a curve", "keep one of them")
+        raise scenario.problem.general_error(f"{' and '.join(sources)} each give a curve", "keep one of them")
     if scenario["machine"] is not None:
         return _catalog_curve_of(scenario)
     if scenario["factors"] is not None:
@@ -128,7 +128,7 @@ def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCu
 
 
 def _rows(session: CoreSession, role: str, columns: str, system: str) -> Sequence[tuple[Any, ...]]:
-    if not session.fills(f"role.{role}"):
+    if not session.has_data(f"role.{role}"):
         return []
     return session.sql(f"SELECT {columns} FROM role.{role} WHERE system = {literal(system)}").rows
 

@@ -173,7 +173,7 @@ def solve(scenario: Scenario) -> Answer:
     source = named_curve(scenario)
     answer = Answer("capacity", scenario.title or "Capability", [])
     if source is None and not scenario["run"]:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             "the scenario has neither curve nor run",
             "write machine = ..., factors, adjustments or data",
             f"a machine of the catalog: {', '.join(capacity_curves.capacity_curves())}",
@@ -198,7 +198,7 @@ def _without_curve(scenario: Scenario) -> None:
     if scenario["usl"] == "curve":
         asked.append("usl")
     if asked:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"{asked[0]} needs the curve of a machine", "write machine = ..., factors, adjustments or data"
         )
 

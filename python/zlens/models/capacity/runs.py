@@ -78,9 +78,11 @@ def _check_combinations(scenario: Scenario, runs: Sequence[scaling.ScalingRun]) 
     for run in runs:
         has_etr_busy_itr = (run.etr is not None, run.busy is not None, run.itr is not None)
         if not (has_etr_busy_itr[0] or has_etr_busy_itr[2]):
-            raise scenario.problem.wrong(f"run {run.name} has no throughput", "give etr or itr")
+            raise scenario.problem.general_error(f"run {run.name} has no throughput", "give etr or itr")
         if has_etr_busy_itr[2] and has_etr_busy_itr[0] and has_etr_busy_itr[1]:
-            raise scenario.problem.wrong(f"run {run.name} has itr as well as etr and busy", "leave itr out")
+            raise scenario.problem.general_error(
+                f"run {run.name} has itr as well as etr and busy", "leave itr out"
+            )
 
 
 def _row(scaled: scaling.Scaled, bends: Sequence[scaling.Rolloff]) -> tuple[Any, ...]:
@@ -180,13 +182,15 @@ def _add_law(
     ]
     answer.tables.append(AnswerTable("fitted", "Throughput by the law", _FITTED, fitted))
     answer.figures += [
-        AnswerFigure("usl_miss", 100 * fit.worst, "%", "Largest error of the Universal Scalability Law", 1),
+        AnswerFigure(
+            "usl_miss", 100 * fit.largest_error, "%", "Largest error of the Universal Scalability Law", 1
+        ),
         AnswerFigure("usl_peak", fit.peak, "processors", "Peak throughput by the law at", 1),
     ]
     bound = scenario["usl_fits_within"]
-    if 100 * fit.worst > bound:
+    if 100 * fit.largest_error > bound:
         answer.notes.append(
-            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.worst:.1f}%, more "
+            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.largest_error:.1f}%, more "
             f"than {bound:g}%; do not use its parameters or its peak"
         )
     elif fit.freedom == 0:
@@ -220,7 +224,7 @@ def _add_chart(compared: Sequence[scaling.Scaled], fit: usl.UslFit | None, answe
         ChartSeries("expected", [scaled.ratio for scaled in compared]),
     ]
     if fit is not None and base:
-        series.append(ChartSeries("law", [fit.at(n) / base for n in places]))
+        series.append(ChartSeries("law", [fit.throughput_at(n) / base for n in places]))
     answer.charts.append(
         Chart("ITR by size, relative to the smallest run", "lines", places, tuple(series), "", "processors")
     )

@@ -61,11 +61,11 @@ class UslFit(Struct, frozen=True):
     peak: float | None
 
     @property
-    def worst(self) -> float:
+    def largest_error(self) -> float:
         """The largest relative error of an observation."""
         return max(map(abs, self.errors))
 
-    def at(self, processors: float) -> float:
+    def throughput_at(self, processors: float) -> float:
         """Throughput by the law with a number of processors."""
         gamma, alpha, beta = (parameter.value for parameter in self.parameters)
         return throughput(processors, gamma, alpha, beta)

@@ -154,7 +154,7 @@ def solve(scenario: Scenario) -> Answer:
     """Solve the parts that the scenario asks for: space needed, space available and I/O."""
     answer = Answer("paging", scenario.title or "Paging", [])
     if not scenario["guest"] and scenario["io"] is None:
-        raise scenario.problem.wrong("the scenario has neither guest nor io", "add [[guest]] or [io]")
+        raise scenario.problem.general_error("the scenario has neither guest nor io", "add [[guest]] or [io]")
     need = _space(scenario, answer) if scenario["guest"] else None
     slots = sum(_slots(scenario, volume) * volume["count"] for volume in scenario["volume"])
     _fullness(scenario, need, slots, answer)
@@ -211,7 +211,7 @@ def _space(scenario: Scenario, answer: Answer) -> float:
 def _slots(scenario: Scenario, volume: dict[str, Any]) -> int:
     """Pages that one such volume can hold."""
     if (volume["cylinders"] is None) == (volume["slots"] is None):
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"volume.{volume['name']} has no size or two", "write cylinders = 65520, or slots = ..."
         )
     if volume["slots"] is not None:
@@ -269,15 +269,17 @@ def _storage(scenario: Scenario, answer: Answer) -> None:
 def _io(scenario: Scenario, answer: Answer) -> None:
     io = scenario["io"]
     if (io["io_rate"] is None) == (io["pages_per_io"] is None):
-        raise scenario.problem.wrong("io needs exactly one of io_rate and pages_per_io", "give one of them")
+        raise scenario.problem.general_error(
+            "io needs exactly one of io_rate and pages_per_io", "give one of them"
+        )
     volumes = io["volumes"] or sum(volume["count"] for volume in scenario["volume"])
     if not volumes:
-        raise scenario.problem.wrong("io has no volumes", "add [[volume]], or write io.volumes = ...")
+        raise scenario.problem.general_error("io has no volumes", "add [[volume]], or write io.volumes = ...")
     rate = io["page_rate"]
     current = io["pages_per_io"] or page_space.pages_per_io(rate, io["io_rate"]) or 1.0
     service, per_page = io["service_ms"] / 1000, io["per_page_ms"]
     if current < 1:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"{rate:g} pages in {io['io_rate']:g} I/Os are less than one page per I/O",
             "check page_rate and io_rate",
         )

@@ -329,7 +329,7 @@ def _bound(claim: Claim, amount: float, by_group: str | None, *, shared: bool) -
         return "no core"
     if amount >= claim.demand - NEGLIGIBLE:
         return "demand"
-    name, lowest = claim.least
+    name, lowest = claim.lowest_limit
     if amount >= lowest - NEGLIGIBLE:
         return name
     return by_group or "weight"
@@ -369,7 +369,7 @@ def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     partitions, groups, processors = scenario["partition"], scenario["group"], scenario["processors"]
     for entry_kind, entries in (("partition", partitions), ("group", groups)):
         seen: set[tuple[str, str]] = set()
@@ -426,7 +426,7 @@ def _check_partition(
     groups: dict[tuple[str, str], dict[str, Any]],
     same: list[dict[str, Any]],
 ) -> None:
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     path = f"partition.{partition['name']}"
     if partition["dedicated"] == (partition["weight"] is not None):
         state = "dedicated but has a weight" if partition["dedicated"] else "shared but has no weight"

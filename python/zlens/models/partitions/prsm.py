@@ -48,14 +48,14 @@ class Claim(Struct, frozen=True):
     limits: tuple[tuple[str, float], ...] = ()
 
     @property
-    def least(self) -> tuple[str, float]:
+    def lowest_limit(self) -> tuple[str, float]:
         """Name and value of the lowest limit, which applies (RMF, Group Capacity Report)."""
         return min((*self.limits, ("cores", self.cores)), key=lambda limit: limit[1])
 
     @property
-    def most(self) -> float:
+    def max_cores(self) -> float:
         """What it could use by itself."""
-        return min(self.demand, self.least[1])
+        return min(self.demand, self.lowest_limit[1])
 
 
 def entitlements(shared: float, weights: Sequence[float]) -> list[float]:
@@ -115,7 +115,7 @@ def allocate(
     Source: PR/SM Planning Guide, processing weight management; absolute and absolute group capping.
     """
     weights = [claim.weight for claim in claims]
-    caps = [max(0.0, claim.most) for claim in claims]
+    caps = [max(0.0, claim.max_cores) for claim in claims]
     inside = [at for members, _ in groups for at in members]
     if len(set(inside)) == len(inside):
         disjoint = [CapGroup(tuple(members), limit) for members, limit in groups]

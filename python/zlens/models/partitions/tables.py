@@ -122,7 +122,7 @@ def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
         own = float(facts["cores"])
         return (*begin, None, own, facts["demand"], own, "cores", member.amount, 0.0, unmet, member.bound_by)
     share = 100 * facts["weight"] / pool.weights
-    by, limit = claim.least
+    by, limit = claim.lowest_limit
     excess = max(0.0, member.amount - member.entitled)
     return (
         *begin,

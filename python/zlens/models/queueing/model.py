@@ -224,7 +224,7 @@ def _mixed(
     }
     for station in stations:
         if station["kind"] == "queue" and taken[station["name"]] >= 1.0:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"the open classes alone use all of {station['name']} ({100 * taken[station['name']]:.4g} %)",
                 "lower their rates; closed classes would get nothing there",
             )
@@ -278,7 +278,7 @@ def _closed(
                 [station["kind"] == "delay" for station in stations],
             )
         except ValueError as error:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{error} are too many to solve",
                 "merge classes",
                 f"{queues.MOST_STATES:,} at most",
@@ -308,7 +308,7 @@ def _speeds(station: dict[str, Any]) -> list[float] | None:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     stations, classes = scenario["station"], scenario["class"]
     names = {station["name"] for station in stations}
     if len(names) < len(stations) or len({class_["name"] for class_ in classes}) < len(classes):

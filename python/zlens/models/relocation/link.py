@@ -195,14 +195,14 @@ def _number(scenario: Scenario, name: str, text: str) -> int:
     except ValueError:
         number = -1
     if not 0 <= number <= 0xFFFF:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"link.chpid.{name}.rdevs has {text}", "write device numbers", expected='"0000" to "FFFF"'
         )
     return number
 
 
 def check_link(scenario: Scenario) -> None:
-    wrong, link = scenario.problem.wrong, scenario["link"]
+    wrong, link = scenario.problem.general_error, scenario["link"]
     if link["rate"] is None and not link["chpid"]:
         raise wrong("link has neither rate nor chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
     if link["from"] is not None and link["to"] is not None and link["from"].upper() == link["to"].upper():

@@ -380,7 +380,7 @@ def _charts(outcomes: Sequence[precopy.RelocationOutcome]) -> list[Chart]:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     names = [guest["name"] for guest in scenario["guest"]]
     if len(set(names)) < len(names):
         raise wrong("two guests have the same name", "use unique names")
@@ -397,7 +397,7 @@ def check_combinations(scenario: Scenario) -> None:
 
 
 def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
-    wrong, path = scenario.problem.wrong, f"guest.{guest['name']}"
+    wrong, path = scenario.problem.general_error, f"guest.{guest['name']}"
     if touched(guest) > guest["memory"]:
         raise wrong(f"{path}.touched is {guest['touched']:g}", "reduce it",
                     expected=f"at most its memory, {guest['memory']:g}")  # fmt: skip

@@ -376,7 +376,7 @@ def solve(scenario: Scenario) -> Answer:
 
 def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     users, pools = scenario["user"], scenario["pool"]
     entries = Counter((user["name"], user["type"]) for user in users)
     for (name, kind), count in entries.items():

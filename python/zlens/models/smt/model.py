@@ -222,7 +222,7 @@ def solve(scenario: Scenario) -> Answer:
     """Add each kind of table that the scenario has entries for."""
     kinds = ("core", "time", "hyptop", "run")
     if not any(scenario[kind] for kind in kinds):
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             "the scenario has no core, time, hyptop or run", phrase("scenario_example")
         )
     answer = Answer("smt", scenario.title or "Multithreading", [])
@@ -300,7 +300,7 @@ def _cores(
 
 def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
     """Metrics of a core from the one kind of data it gives."""
-    wrong, path = scenario.problem.wrong, f"core.{core['name']}"
+    wrong, path = scenario.problem.general_error, f"core.{core['name']}"
     counters = ("cycles_one", "instructions_one", "cycles_two", "instructions_two")
     counts = [core[key] for key in counters]
     kinds = [
@@ -355,7 +355,7 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
 def _check_samples(scenario: Scenario, core: Mapping[str, Any]) -> None:
     samples = core["samples"]
     if len(samples) > 2 or len({len(thread) for thread in samples}) > 1:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"core.{core['name']}.samples has {len(samples)} threads of "
             f"{', '.join(str(len(thread)) for thread in samples[:3])} samples",
             "give one list for each thread, all of the same length",
@@ -414,13 +414,13 @@ def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[CoreMetrics
 def _time_entry(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ...]:
     parts = entry["alone"] is not None or entry["beside"] is not None
     if parts == (entry["mt1"] is not None):
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"time.{entry['name']} has {'both raw and MT-1 equivalent time' if parts else 'no time'}",
             "give alone and beside, or mt1",
         )
     maximum = _ratio(entry["max_capacity_factor"])
     if entry["interval"] is not None and maximum is None:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"time.{entry['name']} has an interval without max_capacity_factor",
             "add it; 100 for cores with one active thread",
         )
@@ -448,7 +448,7 @@ def _partition(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ...
     core_time, thread_time = entry["core"], entry["thread"]
     density = smt_metrics.density_of(core_time, [thread_time])
     if thread_time > 2.0 * core_time * (1.0 + _ROUNDING) or thread_time < core_time * (1.0 - _ROUNDING):
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"hyptop.{entry['name']}: thread time is not between 1 and 2 times core time",
             "copy both from the same line of hyptop",
         )

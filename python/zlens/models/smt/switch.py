@@ -187,7 +187,7 @@ def _parse_settings(settings: Sequence[str]) -> Settings:
     for setting in settings:
         key, _, text = setting.partition("=")
         key = key.strip()
-        value: float | str = Number().read(text)
+        value: float | str = Number().parse(text)
         kind, _, rest = key.partition(".")
         name, _, last = rest.rpartition(".")
         if key == "max_capacity_factor":

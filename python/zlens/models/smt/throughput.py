@@ -182,7 +182,7 @@ def add_runs(answer: Answer, scenario: Scenario) -> None:
 
 
 def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
-    wrong, path = scenario.problem.wrong, f"run.{says['name']}"
+    wrong, path = scenario.problem.general_error, f"run.{says['name']}"
     measured = says["etr"] is not None
     if measured != (says["processor_busy"] is not None):
         has, lacks = ("etr", "processor_busy") if measured else ("processor_busy", "etr")
@@ -220,7 +220,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     if says["threads"] == 1:
         for key in ("thread_density", "capacity_factor"):
             if says[key] is not None:
-                raise scenario.problem.wrong(
+                raise scenario.problem.general_error(
                     f"run.{says['name']}.{key} is given, but the run has one thread per core",
                     "write threads = 2, or leave it out",
                 )
@@ -229,7 +229,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     if density is None and says["core_busy"] and says["processor_busy"] is not None:
         density = 2.0 * says["processor_busy"] / says["core_busy"]
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"run.{says['name']}: its threads sum to {density:.2f} of core_busy",
                 "processor_busy and core_busy must be from the same interval",
                 "1 to 2",
@@ -245,7 +245,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
 
 
 def _check_combinations(scenario: Scenario, runs: Sequence[SmtRun]) -> None:
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     if len({run.name for run in runs}) < len(runs):
         raise wrong("two runs have the same name", "use unique names")
     for run in runs:
@@ -270,7 +270,7 @@ def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | No
 def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str, where: str) -> SmtRun:
     run = with_demands.get(name)
     if run is None:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"{where} is {name}, but no measured run has that name",
             "name another run",
             ", ".join(list(with_demands)[:20]) or "a run with etr and processor_busy",
@@ -290,19 +290,19 @@ def _expected(
         if not point:
             return own
     if base is None:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"run.{run.name} has no demands, and no run was measured",
             "add a run with etr, processor_busy and busy of its parts, or demand to each part",
         )
     by = run.says["calibrated_by"]
     from_run = base if by is None else _find_run(scenario, with_demands, by, f"run.{run.name}.calibrated_by")
     if point and not from_run.measured:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"run.{run.name} is predicted from run.{from_run.name}, which was not measured",
             f"add etr and processor_busy to run.{from_run.name}",
         )
     if by is not None and from_run.says["threads"] != run.says["threads"]:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"run.{run.name}.calibrated_by is {by}, which was measured with threads = "
             f"{from_run.says['threads']}, not {run.says['threads']}",
             "path factors must come from a measured run with as many threads; leave it out for bounds only",
@@ -318,7 +318,7 @@ def _expected(
     parts = run.parts(work)
     maximum = _maximum(answer, run, from_run, base)
     if maximum is None and point:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"run.{run.name} is predicted, but has no max_capacity_factor",
             "add it, or leave out path factors for bounds only",
         )
@@ -353,21 +353,21 @@ def _expected(
 def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[float]:
     """Work of each part of a run, taken from another run by part name."""
     if source.work is None:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"run.{source.name} does not give how much its threads slowed each other",
             "add thread_density (or core_busy), and max_capacity_factor or capacity_factor",
         )
     demands = {part["name"]: demand for part, demand in zip(source.says["part"], source.work, strict=True)}
     for part in run.says["part"]:
         if part["name"] not in demands:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"run.{run.name}.part.{part['name']} is not a part of run.{source.name}",
                 "use the same part names",
                 ", ".join(demands),
             )
     if len(demands) > len(run.says["part"]):
         missing = set(demands) - {part["name"] for part in run.says["part"]}
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"run.{run.name} has no part {min(missing)} of run.{source.name}",
             "add it: its demand is part of a transaction",
         )
@@ -398,7 +398,9 @@ def _part_of_bound_reached(scenario: Scenario, run: SmtRun) -> float | None:
     if run.work is None:
         return None
     if run.maximum is None:
-        raise scenario.problem.wrong(f"run.{run.name} has no max_capacity_factor", "add it to calibrate with")
+        raise scenario.problem.general_error(
+            f"run.{run.name} has no max_capacity_factor", "add it to calibrate with"
+        )
     bounds = smt_bounds.work_bounds(run.parts(run.work), run.says["cores"], run.says["threads"], run.maximum)
     limiting = smt_bounds.lowest_bound(bounds)
     return run.says["etr"] / limiting.most if limiting is not None and limiting.most else None

@@ -50,20 +50,20 @@ class SystemPartition(Struct):
     @property
     def zvm(self) -> bool:
         """Whether z/VM runs in it."""
-        return bool(self.users) or self.named_zvm
+        return bool(self.users) or self.names_zvm_release
 
     @property
-    def named_zvm(self) -> bool:
+    def names_zvm_release(self) -> bool:
         """Whether the scenario names its release of z/VM, or that of its records."""
-        return any(self.of(key) is not None for key in ("zvm", "records"))
+        return any(self.common_entry(key) is not None for key in ("zvm", "records"))
 
     @property
     def system(self) -> str:
         """The name of its system."""
-        named: str = self.of("system") or self.name
+        named: str = self.common_entry("system") or self.name
         return named
 
-    def of(self, key: str) -> Any:
+    def common_entry(self, key: str) -> Any:
         """What one of its entries says of the whole partition; None if none does."""
         return next((entry[key] for entry in self.cores if entry[key] is not None), None)
 
@@ -126,7 +126,7 @@ def system_partitions(scenario: Scenario) -> list[SystemPartition]:
 def _partition_of(
     scenario: Scenario, found: dict[str, SystemPartition], entry: Entry, where: str
 ) -> SystemPartition:
-    wrong, name = scenario.problem.wrong, entry["partition"]
+    wrong, name = scenario.problem.general_error, entry["partition"]
     if name is not None:
         if name not in found:
             raise wrong(
@@ -136,7 +136,7 @@ def _partition_of(
                 where,
             )
         return found[name]
-    of_zvm = [part for part in found.values() if part.named_zvm]
+    of_zvm = [part for part in found.values() if part.names_zvm_release]
     if "user" in entry and entry["user"] is not None and not where.startswith("user"):
         # The partition is that of the user.
         homes = [part for part in found.values() if any(user["name"] == entry["user"] for user in part.users)]
@@ -161,7 +161,7 @@ def _place_volumes(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
         ]
         where = f"volume[{number}]"
         if not homes:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{where}.control_unit is {volume['control_unit']}, which does not exist",
                 "add [[control_unit]] with that name",
                 where=where,
@@ -173,13 +173,13 @@ def _unique(scenario: Scenario, what: str, values: Iterable[Any], cure: str = "u
     for value, times in Counter(value for value in values if value is not None).items():
         if times > 1:
             shown = f"{value:04X}" if what.endswith("device") or what.endswith("ssid") else value
-            raise scenario.problem.wrong(f"{what} {shown} is given {times} times", cure)
+            raise scenario.problem.general_error(f"{what} {shown} is given {times} times", cure)
 
 
 def _named(scenario: Scenario, what: str, name: str, form: re.Pattern[str] = _NAME) -> None:
     if not form.fullmatch(name):
         longest = 8 if form is _NAME else 6
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"{what} is called {name[:40]!r}",
             "use a shorter name of letters and digits",
             f"a name of up to {longest} characters, as monitor records have",
@@ -192,16 +192,21 @@ def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
         _named(scenario, "a partition", part.name)
         _named(scenario, "a system", part.system)
     _unique(scenario, "system", [part.system for part in all_parts if part.zvm])
-    _unique(scenario, "partition number", [part.of("number") for part in all_parts], "use unique numbers")
+    _unique(
+        scenario,
+        "partition number",
+        [part.common_entry("number") for part in all_parts],
+        "use unique numbers",
+    )
     _unique(scenario, "control_unit", [unit["name"] for unit in scenario["control_unit"]])
 
 
 def _check_part(scenario: Scenario, part: SystemPartition) -> None:
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     for key in ("number", "system", "storage", "ipl"):
         if len({entry[key] for entry in part.cores if entry[key] is not None}) > 1:
             raise wrong(f"partition.{part.name}.{key} differs between its types", "give it once")
-    load = part.of("load")
+    load = part.common_entry("load")
     if load is not None:
         _check_profile(scenario, f"partition.{part.name}.load.profile", load["profile"])
         if part.users or load["volumes"] or load["page_rate"]:
@@ -245,7 +250,7 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
 
 
 def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
-    wrong, path = scenario.problem.wrong, f"user.{user['name']}"
+    wrong, path = scenario.problem.general_error, f"user.{user['name']}"
     _named(scenario, "a user", user["name"])
     if not part.processors(user["type"]):
         raise wrong(
@@ -280,19 +285,21 @@ def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
 
 def _check_profile(scenario: Scenario, path: str, profile: Sequence[tuple[float, float]]) -> None:
     if any(after[0] <= before[0] for before, after in pairwise(profile)):
-        raise scenario.problem.wrong(f"the seconds of {path} do not increase", "order its entries by time")
+        raise scenario.problem.general_error(
+            f"the seconds of {path} do not increase", "order its entries by time"
+        )
 
 
 def _check_volumes(scenario: Scenario, part: SystemPartition, path: str, names: Sequence[str]) -> None:
     known = [volume["name"] for volume in part.volumes]
     for name in names:
         if name not in known:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{path} has {name}, which does not exist in partition {part.name}",
                 "add [[volume]] with that name",
             )
         if next(volume for volume in part.volumes if volume["name"] == name)["offline"]:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{path} has {name}, which is offline at times", "use another volume"
             )
 
@@ -301,7 +308,7 @@ def _check_users(scenario: Scenario, part: SystemPartition, path: str, names: Se
     known = {user["name"] for user in part.users}
     for name in names:
         if name not in known:
-            raise scenario.problem.wrong(
+            raise scenario.problem.general_error(
                 f"{path} is for {name}, which does not exist in partition {part.name}",
                 "add [[user]] with that name",
             )
@@ -314,7 +321,7 @@ def users_of(step: Entry) -> list[str]:
 
 
 def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: Entry) -> None:
-    wrong, path = scenario.problem.wrong, f"transaction.{transaction['name']}"
+    wrong, path = scenario.problem.general_error, f"transaction.{transaction['name']}"
     if (transaction["customers"] is None) == (transaction["rate"] is None):
         raise wrong(f"{path} needs exactly one of customers and rate",
                     "write customers = 40 (closed), or rate = 5.0 (open)")  # fmt: skip
@@ -347,7 +354,7 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
 
 
 def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     by_name = {user["name"]: user for user in part.users}
     if part.relocations:
         if scenario["link"] is None:
@@ -379,7 +386,7 @@ def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
 
 
 def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, number: int) -> None:
-    wrong, path = scenario.problem.wrong, f"command {number} of {part.name}"
+    wrong, path = scenario.problem.general_error, f"command {number} of {part.name}"
     needed = _OF_COMMAND[command["do"]]
     for key in _OPERANDS:
         share = command["do"] == "set share" and key in ("relative", "absolute")

@@ -217,7 +217,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _cores(scenario: Scenario) -> policies.VerticalCores:
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     share = scenario["medium_share"]
     if scenario["mediums"] and share is None:
         raise wrong("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
@@ -232,7 +232,7 @@ def _cores(scenario: Scenario) -> policies.VerticalCores:
 def _zvm(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     sources = [key for key in ("used", "history", "projection") if scenario[key] is not None]
     if len(sources) != 1:
-        raise scenario.problem.wrong(
+        raise scenario.problem.general_error(
             f"use is given {len(sources)} times", "give one of used, history, projection"
         )
     uses: list[float | None] = scenario["history"] or [scenario["used"]]
@@ -325,7 +325,7 @@ def _lows(
     scenario: Scenario, cores: policies.VerticalCores, notes: list[str]
 ) -> tuple[list[float], list[AnswerFigure]]:
     """Power that each vertical-low appears to have."""
-    wrong = scenario.problem.wrong
+    wrong = scenario.problem.general_error
     setting = scenario["excessuse"]
     sources = [key for key in ("excess", "lows_power") if scenario[key] is not None]
     sources += ["partition"] if scenario["partition"] else []
@@ -428,7 +428,9 @@ def _model(
 
 def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     if scenario["steal"] is None:
-        raise scenario.problem.wrong("steal is missing: Linux decides by it", "add steal = [0, 10, 40]")
+        raise scenario.problem.general_error(
+            "steal is missing: Linux decides by it", "add steal = [0, 10, 40]"
+        )
     threshold = scenario["steal_threshold"]
     ticks = policies.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
     rows = [
@@ -468,7 +470,9 @@ def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
 
 def _zos(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     if not scenario["interval"]:
-        raise scenario.problem.wrong("interval is missing: WLM decides by past use", "add [[interval]]")
+        raise scenario.problem.general_error(
+            "interval is missing: WLM decides by past use", "add [[interval]]"
+        )
     limits = policies.Wlm(scenario["wlm_unpark_busy"], scenario["wlm_park_busy"])
     scenario.assume("wlm_order")
     lows = scenario["lows_unparked"]

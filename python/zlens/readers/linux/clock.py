@@ -29,7 +29,7 @@ class ReadingClock:
         self._run_begin = 0
         self._warned = False
 
-    def at(self, reading: PerfReading) -> tuple[int, float | None]:
+    def end_and_length(self, reading: PerfReading) -> tuple[int, float | None]:
         """Return the end of a reading in microseconds UTC, and its length in seconds."""
         new = reading.run != self._run
         self._run = reading.run

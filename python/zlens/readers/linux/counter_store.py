@@ -25,7 +25,7 @@ NAME = "linux-counters"
 _NONE = -(2**63)
 #: Percentage that perf prints for an event counted all the time, less rounding.
 _ALL = 99.9
-_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.most))
+_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.max_size))
 
 HEADER = (
     RawColumn("system", "text", "", "system"),
@@ -148,7 +148,7 @@ class CounterStore:
         self._amount.append(nan if amount is None else amount)
         self._unit.append(-1 if unit is None else _code(unit, self.parts, self._part_codes))
 
-    def states_of(self, events: set[int], first: int, last: int) -> Iterator[int]:
+    def event_states(self, events: set[int], first: int, last: int) -> Iterator[int]:
         """Yield the states of some events in a range of rows."""
         return (self._state[at] for at in range(first, last) if self._event[at] in events)
 

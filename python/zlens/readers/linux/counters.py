@@ -255,7 +255,7 @@ class LinuxCounterSource:
             if reading.run != run:
                 run = reading.run
                 previous.clear()
-            end, seconds = clock.at(reading)
+            end, seconds = clock.end_and_length(reading)
             if not 0 <= end <= LAST_US:
                 file.note("time", "a reading with an impossible time; not read", reading.offset)
                 continue
@@ -376,7 +376,7 @@ class LinuxCounterSource:
                     "no machine has all these counters; only those common to all machines are shown",
                     0,
                 )
-            file.run.told = file.machine.told
+            file.run.told = file.machine.generation_names
             self._note_absent(file, counters, moments.get(id(file.run), []))
         self.resolve()
         self._gather()
@@ -429,7 +429,7 @@ class LinuxCounterSource:
         counters = {code for code, event in file.events.items() if event.counter}
         states: Tally[int] = Tally()
         for moment in moments:
-            states.update(self.store.states_of(counters, moment.first, moment.last))
+            states.update(self.store.event_states(counters, moment.first, moment.last))
         without = states[1] + states[2]
         if without:
             all_missing = without == sum(states.values())
@@ -478,7 +478,7 @@ class LinuxCounterSource:
             detail = f"{', '.join(events[:5])}{more}: no known number on {machines}; not used in any metric"
             file.notes.append(("no_layout", detail, None))
 
-    def accompany(self, others: Sequence[SystemInfo]) -> None:
+    def take_identity_from(self, others: Sequence[SystemInfo]) -> None:
         """Take machine type and name from other sources of the same system.
 
         Systems match if their files are in one folder, or if the input has only one system of each source.

@@ -230,7 +230,7 @@ class _Grouping:
         self._after_s: float | None = None
         self._full = False
 
-    def started(self, text: str, offset: int) -> Iterator[PerfReading]:
+    def begin_run(self, text: str, offset: int) -> Iterator[PerfReading]:
         """Begin a run with the start time on the first line of a perf file."""
         yield from self.end()
         self._next_run()
@@ -248,7 +248,7 @@ class _Grouping:
         """Parse facts about the run from a comment."""
         started, after = _STARTED.match(line), _AFTER.match(line)
         if started is not None:
-            yield from self.started(started[1], offset)
+            yield from self.begin_run(started[1], offset)
         elif after is not None:
             yield from self.end()
             self._after_s = self._intervals_s = float(after[1])

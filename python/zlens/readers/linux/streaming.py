@@ -45,15 +45,15 @@ class PerfStreamFormat:
     """Output of perf stat -I as text, separated values or JSON."""
 
     #: All counts with one time are one interval.
-    together = True
+    shares_intervals = True
 
-    def follows(self, head: bytes) -> bool:
+    def has_intervals(self, head: bytes) -> bool:
         text = head.decode("utf-8", "replace")
         form, by = _form(head)
         lines = text.splitlines()
         return form in _FORMS and any(perf.interval(line, form, by) is not None for line in lines)
 
-    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
         """Comments with the system and the start of the run, as far as the stream lacks them.
 
         A file is named as the reader names it. What comes from a pipe is counted here and now.
@@ -75,24 +75,24 @@ class PerfStreamFormat:
             started = now.replace(tzinfo=None)
         return perf.heading(host, started).encode()
 
-    def wrapped(self, path: str) -> bool:
+    def is_wrapped(self, path: str) -> bool:
         return False
 
     def unwrap(self, path: str, into: str) -> int:
         return 0
 
-    def moments(self, path: str) -> list[tuple[int, int]]:
+    def write_times(self, path: str) -> list[tuple[int, int]]:
         newest, moments = 0, []
         for interval in _intervals(path):
             newest = max(newest, interval.us)
             moments.append((newest, interval.end))
         return moments
 
-    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         # The reader tells of moments that come again.
         return []
 
-    def cut(
+    def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
         """All intervals but the last, whose lines may still come; after a silence that one, too."""
@@ -105,7 +105,7 @@ class PerfStreamFormat:
         # Behind a cut, times count from a start that is told before it: the clock says how long a part is.
         return CutPoint(end, end, time.time_ns() // 1_000, None, _NEVER)
 
-    def last(
+    def keep_tail(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
     ) -> RetainedTail:
         """Comments alone: of the system, the start, the columns, and when the last interval ended."""
@@ -113,12 +113,12 @@ class PerfStreamFormat:
             file.write(_comments(path, end))
         return RetainedTail(0, 0)
 
-    def begin(self, path: str, into: str, options: Options) -> None:
+    def write_part_header(self, path: str, into: str, options: Options) -> None:
         """The same comments."""
         with open(path, "rb") as source, open(into, "wb") as file:
             file.write(source.read())
 
-    def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
+    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         # No interval was kept.
         return set()
 

@@ -84,7 +84,7 @@ class ListingTables:
         target = self.targets.get(name)
         if target is None:
             columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
-            labels = [(rows.label, rows.called) for rows in table.rows if rows.label]
+            labels = [(rows.label, rows.export_name) for rows in table.rows if rows.label]
             moment = listings.time_column(report.name, table.key)
             at = [column.key for column in table.columns].index(moment) if moment else None
             names = [name for name, _ in columns]
@@ -174,7 +174,7 @@ class ListingParser:
         at = 0
         while at < len(data):
             target, report = self._target, self._report
-            if target is not None and report is not None and self._bulk():
+            if target is not None and report is not None and self._can_read_rows():
                 rows = len(target.rows)
                 after, count = target.rows.read(data, at, number, base, controlled=self._controlled)
                 if len(target.rows) > rows:
@@ -192,7 +192,7 @@ class ListingParser:
             at, number = cut + 1, number + 1
         return number
 
-    def _bulk(self) -> bool:
+    def _can_read_rows(self) -> bool:
         """Whether the next lines may be read as rows at once: nothing else can look like one."""
         target, report = self._target, self._report
         if target is None or self._foot or report is None or not report.header.whole:
@@ -326,7 +326,7 @@ class ListingParser:
         content, first = line.text, known.tables[0]
         if self._table is None and self._target is None and not first.title and not _headed(first):
             self._table = first
-            self._lay(known, headings.layout_without_headings(first))
+            self._set_layout(known, headings.layout_without_headings(first))
         titled = _title(known, content)
         if titled is not None:
             self._end_of_table()
@@ -334,7 +334,7 @@ class ListingParser:
             self._part = _PART.search(content) is not None
             if not titled.time:
                 # Until heads are seen: IBM's own report may have none.
-                self._lay(known, headings.layout_without_headings(titled))
+                self._set_layout(known, headings.layout_without_headings(titled))
             return
         date = day(content)
         if date is not None and self._target is not None:
@@ -390,7 +390,7 @@ class ListingParser:
         self._end_of_table()
         self._above, self._block = [], []
         width = self._cut(report, layout)
-        self._lay(known, layout, width)
+        self._set_layout(known, layout, width)
         for place, column, head in zip(layout.places, layout.columns, layout.heads, strict=True):
             if column is not None:
                 continue
@@ -413,7 +413,7 @@ class ListingParser:
         last = next((column for column in reversed(layout.table.columns) if any(column.heading)), None)
         return None if self._part or last in layout.columns else report.header.width
 
-    def _lay(self, known: ReportDefinition, layout: TableLayout, width: int | None = None) -> None:
+    def _set_layout(self, known: ReportDefinition, layout: TableLayout, width: int | None = None) -> None:
         target = self._tables.of(known, layout.table)
         at = {id(column): place for place, column in enumerate(layout.table.columns)}
         places = []
@@ -457,7 +457,7 @@ class ListingParser:
         before = self._target
         for table in known.tables[current + 1 :]:
             if not table.title and not _headed(table):
-                self._lay(known, headings.layout_without_headings(table))
+                self._set_layout(known, headings.layout_without_headings(table))
                 if self._row(report, line):
                     self._table = table
                     return True
@@ -485,12 +485,12 @@ class ListingParser:
             self._above = [*self._above[-_HEIGHT:], content]
             return
         if self._above:
-            self._lay_unknown(report, line, timed)
+            self._set_unknown_layout(report, line, timed)
             self._above = []
         if not self._row(report, line):
             self._note(line, "no_layout", f"not placed: {content.strip()[:120]!r}")
 
-    def _lay_unknown(self, report: ListingReport, line: TextLine, timed: bool) -> None:
+    def _set_unknown_layout(self, report: ListingReport, line: TextLine, timed: bool) -> None:
         last = self._above[-1]
         words = [(found.start(), found.end()) for found in _HEAD_WORD.finditer(last)][:_MOST_COLUMNS]
         own = words[1:] if timed else words

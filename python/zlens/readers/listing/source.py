@@ -79,7 +79,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
         done += os.path.getsize(path) if os.path.exists(path) else 0
     source.finish()
     if not source.systems:
-        raise error or source.nothing(paths[0])
+        raise error or source.no_rows_error(paths[0])
     return source
 
 
@@ -150,7 +150,7 @@ class ListingSource:
             parser = ListingParser(
                 self._raw,
                 lambda line, kind, detail: self.add(path, line, kind, detail),
-                lambda report: self._take(path, report),
+                lambda report: self._add_report(path, report),
                 ordered=whole.ordered,
             )
             parser.read(whole.file, step)
@@ -162,7 +162,7 @@ class ListingSource:
                     detail = f"line cut at {cell!r}, which may be incomplete; not read"
                 self.add(path, TextLine(number, offset, ""), "no_layout", detail)
 
-    def _take(self, path: str, report: ListingReport) -> None:
+    def _add_report(self, path: str, report: ListingReport) -> None:
         """Give the rows of a report their times and their system."""
         header = report.header
         system = header.system or self._last or f"unknown-{os.path.splitext(os.path.basename(path))[0]}"
@@ -290,7 +290,7 @@ class ListingSource:
 
     # -- the source interface ------------------------------------------------------------------------
 
-    def nothing(self, path: str) -> InputError:
+    def no_rows_error(self, path: str) -> InputError:
         """The error of listings without a row."""
         found = next(iter(self._problems), None)
         return InputError(

@@ -58,24 +58,24 @@ class ScrapeStreamFormat:
     """Scrapes of one of EXPORTERS, one behind the other, with time stamps."""
 
     #: The samples of a system at one moment are one interval, whatever table they are in.
-    together = True
+    shares_intervals = True
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def follows(self, head: bytes) -> bool:
+    def has_intervals(self, head: bytes) -> bool:
         return True
 
-    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
         return b""
 
-    def wrapped(self, path: str) -> bool:
+    def is_wrapped(self, path: str) -> bool:
         return False
 
     def unwrap(self, path: str, into: str) -> int:
         return 0
 
-    def moments(self, path: str) -> list[tuple[int, int]]:
+    def write_times(self, path: str) -> list[tuple[int, int]]:
         newest, moments = 0, []
         for us, end in self._samples(path):
             if us > newest:
@@ -85,7 +85,7 @@ class ScrapeStreamFormat:
                 moments[-1] = (newest, end)
         return moments
 
-    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         """Byte ranges of samples whose moment is closed. The reader reports other duplicates."""
         ranges: list[tuple[int, int]] = []
         begin = 0
@@ -97,7 +97,7 @@ class ScrapeStreamFormat:
             begin = end
         return ranges
 
-    def cut(
+    def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
         """All whole lines: a source gives whole scrapes."""
@@ -107,18 +107,18 @@ class ScrapeStreamFormat:
         newest, end = max(us for us, _ in samples), samples[-1][1]
         return CutPoint(end, end, newest, None, newest)
 
-    def last(
+    def keep_tail(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
     ) -> RetainedTail:
         """Nothing: no value is compared with an earlier one."""
         open(into, "wb").close()
         return RetainedTail(0, 0)
 
-    def begin(self, path: str, into: str, options: Options) -> None:
+    def write_part_header(self, path: str, into: str, options: Options) -> None:
         """Every scrape stands for itself."""
         open(into, "wb").close()
 
-    def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
+    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         # Nothing was kept.
         return set()
 

@@ -153,9 +153,9 @@ class StoredTable:
             pending += given
         self._pending += rows
         if len(self._pending) >= _ROWS:
-            self.settle()
+            self.flush_rows()
 
-    def settle(self) -> None:
+    def flush_rows(self) -> None:
         """Put the rows appended so far into columns, which takes a fraction of the memory."""
         if self._pending:
             columns = (*self._leading, *zip(*self._pending, strict=True))
@@ -165,7 +165,7 @@ class StoredTable:
             pending.clear()
 
     def values(self, column: str) -> Iterator[Any]:
-        self.settle()
+        self.flush_rows()
         get = self._common.get(column)
         return map(get, self._interval) if get is not None else iter(self._own[column])
 

@@ -59,7 +59,7 @@ def detect(head: bytes, size: int) -> bool:
     for number, line in enumerate(lines):
         if pages.title(line) in facts.pages:
             header = PageHeader()
-            return any(header.take(below, facts) for below in lines[number + 1 : number + 1 + _HEADER])
+            return any(header.parse_line(below, facts) for below in lines[number + 1 : number + 1 + _HEADER])
     return False
 
 
@@ -81,7 +81,7 @@ class RmfTextSource(RmfXmlSource):
     def _parts(self, report: ReportInterval) -> list[str]:
         return sorted({*report.rows, *report.variables})
 
-    def _is_whole(self, report: ReportInterval) -> bool:
+    def _has_interval_row(self, report: ReportInterval) -> bool:
         return False
 
     def _finish(self) -> None:
@@ -210,7 +210,7 @@ class RmfListingParser:
             block = file.read(_BLOCK)
             # Latin-1 has a character for each byte: positions are those of the file.
             text = rest + block.decode("latin-1")
-            at = self._block_of(text, last=not block)
+            at = self._read_pages(text, last=not block)
             rest = text[at:]
             progress(self._offset)
             if not block:
@@ -219,7 +219,7 @@ class RmfListingParser:
         for report in self._reports.values():
             self._keep_report(report)
 
-    def _block_of(self, text: str, *, last: bool) -> int:
+    def _read_pages(self, text: str, *, last: bool) -> int:
         """Read the pages and lines of a text as far as they are whole; gives the position of the rest."""
         at = 0
         while at < len(text):
@@ -269,7 +269,7 @@ class RmfListingParser:
         if report is None or not self._goes_on(report):
             head = replace(form.printed, **form.head(found))
             report = self._report(head, self._offset + form.begin)
-        if report is None or not form.put(found, report, self._offset - at):
+        if report is None or not form.add_values(found, report, self._offset - at):
             return None
         self._numbers(report)
         self._number += form.lines
@@ -297,7 +297,7 @@ class RmfListingParser:
         if not line.strip():
             return
         self._below += 1
-        if self._below <= _HEADER and (taken := self._head.take(line, self._printed)):
+        if self._below <= _HEADER and (taken := self._head.parse_line(line, self._printed)):
             self._lesson.head += [(name, self._span(*span)) for name, span in taken.items()]
             return
         if not self._begun:
@@ -364,7 +364,7 @@ class RmfListingParser:
             )
             if head.cycle:
                 report.header["cycle"] = str(round(float(head.cycle) * 1000))
-        report = self._places[head.place] = self._reports[place]
+        report = self._places[head.report_key] = self._reports[place]
         return report
 
     def _goes_on(self, report: ReportInterval) -> bool:
@@ -388,7 +388,7 @@ class RmfListingParser:
             if self._page is not None:
                 self._body.end_part("")
                 if self._notes.count == self._noted:
-                    self._forms.learn("".join(self._raw), self._lesson, label, self._head)
+                    self._forms.add_template("".join(self._raw), self._lesson, label, self._head)
             report = self._body.interval
             if report is not None:
                 report.bytes += self._offset - report.offset if not report.bytes else 0

@@ -62,7 +62,7 @@ class PageHeader(Struct):
     version: str = ""
     cycle: str = ""
 
-    def take(self, line: str, facts: PrintedFacts) -> dict[str, tuple[int, int]]:
+    def parse_line(self, line: str, facts: PrintedFacts) -> dict[str, tuple[int, int]]:
         """Take a line of the header: where its texts stand, by name; nothing if it is none."""
         found = {name: match for name, form in facts.header.items() if (match := form.search(line))}
         taken: dict[str, tuple[int, int]] = {}
@@ -77,7 +77,7 @@ class PageHeader(Struct):
         return taken
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def report_key(self) -> tuple[str, ...]:
         """What tells reports apart."""
         return tuple(getattr(self, name) for name in PLACE)
 

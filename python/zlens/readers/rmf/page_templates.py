@@ -120,7 +120,7 @@ class PageTemplate:
         self._form = self._compiled(lines, lesson)
         self._head = [(name, self._groups[span]) for name, span in lesson.head if span in self._groups]
         own = dict(self._head)
-        self._place_of = [(text, own.get(name)) for name, text in zip(PLACE, head.place, strict=True)]
+        self._place_of = [(text, own.get(name)) for name, text in zip(PLACE, head.report_key, strict=True)]
         self._fields: dict[tuple[int, int], int] = {}
         self._plan: list[tuple[int, ValueCache]] = []
         self._constants: list[Any] = []
@@ -206,7 +206,7 @@ class PageTemplate:
         """What differs in the header of a page."""
         return {name: found[group + 1].strip() for name, group in self._head}
 
-    def put(self, found: re.Match[str], report: ReportInterval, base: int) -> bool:
+    def add_values(self, found: re.Match[str], report: ReportInterval, base: int) -> bool:
         """Add what a page has to its report; False, with nothing added, if a number is none."""
         groups = found.groups()
         try:
@@ -261,7 +261,7 @@ class PageTemplates:
             self._last.next = form
         self._last = form
 
-    def learn(self, page: str, lesson: ParsedPage, label: str, head: PageHeader) -> None:
+    def add_template(self, page: str, lesson: ParsedPage, label: str, head: PageHeader) -> None:
         """Keep the form of a page."""
         lines = page.splitlines(keepends=True)
         if lesson.useless or self._count >= _MOST or len(lines) > MOST_LINES or not _PLAIN.fullmatch(page):

@@ -336,7 +336,7 @@ class RmfSource(ABC):
                 section = self._facts.sections[name]
                 if section.shape == "interval":
                     facts = self._interval_facts(report, times)
-                    present = self._is_whole(report)
+                    present = self._has_interval_row(report)
                 else:
                     facts = report.variables.get(name, {})
                     present = present or bool(facts)
@@ -345,7 +345,7 @@ class RmfSource(ABC):
                 stored.append(index, row)
                 self._rows += 1
 
-    def _is_whole(self, report: ReportInterval) -> bool:
+    def _has_interval_row(self, report: ReportInterval) -> bool:
         """Whether a report without a header has a row of its interval's facts all the same."""
         return True
 
@@ -416,7 +416,7 @@ class RmfSource(ABC):
 
     def _finish(self) -> None:
         for _, stored in self._stored:
-            stored.settle()
+            stored.flush_rows()
         by_system: dict[int, list[int]] = {}
         for index, code in enumerate(self._system):
             by_system.setdefault(code, []).append(index)

@@ -39,7 +39,7 @@ def copied() -> dict[str, list[str]]:
 class SmfBoundaryReader:
     """One system of a source with one file."""
 
-    whole = True
+    needs_all_records = True
 
     def __init__(self, group: SmfSystem) -> None:
         (dump,) = group.dumps
@@ -65,7 +65,7 @@ class SmfBoundaryReader:
         own = [id for _, record, id in self._group.ids if record == RECORD]
         return sorted(offset for id in own for offset in _offsets(self._file, id))
 
-    def cut(self, offsets: Sequence[int], path: str) -> None:
+    def extract_records(self, offsets: Sequence[int], path: str) -> None:
         self._file.cut(RECORD, smf.layout(RECORD).order, None, sorted(offsets), path)
 
 
@@ -89,7 +89,7 @@ class StitchedSmfRecords:
                 file=self.file,
                 cure=phrase("lake_check", lake="LAKE"),
             )
-        self.moved = dict(zip(now, sorted(offsets), strict=True))
+        self.original_offsets = dict(zip(now, sorted(offsets), strict=True))
 
     @property
     def tables(self) -> list[str]:
@@ -117,7 +117,7 @@ class StitchedSmfRecords:
         own = [problem for problem in problems if problem.file == self.file and problem.source == NAME]
         return [
             Problem(
-                p.system, p.source, p.file, None if p.offset is None else self.moved.get(p.offset), p.record,
+                p.system, p.source, p.file, None if p.offset is None else self.original_offsets.get(p.offset), p.record,
                 p.kind, p.detail, p.bytes,
             )
             for p in own

@@ -21,21 +21,21 @@ _HELD_US = 1_800_000_000
 class SmfStreamFormat:
     """SMF records with descriptor words, not in blocks."""
 
-    together = False
+    shares_intervals = False
 
-    def follows(self, head: bytes) -> bool:
+    def has_intervals(self, head: bytes) -> bool:
         return True
 
-    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
         return b""
 
-    def wrapped(self, path: str) -> bool:
+    def is_wrapped(self, path: str) -> bool:
         return False
 
     def unwrap(self, path: str, into: str) -> int:
         return 0
 
-    def moments(self, path: str) -> list[tuple[int, int]]:
+    def write_times(self, path: str) -> list[tuple[int, int]]:
         newest = 0
         moments = []
         for us, end in _records(path):
@@ -43,11 +43,11 @@ class SmfStreamFormat:
             moments.append((newest, end))
         return moments
 
-    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         # Copies of records are found when they are decoded.
         return []
 
-    def cut(
+    def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
         """All records; intervals that ended `grace_s` ago are closed.
@@ -72,7 +72,7 @@ class SmfStreamFormat:
             end = behind
         return CutPoint(window, end, newest, newest if silent else newest - grace_us, held_us)
 
-    def last(
+    def keep_tail(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
     ) -> RetainedTail:
         """The last record of each processor and subtype of type 113: their counters are cumulative."""
@@ -96,7 +96,7 @@ class SmfStreamFormat:
             open(into, "wb").close()
         return RetainedTail(len(offsets), 0)
 
-    def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
+    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         if not os.path.getsize(path):
             return set()
         source = open_files([path], options)
@@ -106,7 +106,7 @@ class SmfStreamFormat:
             for interval in info.intervals
         }
 
-    def begin(self, path: str, into: str, options: Options) -> None:
+    def write_part_header(self, path: str, into: str, options: Options) -> None:
         """Every record stands for itself."""
         open(into, "wb").close()
 

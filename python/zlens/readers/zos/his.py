@@ -26,7 +26,7 @@ _INT_MAX = 2**63 - 1
 _TOD_SECOND = 4_096_000_000
 #: No run is longer than ten years.
 _LONGEST_S = 10 * 366 * 86_400
-_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.most))
+_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.max_size))
 
 RUN = (
     RawColumn("message", "text", "", "HIS015I, a response to DISPLAY HIS, or HIS019I, a .CNT file"),
@@ -142,14 +142,14 @@ class HisRun(Struct):
 
     # -- lines -----------------------------------------------------------------------------------------
 
-    def take(self, line: LogLine) -> bool:
+    def parse_line(self, line: LogLine) -> bool:
         """Parse a line and return whether it belongs to this message."""
         self.end = line.offset + len(line.text)
         return any(
             self._body(body, line) for body in dict.fromkeys(candidate_bodies(line, self.start.column))
         )
 
-    def strange(self, line: LogLine) -> None:
+    def note_foreign_line(self, line: LogLine) -> None:
         """Note a line that does not belong to the message."""
         self.others += 1
         self.note(
@@ -417,7 +417,7 @@ class HisRun(Struct):
         return kind or None, model or None, self.facts.get("seqcode")
 
     @property
-    def began(self) -> tuple[dt.datetime, int] | None:
+    def start_time(self) -> tuple[dt.datetime, int] | None:
         """Start of the run, in local time and as a TOD clock value."""
         tod = self.facts.get("start_tod")
         try:
@@ -462,7 +462,7 @@ class HisRun(Struct):
             foreign = {n for n, (group, _) in self.names.items() if group is not None and group not in sets}
             for counter_set in cpumf.sets().values():
                 numbers_in_set = {
-                    n for n in cpu.values if counter_set.first <= n < counter_set.first + counter_set.most
+                    n for n in cpu.values if counter_set.first <= n < counter_set.first + counter_set.max_size
                 } - foreign
                 row |= {f"c{number}": cpu.values[number] for number in numbers_in_set}
                 row[f"{counter_set.name}_counters"] = len(numbers_in_set) or None

@@ -106,14 +106,14 @@ class ProcessorDisplay(Struct):
     end: int = 0
     _ids: dict[int, dict[str, str | None]] = field(default_factory=dict)
 
-    def take(self, line: LogLine) -> bool:
+    def parse_line(self, line: LogLine) -> bool:
         """Parse a line and return whether it belongs to this display."""
         self.end = line.offset + len(line.text)
         return any(
             self._body(body, line.offset) for body in dict.fromkeys(candidate_bodies(line, self.start.column))
         )
 
-    def strange(self, line: LogLine) -> None:
+    def note_foreign_line(self, line: LogLine) -> None:
         """Note a line that does not belong to the display."""
         self.others += 1
         if self.form is not None:

@@ -108,7 +108,7 @@ class _LocatedMessage(Struct, eq=False):
     time_us: int = 0
 
     @property
-    def run_of(self) -> str | None:
+    def run_file_prefix(self) -> str | None:
         """The part of the file name that all files of one HIS run share."""
         if not isinstance(self.message, HisRun):
             return None
@@ -222,16 +222,16 @@ class ZosTextSource:
                 elif not paging:
                     message = _message(start, file)
                     if start.id in (texts.STATUS, texts.COUNTERS):
-                        message.take(line)
+                        message.parse_line(line)
                 continue
-            if message is not None and message.take(line):
+            if message is not None and message.parse_line(line):
                 continue
             if any(map(texts.is_other, texts.candidate_bodies(line, message.start.column if message else 0))):
                 if message is not None:
                     yield message
                 message, paging = None, False
             if message is not None:
-                message.strange(line)
+                message.note_foreign_line(line)
             elif line.text.strip() and not paging:
                 file.others += 1
         if message is not None:
@@ -259,7 +259,11 @@ class ZosTextSource:
     def _find_system(self, statement: _LocatedMessage, statements: Sequence[_LocatedMessage]) -> SystemInfo:
         """Find the system of a message that does not name one."""
         named = [other for other in statements if other.info.system]
-        same = [other for other in named if other.run_of is not None and other.run_of == statement.run_of]
+        same = [
+            other
+            for other in named
+            if other.run_file_prefix is not None and other.run_file_prefix == statement.run_file_prefix
+        ]
         near = [other for other in named if other.file is statement.file and _agree(statement, other)]
         alike = [
             other
@@ -275,7 +279,7 @@ class ZosTextSource:
             name += "'"
         return SystemInfo(name, NAME)
 
-    def accompany(self, others: Sequence[SystemInfo]) -> None:
+    def take_identity_from(self, others: Sequence[SystemInfo]) -> None:
         """Take the name and time zone of the matching z/OS system in the input.
 
         A system matches by name. Otherwise the only z/OS system matches if its machine is the same or unknown
@@ -542,8 +546,8 @@ def _describe(statement: _LocatedMessage) -> None:
         if info.lpar_number is None and number and len(number) <= 4 and number.isalnum():
             info.lpar_number = int(number, 16) if set(number) <= set("0123456789ABCDEF") else None
         info.threads = info.threads or dict(message.threads)
-    elif isinstance(message, HisRun) and message.began is not None and info.utc_offset_s is None:
-        local, tod = message.began
+    elif isinstance(message, HisRun) and message.start_time is not None and info.utc_offset_s is None:
+        local, tod = message.start_time
         began = round((local - _EPOCH).total_seconds()) * _SECOND
         info.utc_offset_s = smf_systems.offset_s(began, _native.unix_us_from_tod(tod, info.leap_s))
         if info.utc_offset_s is None:

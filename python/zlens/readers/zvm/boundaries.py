@@ -39,7 +39,7 @@ def joints(source: Source, system: str) -> MonwriteBoundaryReader:
 class MonwriteBoundaryReader:
     """One system of a source with one file."""
 
-    whole = False
+    needs_all_records = False
 
     def __init__(self, source: MonwriteSource, group: MonitorSystem) -> None:
         self._source = source
@@ -76,7 +76,7 @@ class MonwriteBoundaryReader:
     def offsets(self) -> list[int]:
         return []
 
-    def cut(self, offsets: Sequence[int], path: str, stamp: int | None = None) -> None:
+    def extract_records(self, offsets: Sequence[int], path: str, stamp: int | None = None) -> None:
         """Write records into a file; with `stamp`, as of that moment (TOD)."""
         # Several only as parts of one file, in which other systems are between them.
         files = self._group.files
@@ -189,7 +189,7 @@ class StitchedMonitorRecords:
         }
         resets: list[monwrite_resets.Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
         self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
-        self.moved = self._places(last, offsets, self._plans.values())
+        self.original_offsets = self._places(last, offsets, self._plans.values())
 
     @property
     def tables(self) -> list[str]:
@@ -210,7 +210,7 @@ class StitchedMonitorRecords:
 
     def problems(self) -> list[Problem]:
         return [
-            Problem(system, NAME, file, self.moved.get(offset), record, kind, detail, lost)
+            Problem(system, NAME, file, self.original_offsets.get(offset), record, kind, detail, lost)
             for system, file, offset, lost, record, kind, detail in self._decoder.problems()
             if file == self.file and kind in _COMPARING
         ]

@@ -99,7 +99,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
             progress(done + 1, len(paths), path)
     if not source.responses and not source.others:
         raise error or source.nothing(paths[0])
-    source.accompany([])
+    source.take_identity_from([])
     return source
 
 
@@ -142,9 +142,9 @@ class ConsoleSource:
             self._sizes[path] = status.st_size
             time_us = min(max(status.st_mtime_ns // 1000, 0), _LAST_US)
             for block in self._blocks(path, raw):
-                if not block.command.known:
+                if not block.command.is_supported:
                     lines = "1 line is" if block.lines == 1 else f"{block.lines} lines are"
-                    detail = f"{block.command.unread}; {lines} kept as text in {RESPONSES}"
+                    detail = f"{block.command.unsupported_reason}; {lines} kept as text in {RESPONSES}"
                     self.note(path, block.offset, "no_layout", f"{detail}. See {block.command.instead}")
                 times = {"source": NAME, "file": path, "tod": time_us, "interval_end": time_us}
                 self.others += [{**times, **row} for row in block.rows][: MAX_ROWS - len(self.others)]
@@ -216,7 +216,7 @@ class ConsoleSource:
                 block.rows.append({**line, **of, "name": name, "value": number, "text": value})
         if left.strip():
             block.rows.append({**line, "text": left.strip() if parts else text})
-            if block.command.known:
+            if block.command.is_supported:
                 detail = (
                     f"{block.command.name}: the meaning of {left.strip()[:80]!r} is not known; kept as text"
                 )
@@ -258,7 +258,7 @@ class ConsoleSource:
 
     # -- systems -------------------------------------------------------------------------------------
 
-    def accompany(self, others: Sequence[SystemInfo]) -> None:
+    def take_identity_from(self, others: Sequence[SystemInfo]) -> None:
         """Take the name and zone of the z/VM system of the input, if there is one."""
         names = {info.system: info for info in others}
         [only] = names.values() if len(names) == 1 else [None]

@@ -134,7 +134,8 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
                 MonwriteTable(self._source, system, record, name)
                 for system in self._source.groups
                 # The layouts of one system may have a section that those of another one lack.
-                if record in self._source.types(system) and name in self._source.names_of(system, record)
+                if record in self._source.types(system)
+                and name in self._source.system_table_names(system, record)
             ]
         return self._tables[name]
 
@@ -333,10 +334,10 @@ class MonwriteSource:
         names: dict[str, None] = {}
         for group in self.groups:
             if record in self.types(group):
-                names.update(dict.fromkeys(self.names_of(group, record)))
+                names.update(dict.fromkeys(self.system_table_names(group, record)))
         return list(names)
 
-    def names_of(self, group: MonitorSystem, record: str) -> list[str]:
+    def system_table_names(self, group: MonitorSystem, record: str) -> list[str]:
         """The same, of one system that has the record."""
         return [plan["table"] for plan in self.plans(group, record)]
 
@@ -373,7 +374,7 @@ class MonwriteSource:
 
     # -- decoding ------------------------------------------------------------------------------------
 
-    def read_all(self) -> None:
+    def decode_all(self) -> None:
         """Decode all tables in one pass; for callers that read every table to its end."""
         self._all_at_once = True
         self._drained.update(group.info.system for group in self.groups)

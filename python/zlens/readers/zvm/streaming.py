@@ -22,15 +22,15 @@ _ALL = 2**31
 class MonitorStreamFormat:
     """z/VM monitor data as MONWRITE writes them, or as the live stream gives them."""
 
-    together = True
+    shares_intervals = True
 
-    def follows(self, head: bytes) -> bool:
+    def has_intervals(self, head: bytes) -> bool:
         return True
 
-    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
         return b""
 
-    def wrapped(self, path: str) -> bool:
+    def is_wrapped(self, path: str) -> bool:
         return _native.MonwriteFile.open(path).capture
 
     def unwrap(self, path: str, into: str) -> int:
@@ -42,7 +42,7 @@ class MonitorStreamFormat:
             _native.MonwriteFile.open(path).write_plain(into)
         return end
 
-    def moments(self, path: str) -> list[tuple[int, int]]:
+    def write_times(self, path: str) -> list[tuple[int, int]]:
         file = _native.MonwriteFile.open(path)
         newest = 0
         moments = []
@@ -51,7 +51,7 @@ class MonitorStreamFormat:
             moments.append((newest, min(whole, file.size)))
         return moments
 
-    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+    def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         file = _native.MonwriteFile.open(path)
         seen = set(known)
         ranges: list[tuple[int, int]] = []
@@ -68,7 +68,7 @@ class MonitorStreamFormat:
             begin = whole
         return ranges
 
-    def cut(
+    def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
         """Up to the last D1R11 with samples, and all that was written together with it.
@@ -91,7 +91,7 @@ class MonitorStreamFormat:
         end, held_us = cuts[-2] if len(cuts) > 1 else (0, -1)
         return CutPoint(window, end, now_us, None, held_us)
 
-    def last(
+    def keep_tail(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
     ) -> RetainedTail:
         source = open_files([path], options, None)
@@ -131,10 +131,10 @@ class MonitorStreamFormat:
         # Whether or not a layout of it is known.
         ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
         chosen.add(max(offset for offset in ends if offset < end))
-        joints.cut(sorted(chosen), into)
+        joints.extract_records(sorted(chosen), into)
         return RetainedTail(len(chosen), late)
 
-    def begin(self, path: str, into: str, options: Options) -> None:
+    def write_part_header(self, path: str, into: str, options: Options) -> None:
         """The configuration records, as of the last end of an interval: as a recording begins with them."""
         source = open_files([path], options, None)
         group = _current(source)
@@ -149,9 +149,9 @@ class MonitorStreamFormat:
             for offset, _ in file.records(_MONITOR, row["record"], _ALL)
         ]
         # One unit of the clock later: what is at the end itself belongs to the interval before.
-        MonwriteBoundaryReader(source, group).cut(sorted({*offsets}), into, stamp=max(ends) + 1)
+        MonwriteBoundaryReader(source, group).extract_records(sorted({*offsets}), into, stamp=max(ends) + 1)
 
-    def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
+    def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         source = open_files([path], options, None)
         group = _current(source)
         marks = MonwriteBoundaryReader(source, group).marks()
