@@ -34,7 +34,8 @@ def notes(
     if fit is not None and fit.largest_error > constant("usl_fits_within").default / 100:
         scenario.assume("usl_fits_within")
         yield (
-            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.largest_error:.1f} %. "
+            "The Universal Scalability Law does not fit: "
+            f"its error is up to {100 * fit.largest_error:.1f} %. "
             "Do not use its parameters."
         )
     if curve is not None:

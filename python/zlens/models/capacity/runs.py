@@ -190,8 +190,8 @@ def _add_law(
     bound = scenario["usl_fits_within"]
     if 100 * fit.largest_error > bound:
         answer.notes.append(
-            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.largest_error:.1f}%, more "
-            f"than {bound:g}%; do not use its parameters or its peak"
+            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.largest_error:.1f}%, "
+            f"more than {bound:g}%; do not use its parameters or its peak"
         )
     elif fit.freedom == 0:
         answer.notes.append(

@@ -117,8 +117,8 @@ class StitchedSmfRecords:
         own = [problem for problem in problems if problem.file == self.file and problem.source == NAME]
         return [
             Problem(
-                p.system, p.source, p.file, None if p.offset is None else self.original_offsets.get(p.offset), p.record,
-                p.kind, p.detail, p.bytes,
+                p.system, p.source, p.file, self.original_offsets.get(-1 if p.offset is None else p.offset),
+                p.record, p.kind, p.detail, p.bytes,
             )
             for p in own
         ]  # fmt: skip
