@@ -63,7 +63,7 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
             0, 1, row["form"], row["change"], row["ratio"], row["points"], NoiseVerdict("none"), None, None
         )
         assert cells["Difference"] == format_difference(change).replace("....", "…"), row["metric"]
-        sure = "no test possible" if row["p"] is None else "beyond" if row["beyond_noise"] else "within"
+        sure = "not tested" if row["p"] is None else "exceeds" if row["beyond_noise"] else "within"
         assert cells["Test"].startswith(sure)
     assert told >= 5
     expect(page.locator('[data-testid="warnings"]')).to_contain_text("synthetic, not measured")
@@ -91,7 +91,7 @@ def a_brush_chooses_a_side_and_the_link_restores_it(page: Page) -> None:
 
 def a_comparison_is_saved_as_the_command_writes_it(page: Page, tmp_path: Path) -> None:
     with page.expect_download(timeout=60_000) as waiting:
-        page.get_by_role("button", name="Save the comparison as HTML").click()
+        page.get_by_role("button", name="Export as HTML").click()
     path = tmp_path / "comparison.html"
     waiting.value.save_as(path)
     text = path.read_text(encoding="utf-8")

@@ -359,7 +359,7 @@ def test_a_report_is_found_walked_to_and_sorted_as_tables(page: Page, address: s
     expect(page.locator("aside[aria-label=reports]")).to_contain_text("No report matches this search.")
     # Those without data are there when asked for.
     page.locator("#find-report").fill("")
-    page.get_by_label("also those without data").check()
+    page.get_by_label("Include reports without data").check()
     assert names.count() > everything
     opened(page, address, "reports", system="ZLSIM", name="user", **{"as": "tables"})
     table = page.locator('[data-testid^="table-user-"]').first
@@ -405,7 +405,7 @@ def test_the_console_asks_remembers_and_is_linked_to(page: Page, address: str, d
     # History outlives the page, until it is forgotten.
     page.locator("summary", has_text="History").click()
     expect(history).to_have_count(2)
-    page.get_by_role("button", name="Forget all").click()
+    page.get_by_role("button", name="Clear history").click()
     expect(history).to_have_count(0)
     names_are_completed_and_words_colored(page)
     a_slow_question_is_ended(page, address)

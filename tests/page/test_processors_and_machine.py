@@ -66,7 +66,7 @@ def a_click_on_a_processor_opens_its_course(page: Page) -> None:
     ready(page, "processors")
     assert setting(page, "cpu") == "1"
     chart = page.locator('[data-testid="chart-processor"]')
-    expect(chart).to_contain_text("Processor 1, core 0, thread 1, IFL, Vh, entitled to 100 %")
+    expect(chart).to_contain_text("CPU 1, core 0, thread 1, IFL, Vh, entitled to 100 %")
     for name in ("busy", "emulation", "system", "suspend", "parked"):
         expect(chart.locator(".legend")).to_contain_text(name)
     page.get_by_role("button", name="close processor 1").click()
@@ -102,8 +102,8 @@ def a_parked_core_is_told_to_be_so(page: Page) -> None:
     page.mouse.move(box["x"] + 175, box["y"] + 5 * 20 + 10)
     told = page.locator('[data-testid="hover"]')
     expect(told).to_contain_text("core 5")
-    expect(told).to_contain_text("not computable")
-    expect(told).to_contain_text("parked all the time")
+    expect(told).to_contain_text("not available")
+    expect(told).to_contain_text("Parked throughout")
 
 
 def what_is_left_of_the_cores_is_drawn(page: Page) -> None:

@@ -50,7 +50,7 @@ def ctrl_k_finds_and_opens(page: Page, words: str, kind: str, view: str, address
 
 def the_first_tab_leads_to_the_view(page: Page) -> None:
     page.keyboard.press("Tab")
-    link = page.get_by_role("link", name="Skip to the view")
+    link = page.get_by_role("link", name="Skip to content")
     expect(link).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()

@@ -76,10 +76,10 @@ def test_what_there_is_not_is_said(page: Page, address: str):
     expect(page.locator('[data-testid="no-data"]')).to_have_count(0)
     opened(page, address, "nosuch", "overview", system="NOSUCH")
     notes = page.locator("main .lacking")
-    expect(notes.nth(0)).to_have_text(re.compile("^These inputs have no system NOSUCH. This is ZL"))
-    expect(notes.nth(1)).to_have_text("There is no view “nosuch”. This is Overview.")
+    expect(notes.nth(0)).to_have_text(re.compile("^No system named NOSUCH in these inputs. Showing ZL"))
+    expect(notes.nth(1)).to_have_text("Unknown view “nosuch”. Showing Overview.")
     opened(page, address, "io", "overview", system="ZLZ1")
-    expect(notes).to_have_text(["ZLZ1 has no data for I/O and paging. This is Overview."])
+    expect(notes).to_have_text(["ZLZ1 has no data for I/O and paging. Showing Overview."])
     opened(page, address, "overview", system="ZLZ1")
     expect(notes).to_have_count(0)
 
@@ -93,7 +93,7 @@ def test_a_window_without_an_interval_leads_to_one(page: Page, address: str):
     main = page.locator("main")
     for view in ("overview", "processors", "machine", "guests", "io", "reports"):
         opened(page, address, view, system="ZLDEMO", **{"from": FIVE + 5, "to": FIVE + 10})
-        expect(main).to_contain_text("No interval ends in this window.")
+        expect(main).to_contain_text("No complete interval in this window. Select a longer one.")
         assert page.locator("main canvas").count() == 0
         page.get_by_role("button", name="Show the next interval, 2010-03-09 09:05:00 to 09:06:00").click()
         ready(page, view)
@@ -178,9 +178,9 @@ def a_window_is_typed_as_people_write_it(page: Page, address: str) -> None:
     opened(page, address, "findings", system="ZLDEMO", **{"from": FIVE + 120, "to": FIVE})
     page.wait_for_url(re.compile(f"from={FIVE}&.*to={FIVE + 120}$"))
     opened(page, address, "findings", system="ZLDEMO", **{"from": "yesterday"})
-    expect(page.locator("main")).to_contain_text("from=yesterday is not a time; write from=2026-03-02T09:15.")
+    expect(page.locator("main")).to_contain_text("Invalid time in the link: from=yesterday. Expected from=2026-03-02T09:15.")
     opened(page, address, "findings", system="ZLDEMO", **{"from": 100, "to": 200})
-    expect(window).to_contain_text("The window of the address is outside of the recording.")
+    expect(window).to_contain_text("The selected window is outside the recording.")
     expect(window).not_to_contain_text("1970")
 
 

@@ -7,10 +7,10 @@ it("draws strips of time with one component", () => {
   );
   const having = (words: string): string[] =>
     files.filter((name) => readFileSync(`src/${name}`, "utf8").includes(words)).sort();
-  expect(having("stripAxis(")).toEqual(["charts/Strip.svelte"]);
-  expect(having("<Strip")).toEqual([
-    "app/TimeStrip.svelte",
-    "views/compare/Brush.svelte",
-    "views/lab/Moment.svelte",
+  expect(having("stripAxis(")).toEqual(["charts/TimelineStrip.svelte"]);
+  expect(having("<TimelineStrip")).toEqual([
+    "app/Timeline.svelte",
+    "views/compare/WindowPicker.svelte",
+    "views/lab/IntervalPicker.svelte",
   ]);
 });

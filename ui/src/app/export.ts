@@ -2,7 +2,7 @@
 
 import { flushSync } from "svelte";
 import { fileName, download } from "../lib/page/save";
-import { saving } from "../lib/page/saving.svelte";
+import { exportMode } from "../lib/page/exportMode.svelte";
 
 function styles(): string {
   return [...document.styleSheets]
@@ -125,9 +125,9 @@ function textOf(field: HTMLInputElement | HTMLSelectElement): string {
 }
 
 export function exportView(view: HTMLElement, title: string, about: string[]): void {
-  saving.on = true;
+  exportMode.on = true;
   flushSync();
   const text = standalone(view, `zlens: ${title}`, about);
-  saving.on = false;
+  exportMode.on = false;
   download(fileName(title, "html"), text, "text/html");
 }

@@ -2,7 +2,7 @@
 
 import type { Component } from "svelte";
 import { session } from "../lib/api/session.svelte";
-import { register } from "../lib/page/menu";
+import { register } from "../lib/page/viewRegistry";
 import CpuMf from "../views/cpumf/CpuMf.svelte";
 import Compare from "../views/compare/Compare.svelte";
 import Findings from "../views/findings/Findings.svelte";

@@ -1,15 +1,15 @@
 /** Tables of answers of models and studies: numbers as `zlens solve` prints them. */
 
-import type { ModelAnswer } from "../lib/api/answers";
+import type { ModelAnswer } from "../lib/api/types";
 import type { TableColumn } from "../lib/api/tables";
 import type { Cell } from "../lib/api/values";
-import { DOTS } from "../lib/text/numbers";
+import { NO_VALUE } from "../lib/text/numbers";
 
 export type AnswerTable = ModelAnswer["tables"][number];
 
 /** Formats a value as `zlens solve` does. */
 export function printedAs(value: Cell, decimals: number, whole = false): string {
-  if (value === null) return DOTS;
+  if (value === null) return NO_VALUE;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return value;
   const digits = whole ? 0 : decimals;

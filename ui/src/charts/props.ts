@@ -18,7 +18,7 @@ export interface Framed {
   busy?: boolean;
   error?: ApiError | null;
   /** Why the chart is empty; null if it is not. */
-  empty?: string | null;
+  emptyText?: string | null;
   sql?: string | null;
   /** The window of the data, if it is not the selected one. */
   span?: [number, number] | null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { found, type Entry } from "../../src/app/search";
-import { pieces } from "../../src/lib/text/terms";
+import { splitByTerms } from "../../src/lib/text/terms";
 
 const entry = (kind: string, name: string, text = ""): Entry => ({ kind, name, text, open: () => undefined });
 const all = [
@@ -26,13 +26,13 @@ describe("terms in a text", () => {
   it("are whole words", () => {
     const terms = [{ name: "T/V" }, { name: "Vh" }, { name: "prorated" }];
     const words = (text: string) =>
-      pieces(text, terms)
+      splitByTerms(text, terms)
         .filter((piece) => piece.term)
         .map((piece) => piece.term!.name);
     expect(words("T/V of Vh, prorated time")).toEqual(["T/V", "Vh", "prorated"]);
     expect(words("Vhx and unprorated")).toEqual([]);
     expect(
-      pieces("Prorated time", terms)
+      splitByTerms("Prorated time", terms)
         .map((piece) => piece.text)
         .join(""),
     ).toBe("Prorated time");

@@ -20,9 +20,9 @@ import type {
   RigObservation,
   RigResults,
   Running,
-} from "./answers";
+} from "./types";
 
-import { place } from "../page/place.svelte";
+import { route } from "../page/route.svelte";
 import { problems } from "./problems.svelte";
 
 /** An error from the server: what is wrong, what was expected, and what to do. */
@@ -82,7 +82,7 @@ async function call<T>(
   signal?.addEventListener("abort", ended, { once: true });
   let response: Response;
   // A question may name a run of its own.
-  const run: Record<string, string> = place.run === null ? {} : { run: place.run };
+  const run: Record<string, string> = route.run === null ? {} : { run: route.run };
   count(1);
   try {
     response =
@@ -97,7 +97,7 @@ async function call<T>(
     throw errorOf(await response.json(), response.status);
   } catch (error) {
     if (error instanceof ApiError || signal?.aborted) throw error;
-    throw new ApiError("the server does not answer", null, "is zlens serve still running?", "Network");
+    throw new ApiError("the server does not respond", null, "is zlens serve still running?", "Network");
   } finally {
     count(-1);
     signal?.removeEventListener("abort", ended);

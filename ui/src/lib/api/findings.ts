@@ -1,7 +1,7 @@
 /** Findings grouped by rule. */
 
 import { seconds } from "../time/format";
-import type { Finding, FindingsPart } from "./answers";
+import type { Finding, FindingsPart } from "./types";
 
 export interface Group {
   rule: string;

@@ -1,11 +1,11 @@
 /** Questions about measures in the selected window, and their answers. */
 
 import { api } from "./api";
-import type { AggregateAnswer, AggregateQuestion, Rows } from "./answers";
+import type { AggregateAnswer, AggregateQuestion, Rows } from "./types";
 import type { Cell, Statistic } from "./values";
 import { session } from "./session.svelte";
-import type { Course, Level, Line } from "./course";
-import { place } from "../page/place.svelte";
+import type { TimeSeries, Level, Line } from "./series";
+import { route } from "../page/route.svelte";
 
 /** The maximum number of rows of an answer. */
 const MOST = 100_000;
@@ -21,14 +21,14 @@ export function bucket(window: [number, number], nominal: number | null, points:
 }
 
 /** The selected system, source and window. */
-export const here = (): Pick<Rows, "system" | "source" | "from" | "to"> => ({
+export const selection = (): Pick<Rows, "system" | "source" | "from" | "to"> => ({
   ...session.shown,
-  from: place.from,
-  to: place.to,
+  from: route.from,
+  to: route.to,
 });
 
 /** An answer with access to columns by name. */
-export interface Measured {
+export interface AggregateResult {
   columns: string[];
   rows: Cell[][];
   sql: string;
@@ -37,7 +37,9 @@ export interface Measured {
   numbers(name: string): (number | null)[];
 }
 
-export function withColumns(answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more">): Measured {
+export function withColumns(
+  answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more">,
+): AggregateResult {
   const column = (name: string): Cell[] => {
     const at = answer.columns.indexOf(name);
     return answer.rows.map((row) => row[at] ?? null);
@@ -52,10 +54,12 @@ export function withColumns(answer: Pick<AggregateAnswer, "columns" | "rows" | "
   };
 }
 
-export const measured = async (question: AggregateQuestion, signal?: AbortSignal): Promise<Measured> =>
-  withColumns(await api.aggregate({ limit: MOST, ...question }, signal));
+export const fetchAggregate = async (
+  question: AggregateQuestion,
+  signal?: AbortSignal,
+): Promise<AggregateResult> => withColumns(await api.aggregate({ limit: MOST, ...question }, signal));
 
-export interface CourseQuestion extends Omit<AggregateQuestion, "columns"> {
+export interface SeriesRequest extends Omit<AggregateQuestion, "columns"> {
   columns: string[];
   buckets: number;
   /** The statistic of a bucket. */
@@ -63,10 +67,10 @@ export interface CourseQuestion extends Omit<AggregateQuestion, "columns"> {
 }
 
 /** Columns over time: one line per column and value of the first column of `by`. */
-export async function course(
-  { columns, levels = ["min", "max", "p50"], ...question }: CourseQuestion,
+export async function fetchSeries(
+  { columns, levels = ["min", "max", "p50"], ...question }: SeriesRequest,
   signal?: AbortSignal,
-): Promise<Course> {
+): Promise<TimeSeries> {
   // Statistics skip intervals flagged short or gap; single intervals are shown as they are.
   const statistics: Statistic[] = [...levels, "last"];
   const asked = Object.fromEntries(columns.map((name) => [name, statistics]));
@@ -89,8 +93,8 @@ export function lines(answer: AggregateAnswer, columns: string[], by?: string): 
   const turned = [...groups.values()].flatMap((rows) =>
     columns.map((column): Line => {
       const values = (what: Statistic): (number | null)[] => {
-        const place = at(`${column}_${answer.bucket_s > 0 ? what : "last"}`);
-        return place < 0 ? [] : rows.map((row) => (typeof row[place] === "number" ? row[place] : null));
+        const route = at(`${column}_${answer.bucket_s > 0 ? what : "last"}`);
+        return route < 0 ? [] : rows.map((row) => (typeof row[route] === "number" ? row[route] : null));
       };
       return {
         by: rows[0]![of] ?? null,

@@ -1,6 +1,6 @@
 /** The problems of the inputs: one count, complete. Every answer reports a count, because files may change. */
 
-import type { ProblemsAnswer } from "./answers";
+import type { ProblemsAnswer } from "./types";
 
 class Problems {
   #answer: ProblemsAnswer | null = $state.raw(null);

@@ -1,13 +1,13 @@
 /** The open inputs: the schema, loaded once, and what follows from it for the selected system. */
 
-import { anyWithin, expanded, neighbor, snapped } from "../time/ends";
+import { anyWithin, expandRuns, neighbor, snapWindow } from "../time/intervals";
 import { momentOf, seconds, zone } from "../time/format";
 import { api, ApiError } from "./api";
-import { ask, type Asked } from "./ask.svelte";
-import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./answers";
-import { present, type Subject } from "./subject";
-import { follow } from "../page/follow.svelte";
-import { place } from "../page/place.svelte";
+import { createQuery, type Query } from "./query.svelte";
+import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./types";
+import { present, type ConsumerKind } from "./subject";
+import { liveFeed } from "../page/liveFeed.svelte";
+import { route } from "../page/route.svelte";
 
 /** Intervals after which the schema is loaded again. */
 const RELOAD = 30;
@@ -17,20 +17,20 @@ class Session {
   error = $state.raw<ApiError | null>(null);
   // Derived separately, so that questions about the system are not repeated when the address starts to name
   // it.
-  #system = $derived(this.#called(place.system));
+  #system = $derived(this.#called(route.system));
 
   // With the system that they are of: while they are asked for again, the last answer counts.
-  #ends: Asked<{ system: string; ends: number[] }> | null = $state.raw(null);
-  #cores: Asked<{ system: string; any: boolean }> | null = $state.raw(null);
+  #ends: Query<{ system: string; ends: number[] }> | null = $state.raw(null);
+  #cores: Query<{ system: string; any: boolean }> | null = $state.raw(null);
 
   /** Called once, by a component that lives as long as the page. */
   begin(): void {
-    this.#ends = ask((signal) => {
+    this.#ends = createQuery((signal) => {
       const system = this.system;
       if (!this.schema || !system) return null;
-      return api.intervals(system, signal).then((answer) => ({ system, ends: expanded(answer.runs) }));
+      return api.intervals(system, signal).then((answer) => ({ system, ends: expandRuns(answer.runs) }));
     });
-    this.#cores = ask((signal) => {
+    this.#cores = createQuery((signal) => {
       if (!this.fills("core")) return null;
       const system = this.system;
       const question = { table: "core", columns: ["core_id"], ...this.shown, limit: 1 };
@@ -40,13 +40,13 @@ class Session {
         .then(() => api.rows(question, signal))
         .then((answer) => ({ system, any: answer.rows.length > 0 }));
     });
-    place.snap = (window) => snapped(this.ends, this.span[0], window);
+    route.snap = (window) => snapWindow(this.ends, this.span[0], window);
     // Addresses are typed and sent by others: what is shown is what the window says.
-    place.settle = ([from, to], system) => {
+    route.settle = ([from, to], system) => {
       const window: [number, number] = [from ?? this.span[0], to ?? this.span[1]];
       const whole = from === null && to === null;
       if (whole || this.#called(system) !== this.system || !anyWithin(this.ends, window)) return [from, to];
-      const [first, last] = place.snap(window).map(Math.round);
+      const [first, last] = route.snap(window).map(Math.round);
       return [from === null ? null : first!, to === null ? null : last!];
     };
     // Addresses are typed and sent by others: times as people write them, ends in any order, between intervals.
@@ -54,19 +54,19 @@ class Session {
       if (!this.schema) return;
       const typed = new Map(
         ["from", "to"].flatMap((key) => {
-          const text = place.get(key);
-          const at = text === null || place.given(key) ? null : momentOf(text, this.offset);
+          const text = route.get(key);
+          const at = text === null || route.given(key) ? null : momentOf(text, this.offset);
           return at === null ? [] : [[key, at] as const];
         }),
       );
-      if (typed.size) place.set(Object.fromEntries(typed));
-      else if (place.from !== null && place.to !== null && place.from > place.to)
-        place.set({ from: place.to, to: place.from });
+      if (typed.size) route.set(Object.fromEntries(typed));
+      else if (route.from !== null && route.to !== null && route.from > route.to)
+        route.set({ from: route.to, to: route.from });
     });
     // When the ends become known.
     $effect(() => {
-      const [from, to] = place.settle([place.from, place.to], place.system);
-      if (from !== place.from || to !== place.to) place.set({ from, to });
+      const [from, to] = route.settle([route.from, route.to], route.system);
+      if (from !== route.from || to !== route.to) route.set({ from, to });
     });
   }
 
@@ -83,13 +83,13 @@ class Session {
 
   /** Whether the selected window is without the end of an interval, and so without data. */
   get empty(): boolean {
-    const whole = place.from === null && place.to === null;
+    const whole = route.from === null && route.to === null;
     return !whole && this.ends.length > 0 && !anyWithin(this.ends, this.window);
   }
 
   /** Whether it is known where the selected window ends, and whether it is empty. */
   get placed(): boolean {
-    return (place.from === null && place.to === null) || !this.#ends?.busy || !!this.#known(this.#ends);
+    return (route.from === null && route.to === null) || !this.#ends?.busy || !!this.#known(this.#ends);
   }
 
   /** The window of the next interval after the selected window, or of the last one. */
@@ -113,17 +113,17 @@ class Session {
   }
 
   /** An answer, if it is of the selected system. */
-  #known<T extends { system: string }>(asked: Asked<T> | null): T | null {
+  #known<T extends { system: string }>(asked: Query<T> | null): T | null {
     return asked?.value?.system === this.system ? asked.value : null;
   }
 
   /** The systems of data that still arrive, as they are now. */
-  #renew(systems: SystemInfo[], round: number): void {
+  #renew(systems: SystemInfo[], revision: number): void {
     const key = (info: SystemInfo): string => JSON.stringify([info.system, info.source]);
     const known = new Map(this.systems.map((info) => [key(info), info]));
     const all = systems.length === known.size && systems.every((info) => known.has(key(info)));
     // What the records tell may become more.
-    if (!this.schema || !all || round % RELOAD === 0) void this.load();
+    if (!this.schema || !all || revision % RELOAD === 0) void this.load();
     else {
       const renewed = systems.map((info) => ({ ...known.get(key(info))!, ...info }));
       this.schema = { ...this.schema, systems: renewed };
@@ -134,7 +134,7 @@ class Session {
     try {
       this.schema = await api.schema();
       this.error = null;
-      if (this.schema.live) follow.begin<SystemInfo>((systems, round) => this.#renew(systems, round));
+      if (this.schema.live) liveFeed.begin<SystemInfo>((systems, revision) => this.#renew(systems, revision));
     } catch (error) {
       this.error = error instanceof ApiError ? error : new ApiError(String(error));
     }
@@ -157,7 +157,7 @@ class Session {
 
   /** The source that the address names, of those that describe the selected system; null: the first one. */
   get source(): string | null {
-    return this.sources.some(({ source }) => source === place.source) ? place.source : null;
+    return this.sources.some(({ source }) => source === route.source) ? route.source : null;
   }
 
   /** What is known of the selected system by the selected source. */
@@ -180,7 +180,7 @@ class Session {
   /** The selected window, in seconds UTC. */
   get window(): [number, number] {
     const [first, last] = this.span;
-    return [place.from ?? first, place.to ?? last];
+    return [route.from ?? first, route.to ?? last];
   }
 
   /** The system's UTC offset in seconds, east positive. */
@@ -197,13 +197,13 @@ class Session {
   /** The time zone of the system's times, unknown for inputs with local times only; and whether they have no date. */
   get zone(): string {
     const known = this.sources.some((source) => source.local_time)
-      ? "local time of an unknown zone"
+      ? "local time, time zone unknown"
       : zone(this.offset);
     return this.sources.some((source) => !source.dated) ? `${known}, date not known` : known;
   }
 
   /** The kinds of subjects the selected system has. */
-  get subjects(): Subject[] {
+  get subjects(): ConsumerKind[] {
     return present(this.schema?.subjects ?? [], this.sources, (table) => this.fills(table));
   }
 

@@ -77,7 +77,7 @@ export interface Owners {
   where: Where;
 }
 
-export interface Subject {
+export interface ConsumerKind {
   table: string;
   /** The view that shows it. */
   view: string;
@@ -100,10 +100,10 @@ export interface Subject {
 
 /** The kinds a system has: one of their sources is open, and the measure has data. */
 export function present(
-  subjects: Subject[],
+  subjects: ConsumerKind[],
   sources: { source: string }[],
   fills: (table: string) => boolean,
-): Subject[] {
+): ConsumerKind[] {
   return subjects.filter(
     (subject) => sources.some(({ source }) => subject.sources.includes(source)) && fills(subject.table),
   );

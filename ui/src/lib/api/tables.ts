@@ -1,11 +1,11 @@
 /** Tables of measures: which columns are asked for, and how the catalog names and formats them. */
 
-import type { Measured } from "./measures";
+import type { AggregateResult } from "./measures";
 import type { Cell, Kind, Statistic } from "./values";
-import { DOTS, figures, printedFigures } from "../text/numbers";
-import type { ColumnInfo } from "./answers";
+import { NO_VALUE, formatColumn, formatColumnExact } from "../text/numbers";
+import type { ColumnInfo } from "./types";
 import { session } from "./session.svelte";
-import { spoken } from "../text/names";
+import { columnLabel } from "../text/names";
 
 export interface TableColumn {
   key: string;
@@ -34,18 +34,18 @@ export function printed(
   time: (iso: string, row: number) => string,
 ): string[] {
   const { show } = column;
-  if (show) return values.map((value, row) => (value === null ? DOTS : show(value, row)));
+  if (show) return values.map((value, row) => (value === null ? NO_VALUE : show(value, row)));
   if (column.type === "float") {
     const { times = 1 } = column;
     if (times !== 1) values = values.map((value) => (typeof value === "number" ? value * times : null));
     if (column.decimals !== undefined) {
-      return values.map((value) => (typeof value === "number" ? value.toFixed(column.decimals) : DOTS));
+      return values.map((value) => (typeof value === "number" ? value.toFixed(column.decimals) : NO_VALUE));
     }
     const numbers = values.map((value) => (typeof value === "number" ? value : null));
-    return column.exact ? printedFigures(numbers) : figures(numbers);
+    return column.exact ? formatColumnExact(numbers) : formatColumn(numbers);
   }
   return values.map((value, row) => {
-    if (value === null) return DOTS;
+    if (value === null) return NO_VALUE;
     return column.type === "time" && typeof value === "string" ? time(value, row) : String(value);
   });
 }
@@ -102,7 +102,7 @@ const SAID: Partial<Record<Statistic, string>> = {
 
 /** A heading: the spoken name of the column, and its statistic. */
 export function heading(column: string, what?: Statistic): string {
-  const name = spoken(column);
+  const name = columnLabel(column);
   const words = what && SAID[what];
   return name[0]!.toUpperCase() + name.slice(1) + (words ? `, ${words}` : "");
 }
@@ -146,7 +146,7 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
 }
 
 /** The cells of the given columns, row by row. */
-export function cells(answer: Measured | null, columns: TableColumn[]): Cell[][] {
+export function cells(answer: AggregateResult | null, columns: TableColumn[]): Cell[][] {
   const places = columns.map((column) => answer?.columns.indexOf(column.key) ?? -1);
   return (answer?.rows ?? []).map((row) => places.map((at) => row[at] ?? null));
 }

@@ -13,7 +13,7 @@ const SETTINGS: [RegExp, string, string][] = [
 ];
 
 /** The view and setting of a subject; null if no view shows it. */
-export function targetOf(subject: string | null): Target | null {
+export function linkForSubject(subject: string | null): Target | null {
   for (const [form, view, key] of SETTINGS) {
     const match = form.exec(subject ?? "");
     if (match) return { view, settings: { [key]: match[1]! } };
@@ -22,6 +22,6 @@ export function targetOf(subject: string | null): Target | null {
 }
 
 /** The window around a moment, within the recording. */
-export function around(t: number, [first, last]: [number, number], seconds = 300): [number, number] {
+export function windowAround(t: number, [first, last]: [number, number], seconds = 300): [number, number] {
   return [Math.max(first, t - seconds / 2), Math.min(last, t + seconds / 2)];
 }

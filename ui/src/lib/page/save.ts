@@ -1,6 +1,6 @@
 /** Copies to the clipboard and downloads. */
 
-import { notice } from "./notice.svelte";
+import { toast } from "./toast.svelte";
 
 export async function copy(text: string, what: string): Promise<void> {
   try {
@@ -14,7 +14,7 @@ export async function copy(text: string, what: string): Promise<void> {
     document.execCommand("copy");
     area.remove();
   }
-  notice.say(`${what} copied`);
+  toast.show(`${what} copied`);
 }
 
 export function download(name: string, content: Blob | string, type = "text/plain"): void {
@@ -24,7 +24,7 @@ export function download(name: string, content: Blob | string, type = "text/plai
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  notice.say(`${name} saved`);
+  toast.show(`${name} saved`);
 }
 
 /** A file name derived from a title. */

@@ -46,7 +46,7 @@ interface Labels {
 }
 
 /** Draws horizontal grid lines with labels to their left. */
-export function levels(
+export function horizontalGrid(
   painter: Painter,
   theme: Theme,
   ticks: number[],
@@ -63,7 +63,7 @@ export function levels(
 }
 
 /** Draws vertical grid lines with labels below, emphasizing 0. */
-export function uprights(
+export function verticalGrid(
   painter: Painter,
   theme: Theme,
   ticks: number[],
@@ -90,7 +90,7 @@ export function timeAxes(
   const x = timeScale(window, LEFT, width - RIGHT);
   const y = (value: number): number =>
     TOP + ((scale.high - value) / (scale.high - scale.low)) * (bottom - TOP);
-  levels(painter, theme, scale.ticks, y, [LEFT, width - RIGHT], { label });
+  horizontalGrid(painter, theme, scale.ticks, y, [LEFT, width - RIGHT], { label });
   for (const tick of timeTicks(from, to, offset, width / 110)) {
     // The last label would be cut off.
     const edge = x(tick) > width - 18;

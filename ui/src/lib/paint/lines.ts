@@ -3,9 +3,9 @@
 import { segment, type Draw } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import type { Mark } from "../time/mark";
-import type { Level, Values, Line, Course } from "../api/course";
+import type { Level, Values, Line, TimeSeries } from "../api/series";
 import { dateTime } from "../time/format";
-import { short } from "../text/numbers";
+import { formatShort } from "../text/numbers";
 import { category, colorsOf, tone } from "./palette";
 
 /** A line, and the band between its minimum and maximum per bucket. */
@@ -23,7 +23,7 @@ export interface Trace {
 
 /** One trace per line; with a band if buckets hold several intervals. */
 export function traces(
-  course: Course | null,
+  course: TimeSeries | null,
   name: (line: Line) => string,
   {
     level = "p50",
@@ -142,7 +142,7 @@ export function drawLines(
       window,
       offset,
       scale,
-      label: short,
+      label: formatShort,
     });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
       for (const mark of marks) {

@@ -3,7 +3,7 @@
 import { segment, type Region, type Painter } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import { clock, dateTime } from "../time/format";
-import { precise, withUnit } from "../text/numbers";
+import { formatPrecise, withUnit } from "../text/numbers";
 import { tone, type Theme } from "./palette";
 
 export interface Layer {
@@ -41,7 +41,7 @@ export function highest(layers: Layer[]): number {
 }
 
 /** Stacks over time; each covers the interval that ends at its time. */
-export interface Course {
+export interface StackedSeries {
   t: number[];
   /** The length of an interval in seconds. */
   seconds: number;
@@ -58,12 +58,12 @@ interface TimeFrame {
   marks?: { t: number; color: string }[];
 }
 
-export function drawCourse(
+export function drawStackedSeries(
   painter: Painter,
   width: number,
   high: number,
   theme: Theme,
-  course: Course,
+  course: StackedSeries,
   around: TimeFrame,
 ): Region[] {
   const { t, seconds, layers, unit } = course;
@@ -175,5 +175,5 @@ export function drawBars(
 
 /** A name and its value, as in tooltips. */
 export function reading(name: string, value: number | null, unit: string | null): string {
-  return `${name}: ${value === null ? precise(null) : withUnit(precise(value), unit)}`;
+  return `${name}: ${value === null ? formatPrecise(null) : withUnit(formatPrecise(value), unit)}`;
 }

@@ -7,7 +7,7 @@ export interface Piece<T> {
 }
 
 /** Splits a text into terms and what is between them; the case of a first letter may differ. */
-export function pieces<T extends { name: string }>(text: string, terms: readonly T[]): Piece<T>[] {
+export function splitByTerms<T extends { name: string }>(text: string, terms: readonly T[]): Piece<T>[] {
   const known = new Map(terms.map((term) => [term.name.toLowerCase(), term]));
   if (!known.size) return [{ text, term: null }];
   const names = terms.map((term) => term.name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));

@@ -1,6 +1,6 @@
 /** Comparisons: sorting, grouping, and formatting as in `zlens compare`. */
 
-import { DOTS } from "../../lib/text/numbers";
+import { NO_VALUE } from "../../lib/text/numbers";
 
 export interface Difference {
   system: string;
@@ -76,9 +76,9 @@ export const verdict = (difference: Difference): Verdict =>
 /** The result of the test in words. */
 export function result(difference: Difference): string {
   const sure = {
-    beyond: "beyond the noise",
-    within: "within the noise",
-    untested: "no test possible",
+    beyond: "exceeds noise",
+    within: "within noise",
+    untested: "not tested",
   }[verdict(difference)];
   const clear = difference.beyond_noise || difference.outside_5_pct;
   const better = difference.better === null || !clear ? "" : difference.better ? ", better" : ", worse";
@@ -92,7 +92,7 @@ export const nameOf = (difference: Difference): string =>
 
 /** About five significant digits, as in `zlens compare`. */
 export function number(value: number | null): string {
-  if (value === null) return DOTS;
+  if (value === null) return NO_VALUE;
   const size = Math.abs(value);
   const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.01 || size === 0 ? 4 : 6;
   return plus0(value, decimals).toLocaleString("en-US", {
@@ -105,7 +105,7 @@ export const signed = (value: number): string => `${value > 0 ? "+" : ""}${numbe
 
 /** Formats a difference in its form. */
 export function shown(value: number | null, form: string): string {
-  if (value === null) return DOTS;
+  if (value === null) return NO_VALUE;
   const sign = value >= 0 ? "+" : "";
   if (form === "percent") return `${sign}${value.toFixed(1)}`;
   if (form === "points") {
@@ -127,10 +127,10 @@ export const noisePercent = (difference: Difference): number | null =>
     : (100 * difference.noise) / Math.abs(difference.base_value);
 
 export function noise(difference: Difference): string {
-  if (difference.noise === null) return DOTS;
+  if (difference.noise === null) return NO_VALUE;
   if (difference.form === "points") return `±${number(difference.noise)}`;
   const percent = noisePercent(difference);
-  return percent === null ? DOTS : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
+  return percent === null ? NO_VALUE : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
 }
 
 /** Why differences could not be tested, without the varying counts. */

@@ -1,6 +1,6 @@
 /** Draws differences and waterfalls. */
 
-import { levels, uprights, axis } from "../../lib/paint/axes";
+import { horizontalGrid, verticalGrid, axis } from "../../lib/paint/axes";
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
 import {
   type Difference,
@@ -48,7 +48,7 @@ export function drawDifferences(
   const x = (value: number): number =>
     left + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (width - left - right);
   const bottom = BARS_TOP + rows.length * ROW;
-  uprights(painter, theme, ticks, x, [BARS_TOP, bottom], (tick) => `${tick > 0 ? "+" : ""}${tick}`);
+  verticalGrid(painter, theme, ticks, x, [BARS_TOP, bottom], (tick) => `${tick > 0 ? "+" : ""}${tick}`);
   return rows.map((row, at) => {
     const y = BARS_TOP + at * ROW;
     const value = row.percent ?? 0;
@@ -89,8 +89,8 @@ export function drawDifferences(
       height: ROW,
       lines: [
         nameOf(row),
-        `${row.base}: ${row.base_value ?? "not computable"} ${row.unit}`,
-        `${row.other}: ${row.other_value ?? "not computable"} ${row.unit}`,
+        `${row.base}: ${row.base_value ?? "not available"} ${row.unit}`,
+        `${row.other}: ${row.other_value ?? "not available"} ${row.unit}`,
         result(row) +
           (row.p === null ? ` (${row.not_tested ?? "no samples"})` : `, p = ${row.p.toPrecision(3)}`),
       ],
@@ -132,7 +132,7 @@ export function drawWaterfall(
   );
   const up = (value: number): number =>
     top + ((scale.high - Math.max(scale.low, value)) / (scale.high - scale.low)) * (bottom - top);
-  levels(painter, theme, scale.ticks, up, [left, width - 8]);
+  horizontalGrid(painter, theme, scale.ticks, up, [left, width - 8]);
   const count = steps.length + 2;
   const pitch = (width - left - 8) / count;
   const bar = Math.min(90, pitch * 0.7);

@@ -1,9 +1,9 @@
 /** L1MP against RNI as a scatter chart with the regions of the workload hint. */
 
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
-import type { HintRegion, Hints } from "../../lib/api/answers";
+import type { HintRegion, Hints } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
-import { precise } from "../../lib/text/numbers";
+import { formatPrecise } from "../../lib/text/numbers";
 import { axis } from "../../lib/paint/axes";
 import { tone, type Theme } from "../../lib/paint/palette";
 
@@ -104,7 +104,7 @@ export function drawScatter(
       y: py - 6,
       width: 12,
       height: 12,
-      lines: [...point.lines, `L1MP: ${precise(point.l1mp)} %`, `RNI: ${precise(point.rni)}`],
+      lines: [...point.lines, `L1MP: ${formatPrecise(point.l1mp)} %`, `RNI: ${formatPrecise(point.rni)}`],
       open: point.open,
     };
   });
@@ -116,7 +116,7 @@ export function withoutRni(
   hints: Hints | null,
 ): string | null {
   if (values.rni !== null) return null;
-  if (values.generation === null) return `The machine generation is not known: ${String(values.by ?? "")}`;
+  if (values.generation === null) return `Machine generation unknown: ${String(values.by ?? "")}`;
   if (values.l1mp === null) return "The L1 counters were not recorded: without them there is no L1MP.";
   if (values.status === "unverified") {
     const known = hints?.generations.includes(String(values.generation))

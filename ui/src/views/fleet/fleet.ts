@@ -1,8 +1,8 @@
 /** Spans and groups of the fleet, and machines over time. */
 
-import type { FleetSystem, MachineHours } from "../../lib/api/answers";
+import type { FleetSystem, MachineHours } from "../../lib/api/types";
 import { category } from "../../lib/paint/palette";
-import type { Course, Layer } from "../../lib/paint/stack";
+import type { StackedSeries, Layer } from "../../lib/paint/stack";
 
 /** So many partitions have a color of their own; the others are one layer. */
 const LAYERS = 9;
@@ -69,7 +69,7 @@ export function named(system: FleetSystem, words: string): boolean {
 }
 
 /** The partitions of a machine stacked over time, for each type of processors; those that use most are named. */
-export function stacks(answer: MachineHours): { type: string; course: Course }[] {
+export function stacks(answer: MachineHours): { type: string; course: StackedSeries }[] {
   const types = [...new Set(answer.partitions.map((one) => one.cpu_type))].sort();
   return types.map((type) => {
     const own = answer.partitions

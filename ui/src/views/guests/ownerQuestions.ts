@@ -1,6 +1,6 @@
 /** Questions for seconds by owner: system, group, subject, and its parts. */
 
-import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/answers";
+import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/types";
 import type { Cell, Statistic } from "../../lib/api/values";
 import { columnsOf, rowsOf, textOf, Wanted } from "./subjects";
 import type { Owners, Part, Where } from "../../lib/api/subject";

@@ -1,7 +1,7 @@
 /** Seconds by owner: a tree, laid out as an icicle chart. */
 
 import type { Cell } from "../../lib/api/values";
-import { precise } from "../../lib/text/numbers";
+import { formatPrecise } from "../../lib/text/numbers";
 import type { Region, Painter } from "../../lib/paint/painter";
 import { colorsOf, type Theme } from "../../lib/paint/palette";
 
@@ -101,7 +101,7 @@ export function drawOwners(
   );
   const lines = (owner: Owner): string[] => [
     owner.path.length ? owner.path.join(" / ") : owner.name,
-    `${precise(owner.value)} ${unit}`,
+    `${formatPrecise(owner.value)} ${unit}`,
     `${((100 * owner.value) / root.value).toFixed(2)} % of all` +
       (focus === root || owner === focus
         ? ""

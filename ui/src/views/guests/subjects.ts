@@ -1,7 +1,7 @@
 /** Questions and rows of the table of subjects; the catalog says what it shows. */
 
-import type { Pieces, Where, Figure, Subject } from "../../lib/api/subject";
-import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/answers";
+import type { Pieces, Where, Figure, ConsumerKind } from "../../lib/api/subject";
+import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/types";
 import type { Cell, Statistic } from "../../lib/api/values";
 
 /** The maximum number of points of a subject's sparkline. */
@@ -39,7 +39,7 @@ export class Wanted {
 }
 
 /** Asks for one row per subject, with its values over time. */
-export function question(subject: Subject, where: Where): AggregateQuestion {
+export function question(subject: ConsumerKind, where: Where): AggregateQuestion {
   const wanted = new Wanted().add(subject.spent, "total");
   for (const figure of subject.figure) {
     if (figure.column) wanted.add(figure.column, figure.statistic);

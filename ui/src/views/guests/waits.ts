@@ -1,9 +1,9 @@
 /** Sampled states of virtual machines, and how they are drawn over time. */
 
 import { timeAxes, LEFT, RIGHT } from "../../lib/paint/axes";
-import type { AggregateAnswer } from "../../lib/api/answers";
+import type { AggregateAnswer } from "../../lib/api/types";
 import { dateTime } from "../../lib/time/format";
-import { precise } from "../../lib/text/numbers";
+import { formatPrecise } from "../../lib/text/numbers";
 import type { Region, Draw } from "../../lib/paint/painter";
 import { category } from "../../lib/paint/palette";
 import { rowsOf } from "./subjects";
@@ -66,7 +66,7 @@ export function parts(
 export function shareLines(shares: Shares, name: (column: string) => string): string[] {
   if (!sampled(shares)) return ["no samples"];
   return Object.entries(shares).flatMap(([column, value]) => {
-    return value === null || value === 0 ? [] : [`${name(column)}: ${precise(value)} %`];
+    return value === null || value === 0 ? [] : [`${name(column)}: ${formatPrecise(value)} %`];
   });
 }
 

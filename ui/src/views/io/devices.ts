@@ -1,9 +1,9 @@
 /** Devices: times per operation, weighted as in FCX108, and the parts of a response. */
 
 import { everything, type Shown } from "../../lib/api/tables";
-import { withColumns, type Measured } from "../../lib/api/measures";
+import { withColumns, type AggregateResult } from "../../lib/api/measures";
 import { category } from "../../lib/paint/palette";
-import { place } from "../../lib/page/place.svelte";
+import { route } from "../../lib/page/route.svelte";
 import type { Layer } from "../../lib/paint/stack";
 
 /** Attributes of a device. */
@@ -41,7 +41,7 @@ export const TABLE: Shown[] = [
 
 /** The remaining columns, if all are requested. */
 export const everyColumn = (): Shown[] =>
-  place.get("devices.all") ? everything("device", TABLE).slice(TABLE.length) : [];
+  route.get("devices.all") ? everything("device", TABLE).slice(TABLE.length) : [];
 
 export interface Part {
   key: string;
@@ -60,7 +60,11 @@ export const PARTS: Part[] = [
 ];
 
 /** Joins answers about the same subjects, keeping the first one's SQL; missing cells are null. */
-export function joined(base: Measured, others: (Measured | null)[], key: string): Measured {
+export function joined(
+  base: AggregateResult,
+  others: (AggregateResult | null)[],
+  key: string,
+): AggregateResult {
   const columns = [...base.columns];
   const taken = others.flatMap((other) => {
     if (!other) return [];
@@ -77,7 +81,7 @@ export function joined(base: Measured, others: (Measured | null)[], key: string)
       ...row,
       ...taken.flatMap(({ rows, places }) => {
         const other = rows.get(row[of] ?? null);
-        return places.map((place) => other?.[place] ?? null);
+        return places.map((route) => other?.[route] ?? null);
       }),
     ]),
     sql: base.sql,

@@ -1,6 +1,6 @@
 /** Answers of models: charts of pairs of columns. */
 
-import type { AnswerChart, ModelAnswer } from "../../lib/api/answers";
+import type { ServerChart, ModelAnswer } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
 
 const MOST_BESIDE = 40;
@@ -8,7 +8,7 @@ const MOST_BESIDE = 40;
 const ROUNDING = 1e-6;
 
 /** Before and after as charts, from tables in which something changes. */
-export function changes(answer: ModelAnswer): AnswerChart[] {
+export function changes(answer: ModelAnswer): ServerChart[] {
   return answer.tables.flatMap((table) => {
     const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
     const [before, after, kind] = [at("before"), at("after"), at("type")];
@@ -46,7 +46,7 @@ export function changes(answer: ModelAnswer): AnswerChart[] {
 }
 
 /** Expected and observed values as a chart, from a table that has both: largest errors first. */
-export function beside(answer: ModelAnswer): AnswerChart[] {
+export function beside(answer: ModelAnswer): ServerChart[] {
   for (const table of answer.tables) {
     const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
     const [expected, observed, error] = [at("expected"), at("observed"), at("error")];
@@ -60,7 +60,7 @@ export function beside(answer: ModelAnswer): AnswerChart[] {
       .slice(0, MOST_BESIDE);
     if (!rows.length) continue;
     const signed = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
-    const chart: AnswerChart = {
+    const chart: ServerChart = {
       title: "Expected and observed",
       kind: "bars",
       places: rows.map((row) => {

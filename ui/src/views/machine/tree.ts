@@ -1,8 +1,8 @@
 /** A machine at a moment as a tree: pools, partitions, cores, threads, and guests. */
 
 import type { Cell } from "../../lib/api/values";
-import { precise, short, withUnit } from "../../lib/text/numbers";
-import { processorName, spoken } from "../../lib/text/names";
+import { formatPrecise, formatShort, withUnit } from "../../lib/text/numbers";
+import { cpuLabel, columnLabel } from "../../lib/text/names";
 import { strips, type Box } from "./treemap";
 
 export type Kind =
@@ -133,7 +133,7 @@ const sum = (rows: Row[], column: string): number =>
   rows.reduce((total, row) => total + (number(row[column]) ?? 0), 0);
 // Rounds away floating-point residue.
 const percent = (value: number | null): string =>
-  value === null ? "" : `${short(Number(value.toFixed(6)))} %`;
+  value === null ? "" : `${formatShort(Number(value.toFixed(6)))} %`;
 const words = (...all: (string | null | false)[]): string => all.filter(Boolean).join(" · ");
 
 /** The minimum size of a core, so that those without entitlement are visible. */
@@ -222,7 +222,7 @@ function pool(type: string, moment: Moment, about: About, size: Size): Node {
       (size === "time" ? sum(rows, "total_s") : sum(rows, entitled ? "entitlement" : "logical_cpus")),
     busy: number(row?.["phys_total_pct"]),
     word: words(
-      physical !== null && physical !== undefined && `${short(physical)} physical`,
+      physical !== null && physical !== undefined && `${formatShort(physical)} physical`,
       row !== undefined && number(row["lgclc_pct"]) !== null && `LGCLC ${percent(number(row["lgclc_pct"]))}`,
       row !== undefined &&
         number(row["ovrhd_pct"]) !== null &&
@@ -239,7 +239,7 @@ function pool(type: string, moment: Moment, about: About, size: Size): Node {
 function partition(type: string, row: Row, size: Size, entitled: boolean): Node {
   const vertical = ["vh", "vm", "vl"].flatMap((name) => {
     const count = number(row[name]);
-    return count ? [`${short(count)} V${name[1]}`] : [];
+    return count ? [`${formatShort(count)} V${name[1]}`] : [];
   });
   const entitlement = number(row["entitlement"]);
   const logical = number(row["logical_cpus"]);
@@ -256,8 +256,8 @@ function partition(type: string, row: Row, size: Size, entitled: boolean): Node 
       row["dedicated"] === true
         ? "dedicated"
         : entitlement !== null
-          ? `entitled to ${short(entitlement)}${logical === null ? "" : ` of ${short(logical)}`}`
-          : logical !== null && `${short(logical)} logical`,
+          ? `entitled to ${formatShort(entitlement)}${logical === null ? "" : ` of ${formatShort(logical)}`}`
+          : logical !== null && `${formatShort(logical)} logical`,
       vertical.join(" ") || null,
       number(row["total_pct"]) !== null && `busy ${percent(number(row["total_pct"]))}`,
       capped && "capped",
@@ -347,7 +347,7 @@ const figuresOf = (row: Row, columns: string[]): string[] =>
     const value = number(row[column]);
     return value === null
       ? []
-      : [`${spoken(column)} ${column.endsWith("_pct") ? percent(value) : short(value)}`];
+      : [`${columnLabel(column)} ${column.endsWith("_pct") ? percent(value) : formatShort(value)}`];
   });
 
 const numbered = (node: Node): number => number(node.row?.["cpu_id"]) ?? 0;
@@ -358,7 +358,7 @@ function thread(row: Row, id: string, name: string): Node {
   return {
     id: `${id}/${number(row["cpu_id"])}`,
     kind: "thread",
-    name: alone ? processorName(row["cpu_id"]) : `thread ${row["cpu_id"]}`,
+    name: alone ? cpuLabel(row["cpu_id"]) : `thread ${row["cpu_id"]}`,
     weight: alone ? share(row) : 1,
     busy: parked ? null : number(row["busy_pct"]),
     word: alone
@@ -406,7 +406,7 @@ function guestsOf(rows: Row[], id: string): Node[] {
       busy: number(row["running_pct"]),
       word: words(
         percent(number(row["cpu_pct"])) || null,
-        share !== null && `${text(row["share_kind"]) ?? "share"} ${short(share)}`,
+        share !== null && `${text(row["share_kind"]) ?? "share"} ${formatShort(share)}`,
         text(row["limit_kind"]),
       ),
       more: figuresOf(row, ["running_pct", "cpu_wait_pct", "vcpus"]),
@@ -501,9 +501,9 @@ export function describe(node: Node, unit: (table: Table, column: string) => str
   const lines = COLUMNS[node.table].flatMap((column) => {
     const value = node.row![column];
     if (value === undefined || value === null || value === "" || column === "seconds") return [];
-    const name = column.endsWith("_s") ? `${spoken(column)} time` : spoken(column);
+    const name = column.endsWith("_s") ? `${columnLabel(column)} time` : columnLabel(column);
     if (typeof value === "number") {
-      return [`${name}: ${withUnit(precise(value), unit(node.table!, column))}`];
+      return [`${name}: ${withUnit(formatPrecise(value), unit(node.table!, column))}`];
     }
     return [`${name}: ${value === true ? "yes" : value === false ? "no" : value}`];
   });

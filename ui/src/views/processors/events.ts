@@ -2,7 +2,7 @@
 
 import { session } from "../../lib/api/session.svelte";
 import type { Mark } from "../../lib/time/mark";
-import { notable, describe } from "../../lib/api/notable.svelte";
+import { annotations, describe } from "../../lib/api/annotations.svelte";
 
 /** Events of a kind more frequent than this are not marked: they would hide the lines. */
 const OFTEN = 12;
@@ -10,7 +10,7 @@ const OF_PROCESSORS = /park|smt|multithread|vary|srm|capab|processor|cpu|core|sh
 
 export function rare(): Mark[] {
   const [from, to] = session.window;
-  const inside = notable.events.filter(
+  const inside = annotations.events.filter(
     (event) =>
       event.t >= from && event.t <= to && OF_PROCESSORS.test(event.kind) && !/device|logo/i.test(event.kind),
   );

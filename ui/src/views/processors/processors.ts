@@ -1,10 +1,10 @@
 /** Processors and cores as rows: in machine order, threads of a core together. */
 
 import type { Statistic } from "../../lib/api/values";
-import type { TableInfo } from "../../lib/api/answers";
-import { precise } from "../../lib/text/numbers";
-import type { Course, Level, Line } from "../../lib/api/course";
-import { course, here, type Measured } from "../../lib/api/measures";
+import type { TableInfo } from "../../lib/api/types";
+import { formatPrecise } from "../../lib/text/numbers";
+import type { TimeSeries, Level, Line } from "../../lib/api/series";
+import { fetchSeries, selection, type AggregateResult } from "../../lib/api/measures";
 
 export interface Processor {
   cpu: number;
@@ -17,7 +17,7 @@ export interface Processor {
 }
 
 /** Columns for the heat map of processors. */
-export const WHAT = [
+export const PROCESSOR_METRICS = [
   "busy_pct",
   "emulation_pct",
   "user_pct",
@@ -30,7 +30,7 @@ export const WHAT = [
 ] as const;
 
 /** Columns for the heat map of cores. */
-export const OF_CORES = [
+export const CORE_METRICS = [
   "core_busy_pct",
   "mt_utilization_pct",
   "thread_density",
@@ -40,9 +40,9 @@ export const OF_CORES = [
 
 export const LEVELS: { id: Level; text: string }[] = [
   { id: "p50", text: "median" },
-  { id: "p95", text: "95 % below" },
-  { id: "max", text: "largest" },
-  { id: "min", text: "smallest" },
+  { id: "p95", text: "95th percentile" },
+  { id: "max", text: "Maximum" },
+  { id: "min", text: "Minimum" },
 ];
 
 /** The chosen word, or the first one if it is invalid. */
@@ -51,7 +51,7 @@ export function chosen<T extends string>(word: string | null, from: readonly T[]
 }
 
 /** Attributes of every processor. */
-export const ABOUT: Record<string, Statistic[]> = {
+export const PROCESSOR_ATTRIBUTES: Record<string, Statistic[]> = {
   core_id: ["last"],
   thread_id: ["last"],
   cpu_type: ["last"],
@@ -60,12 +60,12 @@ export const ABOUT: Record<string, Statistic[]> = {
 };
 
 /** The polarity of a row; both values if it changed. */
-export function polarity(answer: Measured, at: number): string | null {
+export function polarity(answer: AggregateResult, at: number): string | null {
   const both = ["polarity_first", "polarity_last"].map((name) => answer.column(name)[at] ?? null);
   return [...new Set(both.filter((value) => value !== null))].join("/") || null;
 }
 
-export function processors(answer: Measured | null): Processor[] {
+export function processors(answer: AggregateResult | null): Processor[] {
   if (!answer) return [];
   const number = (name: string, at: number): number | null => answer.numbers(name)[at] ?? null;
   return answer
@@ -105,7 +105,7 @@ export function threaded(all: Processor[]): boolean {
 }
 
 /** The note beside a processor: its type if there are several, polarity, and entitlement. */
-export function beside(processor: Processor, types: number): string {
+export function rowNote(processor: Processor, types: number): string {
   return [
     types > 1 ? processor.type : null,
     processor.polarity,
@@ -127,15 +127,15 @@ export const heatCourse = (
   key: string,
   column: string,
   signal: AbortSignal,
-): Promise<Course> =>
-  course(
+): Promise<TimeSeries> =>
+  fetchSeries(
     {
       table,
       columns: [...new Set([column, "parked_pct"])],
       by: [key],
       levels: ["min", "max", "p50", "p95"],
       buckets: 300,
-      ...here(),
+      ...selection(),
     },
     signal,
   );
@@ -151,7 +151,7 @@ export interface Row {
 
 /** Heat map rows by subject: values at a level, and when the subject was parked throughout. */
 export function heatRows(
-  lines: Course | null,
+  lines: TimeSeries | null,
   column: string,
   level: Level,
   parked = "parked_pct",
@@ -177,15 +177,17 @@ export function heatRows(
 
 function within(line: Line, at: number): string | null {
   const [low, high] = [line.min[at] ?? null, line.max[at] ?? null];
-  return low === null || high === null || low === high ? null : `from ${precise(low)} to ${precise(high)}`;
+  return low === null || high === null || low === high
+    ? null
+    : `from ${formatPrecise(low)} to ${formatPrecise(high)}`;
 }
 
 /** The columns with any values. */
-export const filled = (names: readonly string[], answer: Measured | null): Set<string> =>
+export const filled = (names: readonly string[], answer: AggregateResult | null): Set<string> =>
   new Set(names.filter((name) => answer?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
 
 /** Why a column has no values, in the catalog's words. */
 export function unfilled(table: TableInfo | undefined, column: string): string {
   const about = table?.columns.find((about) => about.name === column);
-  return `${about?.text ?? column}: not in this input, or not computable in this window`;
+  return `${about?.text ?? column}: not in this input, or not available in this window`;
 }

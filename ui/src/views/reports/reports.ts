@@ -1,7 +1,7 @@
 /** Classic reports: the list, its search, and sortable tables. */
 
 import type { Cell, Kind } from "../../lib/api/values";
-import type { ReportInfo } from "../../lib/api/answers";
+import type { ReportInfo } from "../../lib/api/types";
 import type { TableColumn } from "../../lib/api/tables";
 
 /** The number of columns with values in a report. */

@@ -1,13 +1,13 @@
 /** Results of the rig: words of verdicts, and what is observed over time beside what is expected. */
 
 import type {
-  AnswerChart,
+  ServerChart,
   RigNumber,
   RigObservation,
   RigPolicy,
   RigRun,
   RigScenario,
-} from "../../lib/api/answers";
+} from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
 import { seconds } from "../../lib/time/format";
 
@@ -25,7 +25,7 @@ export function verdict(scenario: RigScenario): string {
 export function word(policy: RigPolicy, observation: RigObservation): string {
   if (policy.errors.length) return "error";
   if (policy.control) {
-    if (!policy.passed) return "passes, must fail";
+    if (!policy.passed) return "passed, expected to fail";
     return observation.passed ? "passes" : "fails, as it must";
   }
   if (!policy.judged) return "not judged";
@@ -45,7 +45,7 @@ export const MOST_SUBJECTS = 12;
  *
  * @param rows end of interval, subject and value, by time
  */
-export function courses(observation: RigObservation, run: RigRun, rows: Cell[][]): AnswerChart[] {
+export function courses(observation: RigObservation, run: RigRun, rows: Cell[][]): ServerChart[] {
   const first = seconds(String(rows[0]?.[0] ?? "")) ?? 0;
   const bySubject = new Map<string, [number, number | null][]>();
   for (const [end, subject, value] of rows) {

@@ -1,6 +1,6 @@
 /** Completion of table and column names. */
 
-import type { Schema, TableInfo } from "../../lib/api/answers";
+import type { Schema, TableInfo } from "../../lib/api/types";
 import { named, quoted } from "./console";
 
 export interface Option {

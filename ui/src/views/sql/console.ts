@@ -1,6 +1,6 @@
 /** The SQL console: history, column descriptions, and lines of an answer. */
 
-import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
+import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/types";
 import type { Cell } from "../../lib/api/values";
 import { LEADING, WORDS, type TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";

@@ -12,7 +12,7 @@ import { syntaxHighlighting } from "@codemirror/language";
 import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, placeholder } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
-import type { Schema } from "../../lib/api/answers";
+import type { Schema } from "../../lib/api/types";
 import { completions, wordBefore } from "./complete";
 import { inserted } from "./console";
 

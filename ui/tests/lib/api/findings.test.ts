@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../../src/lib/api/answers";
+import type { Finding } from "../../../src/lib/api/types";
 import { during, gathered, grouped } from "../../../src/lib/api/findings";
-import { placeOf } from "../../../src/views/findings/target";
+import { linkForFinding } from "../../../src/views/findings/target";
 
 const finding = (rule: string, severity: Finding["severity"], subject: string, area = "io"): Finding =>
   ({ rule, severity, subject, area, title: rule }) as Finding;
@@ -16,18 +16,22 @@ describe("findings", () => {
   });
 
   it("lead to what they are about", () => {
-    expect(placeOf(finding("A", "warn", "guest LINUX01 of x", "user"))).toEqual({
+    expect(linkForFinding(finding("A", "warn", "guest LINUX01 of x", "user"))).toEqual({
       view: "guests",
       settings: { user: "LINUX01" },
     });
-    expect(placeOf(finding("A", "warn", "device D017 PAGE08", "paging"))).toEqual({
+    expect(linkForFinding(finding("A", "warn", "device D017 PAGE08", "paging"))).toEqual({
       view: "io",
       settings: { device: "D017" },
     });
-    expect(placeOf(finding("A", "warn", "volume PAGE02", "paging"))?.settings).toEqual({ find: "PAGE02" });
-    expect(placeOf(finding("A", "warn", "0600 pool 0 PAGING", "io"))?.settings).toEqual({ pool: "0600.0" });
-    expect(placeOf(finding("A", "warn", "", "smt"))?.view).toBe("processors");
-    expect(placeOf(finding("A", "warn", "", "data"))).toBeNull();
+    expect(linkForFinding(finding("A", "warn", "volume PAGE02", "paging"))?.settings).toEqual({
+      find: "PAGE02",
+    });
+    expect(linkForFinding(finding("A", "warn", "0600 pool 0 PAGING", "io"))?.settings).toEqual({
+      pool: "0600.0",
+    });
+    expect(linkForFinding(finding("A", "warn", "", "smt"))?.view).toBe("processors");
+    expect(linkForFinding(finding("A", "warn", "", "data"))).toBeNull();
   });
 
   it("belong to the minutes in which they hold", () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { AggregateAnswer, ColumnInfo, Schema } from "../../../src/lib/api/answers";
+import type { AggregateAnswer, ColumnInfo, Schema } from "../../../src/lib/api/types";
 import { session } from "../../../src/lib/api/session.svelte";
 import { asked, cells, everything, heading, tableColumns, unitOf } from "../../../src/lib/api/tables";
 import { bucket, withColumns, lines } from "../../../src/lib/api/measures";

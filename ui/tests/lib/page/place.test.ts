@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parse, written } from "../../../src/lib/page/place.svelte";
+import { parse, written } from "../../../src/lib/page/route.svelte";
 
 describe("the address", () => {
   it("comes back as it was written, whatever stands in it", () => {

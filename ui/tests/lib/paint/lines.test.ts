@@ -9,10 +9,10 @@ import {
   times,
   traces,
 } from "../../../src/lib/paint/lines";
-import type { Course } from "../../../src/lib/api/course";
+import type { TimeSeries } from "../../../src/lib/api/series";
 import { svgPainter } from "../../../src/lib/paint/painter";
 
-const answer = (bucket: number): Course => ({
+const answer = (bucket: number): TimeSeries => ({
   bucket_s: bucket,
   sql: "SELECT",
   lines: [

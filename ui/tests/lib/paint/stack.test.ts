@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { svgPainter } from "../../../src/lib/paint/painter";
-import { drawBars, drawCourse, height, highest, piled } from "../../../src/lib/paint/stack";
+import { drawBars, drawStackedSeries, height, highest, piled } from "../../../src/lib/paint/stack";
 import { theme } from "../../theme";
 
 describe("piles", () => {
@@ -38,18 +38,18 @@ describe("a course", () => {
 
   it("draws each known part, hatches what is unknown and tells every value", () => {
     const painter = svgPainter(400, 200, "x");
-    const regions = drawCourse(painter, 400, 200, theme, course, { window: [0, 180], offset: 0 });
+    const regions = drawStackedSeries(painter, 400, 200, theme, course, { window: [0, 180], offset: 0 });
     expect(painter.svg().match(/fill="#111111"/g)).toHaveLength(2);
     expect(painter.svg().match(/fill="#222222"/g)).toHaveLength(1);
     expect(regions).toHaveLength(3);
     expect(regions[0]!.lines).toEqual(["1970-01-01 00:00:00 to 00:01:00", "one: 1 ms", "two: 2 ms"]);
-    expect(regions[1]!.lines.slice(1)).toEqual(["one: not computable", "two: not computable"]);
+    expect(regions[1]!.lines.slice(1)).toEqual(["one: not available", "two: not available"]);
   });
 
   it("leaves out what is not in the window", () => {
     const painter = svgPainter(400, 200, "x");
     const window: [number, number] = [100, 180];
-    expect(drawCourse(painter, 400, 200, theme, course, { window, offset: 0 })).toHaveLength(2);
+    expect(drawStackedSeries(painter, 400, 200, theme, course, { window, offset: 0 })).toHaveLength(2);
   });
 });
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { figures, precise, printedFigures } from "../../../src/lib/text/numbers";
+import { formatColumn, formatPrecise, formatColumnExact } from "../../../src/lib/text/numbers";
 
 describe("numbers of a column", () => {
   it("have the digits that zlens sql prints", () => {
-    expect(printedFigures([66.76, 1.5, null])).toEqual(["66.76", "1.50", "…"]);
-    expect(printedFigures([8.9578e-6, 0])).toEqual(["8.9578e-06", "0"]);
-    expect(printedFigures([31_314_807, 0])).toEqual(["31314807", "0"]);
-    expect(printedFigures([0.000123456, 0.5])).toEqual(["0.00012", "0.50000"]);
-    expect(printedFigures([])).toEqual([]);
+    expect(formatColumnExact([66.76, 1.5, null])).toEqual(["66.76", "1.50", "…"]);
+    expect(formatColumnExact([8.9578e-6, 0])).toEqual(["8.9578e-06", "0"]);
+    expect(formatColumnExact([31_314_807, 0])).toEqual(["31314807", "0"]);
+    expect(formatColumnExact([0.000123456, 0.5])).toEqual(["0.00012", "0.50000"]);
+    expect(formatColumnExact([])).toEqual([]);
   });
 
   // Blanks as wide as a digit and as a decimal point, seen as `_` and `,`.
   const seen = (values: (number | null)[]) =>
-    figures(values).map((text) => text.replaceAll("\u2007", "_").replaceAll("\u2008", ","));
+    formatColumn(values).map((text) => text.replaceAll("\u2007", "_").replaceAll("\u2008", ","));
 
   it("have four significant digits in tables, their decimal points below each other", () => {
     expect(seen([66.23456, 166.23456, 1.5, null])).toEqual(["66.23_", "166.2__", "1.500", "…"]);
@@ -32,7 +32,7 @@ describe("numbers of a column", () => {
   it("never have five, but for whole digits", () => {
     for (let power = -7; power < 14; power += 1) {
       for (const digits of [1, 1.2345678, 4.99996, 9.99996]) {
-        const [text] = figures([digits * 10 ** power, 0.123456]);
+        const [text] = formatColumn([digits * 10 ** power, 0.123456]);
         const whole = text!.trim().split("e")[0]!;
         const count = whole.replace(".", "").replace(/^0+/, "").length;
         expect(count, text).toBeLessThanOrEqual(Math.max(4, whole.includes(".") ? 0 : power + 2));
@@ -41,20 +41,20 @@ describe("numbers of a column", () => {
   });
 
   it("are whole where all are", () => {
-    expect(figures([100, 5, 31_314_807, null])).toEqual(["100", "5", "31314807", "…"]);
+    expect(formatColumn([100, 5, 31_314_807, null])).toEqual(["100", "5", "31314807", "…"]);
     expect(seen([100, 0.5])).toEqual(["100.0__", "0.500"]);
   });
 
   it("may be all zero or all unknown", () => {
-    expect(figures([0, 0])).toEqual(["0", "0"]);
-    expect(figures([null])).toEqual(["…"]);
-    expect(figures([])).toEqual([]);
+    expect(formatColumn([0, 0])).toEqual(["0", "0"]);
+    expect(formatColumn([null])).toEqual(["…"]);
+    expect(formatColumn([])).toEqual([]);
   });
 
   it("have six significant digits in tooltips, whole ones all", () => {
-    expect(precise(61.73940123)).toBe("61.7394");
-    expect(precise(31_314_807)).toBe("31314807");
-    expect(precise(23_189_345.678)).toBe("23189346");
-    expect(precise(null)).toBe("not computable");
+    expect(formatPrecise(61.73940123)).toBe("61.7394");
+    expect(formatPrecise(31_314_807)).toBe("31314807");
+    expect(formatPrecise(23_189_345.678)).toBe("23189346");
+    expect(formatPrecise(null)).toBe("not available");
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { anyWithin, expanded, neighbor, snapped } from "../../../src/lib/time/ends";
+import { anyWithin, expandRuns, neighbor, snapWindow } from "../../../src/lib/time/intervals";
 
-const ends = expanded([
+const ends = expandRuns([
   [60, 60, 3],
   [600, 60, 2],
 ]);
@@ -12,17 +12,17 @@ describe("windows", () => {
   });
 
   it("snap to the nearest ends of intervals", () => {
-    expect(snapped(ends, 0, [50, 130])).toEqual([60, 120]);
-    expect(snapped(ends, 0, [10, 660])).toEqual([0, 660]);
-    expect(snapped(ends, 0, [-500, 5000])).toEqual([0, 660]);
+    expect(snapWindow(ends, 0, [50, 130])).toEqual([60, 120]);
+    expect(snapWindow(ends, 0, [10, 660])).toEqual([0, 660]);
+    expect(snapWindow(ends, 0, [-500, 5000])).toEqual([0, 660]);
   });
 
   it("contain at least one interval", () => {
-    expect(snapped(ends, 0, [70, 80])).toEqual([60, 120]);
-    expect(snapped(ends, 0, [119, 121])).toEqual([120, 180]);
-    expect(snapped(ends, 0, [1, 2])).toEqual([0, 60]);
-    expect(snapped(ends, 0, [700, 800])).toEqual([600, 660]);
-    expect(snapped([], 0, [1, 2])).toEqual([1, 2]);
+    expect(snapWindow(ends, 0, [70, 80])).toEqual([60, 120]);
+    expect(snapWindow(ends, 0, [119, 121])).toEqual([120, 180]);
+    expect(snapWindow(ends, 0, [1, 2])).toEqual([0, 60]);
+    expect(snapWindow(ends, 0, [700, 800])).toEqual([600, 660]);
+    expect(snapWindow([], 0, [1, 2])).toEqual([1, 2]);
   });
 
   it("may have no end of an interval, and then lead to the next one", () => {

@@ -60,10 +60,10 @@ test("numbers are printed as zlens compare prints them", () => {
 });
 
 test("what the test says is said in words", () => {
-  expect(result(difference({}))).toBe("no test possible");
-  expect(result(difference({ p: 0.001, beyond_noise: true, better: false }))).toBe("beyond the noise, worse");
+  expect(result(difference({}))).toBe("not tested");
+  expect(result(difference({ p: 0.001, beyond_noise: true, better: false }))).toBe("exceeds noise, worse");
   expect(result(difference({ p: 0.5, beyond_noise: false, outside_5_pct: false, better: true }))).toBe(
-    "within the noise",
+    "within noise",
   );
   expect(noise(difference({ noise: 0.5 }))).toBe("±5.0 %");
   expect(noise(difference({ noise: 0.5, form: "points" }))).toBe("±0.5000");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { drawScatter, withoutRni } from "../../../src/views/cpumf/scatter";
-import type { Hints } from "../../../src/lib/api/answers";
+import type { Hints } from "../../../src/lib/api/types";
 import { svgPainter } from "../../../src/lib/paint/painter";
 import { theme } from "../../theme";
 

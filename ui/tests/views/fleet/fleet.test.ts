@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FleetSystem } from "../../../src/lib/api/answers";
+import type { FleetSystem } from "../../../src/lib/api/types";
 import { groupsOf, named, spanOf, stacks } from "../../../src/views/fleet/fleet";
 
 const system = (name: string, more: Partial<FleetSystem> = {}): FleetSystem => ({

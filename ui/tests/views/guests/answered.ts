@@ -1,6 +1,6 @@
 /** An answer of the server with these columns and rows. */
 
-import type { AggregateAnswer } from "../../../src/lib/api/answers";
+import type { AggregateAnswer } from "../../../src/lib/api/types";
 
 export const answered = (columns: string[], rows: AggregateAnswer["rows"]): AggregateAnswer => ({
   columns,

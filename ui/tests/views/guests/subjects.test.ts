@@ -10,7 +10,7 @@ import {
   step,
   textOf,
 } from "../../../src/views/guests/subjects";
-import { present, type Figure, type Subject } from "../../../src/lib/api/subject";
+import { present, type Figure, type ConsumerKind } from "../../../src/lib/api/subject";
 import { answered } from "./answered";
 
 describe("courses", () => {
@@ -64,7 +64,7 @@ describe("questions", () => {
       share,
     ],
     states: { state: [{ key: "io", name: "", columns: ["io_wait_pct"], waits: true }] },
-  } as unknown as Subject;
+  } as unknown as ConsumerKind;
 
   it("ask once for everything", () => {
     const asked = question(subject, { basis: "sample" });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ModelAnswer } from "../../../src/lib/api/answers";
-import { cutBars } from "../../../src/charts/answerChart";
+import type { ModelAnswer } from "../../../src/lib/api/types";
+import { cutBars } from "../../../src/charts/serverChart";
 import { printedAs } from "../../../src/charts/answerTable";
 import { beside, changes } from "../../../src/views/lab/answer";
 

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Cell } from "../../../src/lib/api/values";
-import { spoken } from "../../../src/lib/text/names";
-import type { Course, Line } from "../../../src/lib/api/course";
+import { columnLabel } from "../../../src/lib/text/names";
+import type { TimeSeries, Line } from "../../../src/lib/api/series";
 import { withColumns } from "../../../src/lib/api/measures";
 import {
-  beside,
+  rowNote,
   chosen,
   filled,
   heatRows,
   processors,
   threaded,
-  WHAT,
+  PROCESSOR_METRICS,
 } from "../../../src/views/processors/processors";
 
 const line = (by: number, column: string, values: (number | null)[]): Line => ({
@@ -51,14 +51,14 @@ describe("processors", () => {
 
   it("tell polarity and entitlement, the type only where there are several", () => {
     const [one] = processors(told([0, 0, 0, "IFL", "Vm", "Vm", 33.333]));
-    expect(beside(one!, 1)).toBe("Vm 33.3%");
-    expect(beside(one!, 2)).toBe("IFL Vm 33.3%");
-    expect(beside({ ...one!, polarity: null, entitlement: null }, 1)).toBe("");
+    expect(rowNote(one!, 1)).toBe("Vm 33.3%");
+    expect(rowNote(one!, 2)).toBe("IFL Vm 33.3%");
+    expect(rowNote({ ...one!, polarity: null, entitlement: null }, 1)).toBe("");
   });
 });
 
 describe("the heat map", () => {
-  const course: Course = {
+  const course: TimeSeries = {
     bucket_s: 0,
     sql: "",
     lines: [
@@ -86,9 +86,9 @@ describe("the heat map", () => {
 
 describe("the choice", () => {
   it("falls back to the first", () => {
-    expect(chosen("system_pct", WHAT)).toBe("system_pct");
-    expect(chosen("nonsense", WHAT)).toBe("busy_pct");
-    expect(chosen(null, WHAT)).toBe("busy_pct");
+    expect(chosen("system_pct", PROCESSOR_METRICS)).toBe("system_pct");
+    expect(chosen("nonsense", PROCESSOR_METRICS)).toBe("busy_pct");
+    expect(chosen(null, PROCESSOR_METRICS)).toBe("busy_pct");
   });
 
   it("knows what holds something", () => {
@@ -104,8 +104,8 @@ describe("the choice", () => {
   });
 
   it("says names as people do", () => {
-    expect(spoken("mt_utilization_pct")).toBe("MT utilization");
-    expect(spoken("busy_pct")).toBe("busy");
-    expect(spoken("thread_density")).toBe("thread density");
+    expect(columnLabel("mt_utilization_pct")).toBe("MT utilization");
+    expect(columnLabel("busy_pct")).toBe("busy");
+    expect(columnLabel("thread_density")).toBe("thread density");
   });
 });

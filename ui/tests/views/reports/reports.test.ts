@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ReportInfo } from "../../../src/lib/api/answers";
+import type { ReportInfo } from "../../../src/lib/api/types";
 import { menu, opening, sortable, state } from "../../../src/views/reports/reports";
 
 const report = (name: string, fills = true, place = 0): ReportInfo =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { RigObservation, RigPolicy, RigRun, RigScenario } from "../../../src/lib/api/answers";
+import type { RigObservation, RigPolicy, RigRun, RigScenario } from "../../../src/lib/api/types";
 import { courses, MOST_SUBJECTS, verdict, word } from "../../../src/views/rig/rig";
 
 const observation = (of: Partial<RigObservation> = {}): RigObservation => ({
@@ -45,7 +45,7 @@ describe("verdicts", () => {
     expect(word(policy(), observation({ passed: false }))).toBe("fail");
     expect(word(policy({ judged: false }), observation())).toBe("not judged");
     expect(word(policy({ control: true }), observation({ passed: false }))).toBe("fails, as it must");
-    expect(word(policy({ control: true, passed: false }), observation())).toBe("passes, must fail");
+    expect(word(policy({ control: true, passed: false }), observation())).toBe("passed, expected to fail");
     expect(word(policy({ errors: ["no data"] }), observation())).toBe("error");
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TableInfo } from "../../../src/lib/api/answers";
+import type { TableInfo } from "../../../src/lib/api/types";
 import { completions, wordBefore } from "../../../src/views/sql/complete";
 
 const table = (name: string, kind: TableInfo["kind"], ...columns: string[]): TableInfo => ({

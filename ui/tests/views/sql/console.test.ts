@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TableInfo } from "../../../src/lib/api/answers";
+import type { TableInfo } from "../../../src/lib/api/types";
 import {
   asJson,
   columnsOf,

@@ -1,0 +1,473 @@
+/** The types of /api/v1: questions and answers. */
+
+import type { ConsumerKind } from "./subject";
+import type { Cell, Kind, Statistic } from "./values";
+
+export interface SystemInfo {
+  system: string;
+  source: string;
+  lpar: string | null;
+  /** Type and serial number, as measures identify the machine. */
+  machine: string | null;
+  machine_type: string | null;
+  model: string | null;
+  serial: string | null;
+  release: string | null;
+  utc_offset_s: number | null;
+  local_time: boolean;
+  /** Whether its times have a date; otherwise they count from 1970. */
+  dated: boolean;
+  nominal_s: number | null;
+  /** Null in a lake of many systems: they are not read only to be counted. */
+  intervals: number | null;
+  /** Measures that its records provide. */
+  fills: string[];
+  /** Whether another source of the system says the same. */
+  same: boolean;
+  start: string | null;
+  end: string | null;
+  made: boolean;
+  /** Whether a lake keeps measures by hour and day only, of some of its time at least. */
+  forgotten: boolean;
+}
+
+export interface ColumnInfo {
+  name: string;
+  type: Kind;
+  unit: string | null;
+  text: string | null;
+  status: string | null;
+  aggregate: string | null;
+  formula: string | null;
+  scope: string | null;
+}
+
+export interface TableInfo {
+  name: string;
+  kind: "measure" | "raw" | "role";
+  text: string;
+  key: string[];
+  /** The records that provide its rows, in words; empty if not stated. */
+  records?: string;
+  fills: boolean;
+  columns: ColumnInfo[];
+}
+
+export interface ReportInfo {
+  name: string;
+  fcx: string | null;
+  title: string;
+  group: string;
+  heading: string;
+  /** Place among the reports shown first, from 1; 0: not among them. */
+  opening: number;
+  /** Columns shown, and columns the original report has. */
+  columns: number;
+  of: number;
+  /** Columns the input may have values for. */
+  possible: number;
+  /** Whether the input has data for any table the report reads. */
+  fills: boolean;
+  /** The systems whose data it is about. */
+  systems: string[];
+}
+
+export interface ModelInfo {
+  name: string;
+  summary: string;
+  example: string;
+  /** The measure from which its scenario can be built; null if it cannot. */
+  measured: string | null;
+}
+
+export interface Schema {
+  version: string;
+  made: boolean;
+  inputs: { name: string }[];
+  systems: SystemInfo[];
+  tables: TableInfo[];
+  reports: ReportInfo[];
+  models: ModelInfo[];
+  expected: string[];
+  /** Whether there are runs of the rig. */
+  runs: boolean;
+  /** Whether data still arrive. */
+  live?: boolean;
+  /** Whether systems are too many to compute measures of all for a page. */
+  wide?: boolean;
+  /** Measures of processor users, and how each is shown. */
+  subjects: ConsumerKind[];
+  /** The LSPR workload hint table as regions of L1MP and RNI. */
+  hints?: Hints;
+  glossary?: Term[];
+}
+
+/** A term and its explanation. */
+export interface Term {
+  name: string;
+  text: string;
+  source: string;
+  /** The column of a measure that it is the name of. */
+  of: string | null;
+}
+
+/** All problems of the inputs, by kind. */
+export interface ProblemsAnswer {
+  count: number;
+  damaged: boolean;
+  rows: { kind: string; damage: boolean; count: number; bytes: number; first: string }[];
+}
+
+export interface SqlAnswer {
+  columns: string[];
+  types: Kind[];
+  rows: Cell[][];
+  more: boolean;
+  seconds: number;
+}
+
+/** Selects rows of a measure. */
+export interface Rows {
+  table: string;
+  system?: string | null;
+  /** The source to show of a system that several describe. */
+  source?: string | null;
+  where?: Record<string, Cell | Cell[]>;
+  from?: number | null;
+  to?: number | null;
+  order?: string;
+  descending?: boolean;
+  limit?: number;
+}
+
+export interface AggregateQuestion extends Rows {
+  /** Columns, or the statistics of each column. */
+  columns: string[] | Record<string, Statistic[]>;
+  by?: string[];
+  /** The maximum number of rows over time. */
+  buckets?: number;
+  /** Adds a column over time to each row. */
+  course?: { column: string; statistic: Statistic; buckets: number };
+  /** Keeps only this many values of the first column of `by`: those largest in the first column. */
+  top?: number;
+  /** Columns that later questions will need, computed together with these. */
+  keep?: string[];
+}
+
+/** Columns are the keys, `t` if there are buckets, and COLUMN_STATISTIC. */
+export interface AggregateAnswer {
+  columns: string[];
+  rows: Cell[][];
+  units: Record<string, string>;
+  /** Length of a bucket; 0 if every interval is returned as is. */
+  bucket_s: number;
+  /** The values over time of each row, and their times. */
+  courses?: (number | null)[][] | null;
+  course_t?: number[] | null;
+  /** The values selected by `top`, largest first. */
+  top: Cell[] | null;
+  sql: string;
+  more: boolean;
+}
+
+export interface RowsAnswer {
+  columns: string[];
+  types: Kind[];
+  rows: Cell[][];
+  sql: string;
+  more: boolean;
+}
+
+/** A finding, as in `zlens findings --format json`. */
+export interface Finding {
+  rule: string;
+  severity: "crit" | "warn" | "info";
+  class: string;
+  kind: string;
+  area: string;
+  title: string;
+  system: string | null;
+  data: string | null;
+  subject: string | null;
+  value: number | null;
+  unit: string | null;
+  threshold: number | null;
+  limit: string;
+  detail: string | null;
+  from: string | null;
+  to: string | null;
+  worst: string | null;
+  intervals: number;
+  tested: number;
+  mean: number | null;
+  baseline: number | null;
+  condition: string;
+  meaning: string;
+  action: string;
+  source: string;
+  guard: string | null;
+  disagrees: string[];
+}
+
+/** The findings of some rules. */
+export interface FindingsPart {
+  rows: Finding[];
+  /** By what each is sorted among those of all parts. */
+  orders: (string | number)[][];
+  /** The rules that were checked, and the systems each applies to; null: all. */
+  asked: { rule: string; title: string; systems: string[] | null }[];
+  missing: { rule: string; why: string }[];
+}
+
+/** The busiest interval of a window, and what grew with it. Times are seconds UTC. */
+export interface Happened {
+  /** Null without a complete interval in the window. */
+  lead: {
+    explain: string;
+    unit: string;
+    text: string;
+    value: number;
+    /** The median of all intervals of the recording. */
+    usual: number;
+    from: number;
+    to: number;
+    intervals: number;
+  } | null;
+  /** The stretch around it in which busy is more than half-way up from usual. */
+  peak: { from: number; to: number } | null;
+  grew: {
+    title: string;
+    unit: string;
+    explain: string;
+    view: string;
+    rows: {
+      subject: string;
+      value: number;
+      usual: number;
+      settings: Record<string, string>;
+      events: { t: number; kind: string }[];
+    }[];
+    /** How many more subjects grew. */
+    more: number;
+  }[];
+  events: {
+    t: number;
+    kind: string;
+    subject: string | null;
+    detail: string | null;
+    inferred: boolean | null;
+    view: string | null;
+    settings: Record<string, string>;
+  }[];
+  /** How close to the peak events are shown. */
+  minutes: number;
+}
+
+/** Metrics that moved with busy in a window. */
+export interface MovedAnswer {
+  rows: {
+    title: string;
+    correlation: number;
+    value: number | null;
+    usual: number | null;
+    unit: string;
+    explain: string;
+    view: string | null;
+  }[];
+  least: number;
+  /** The fewest intervals from which there is a correlation. */
+  fewest: number;
+}
+
+/** The values a rule tested over time for one subject. */
+export interface Evidence {
+  rule: string;
+  unit: string | null;
+  sql: string;
+  t: number[];
+  value: (number | null)[];
+  threshold: (number | null)[];
+  held: boolean[];
+}
+
+/** A chart of a model's answer or of the rig. Places of bars are names, those of lines numbers along the axis. */
+export interface ServerChart {
+  title: string;
+  kind: "bars" | "lines";
+  places: (string | number)[];
+  series: { name: string; values: (number | null)[] }[];
+  unit: string;
+  along: string;
+}
+
+/** A system beside all others; values are percent of its processors. */
+export interface FleetSystem {
+  system: string;
+  source: string;
+  machine: string | null;
+  sysplex: string | null;
+  cluster: string | null;
+  release: string | null;
+  mean: number | null;
+  /** The busiest hour, and when it ended. */
+  busiest: number | null;
+  at: string | null;
+  /** The mean over the span before, and the change from it. */
+  before: number | null;
+  change: number | null;
+  /** Of the busiest hour of a day, per month, and the day on which it meets the limit. */
+  growth: number | null;
+  meets: string | null;
+  /** The mean of each hour of `t`. */
+  course: (number | null)[];
+}
+
+export interface Fleet {
+  unit: string;
+  limit: number;
+  /** Ends of hours, seconds since 1970. */
+  t: number[];
+  systems: FleetSystem[];
+}
+
+/** Subjects that members of a cluster have in common: name, all together, number of members, each member. */
+export interface Common {
+  unit: string;
+  explain: string;
+  rows: (string | number | null)[][];
+}
+
+export interface Cluster {
+  members: string[];
+  volumes: Common;
+  guests: Common;
+}
+
+/** The partitions of a machine, with the mean of each hour of `t`. */
+export interface MachineHours {
+  unit: string;
+  explain: string;
+  /** Ends of hours, seconds since 1970. */
+  t: number[];
+  partitions: { partition: string; cpu_type: string; mean: number | null; course: (number | null)[] }[];
+}
+
+/** A model's answer, as printed by `zlens solve`. */
+export interface ModelAnswer {
+  model: string;
+  title: string;
+  figures: { key: string; value: number | null; unit: string; text: string; decimals: number }[];
+  tables: {
+    key: string;
+    title: string;
+    /** whole: integers, printed without decimals. */
+    columns: {
+      key: string;
+      heading: string;
+      unit: string;
+      text: string;
+      decimals: number;
+      whole?: boolean;
+    }[];
+    rows: Cell[][];
+  }[];
+  charts: ServerChart[];
+  notes: string[];
+  assumptions: { name: string; value: Cell; unit: string; text: string; status: string; source: string }[];
+}
+
+/** The results of the rig. */
+export interface RigResults {
+  version: string;
+  date: string;
+  scenarios: RigScenario[];
+}
+
+export interface RigScenario {
+  name: string;
+  title: string;
+  text: string;
+  area: string;
+  publication: string;
+  place: string;
+  status: string;
+  passed: boolean;
+  /** False after an interrupt. */
+  complete: boolean;
+  not_reproduced: string | null;
+  notes: string[];
+  charts: ServerChart[];
+  policies: RigPolicy[];
+}
+
+/** A policy, or a control, whose verdict must fail. */
+export interface RigPolicy {
+  name: string;
+  control: boolean;
+  judged: boolean;
+  passed: boolean;
+  errors: string[];
+  observations: RigObservation[];
+  runs: RigRun[];
+}
+
+export interface RigObservation {
+  name: string;
+  unit: string;
+  allowed: string;
+  of: string;
+  /** Whether its numbers are divided by those of one case. */
+  relative: boolean;
+  /** SQL of end of interval, subject and value, asked of a run's data; null if it cannot be asked. */
+  over_time: string | null;
+  worst: number | null;
+  rms: number | null;
+  misallocated: number | null;
+  passed: boolean;
+  numbers: RigNumber[];
+}
+
+export interface RigNumber {
+  case: string;
+  subject: string;
+  expected: number | null;
+  low: number | null;
+  high: number | null;
+  /** The mean over the seeds; half: half of its 95 % confidence interval. */
+  observed: number | null;
+  half: number | null;
+  passed: boolean | null;
+}
+
+export interface RigRun {
+  name: string;
+  case: string;
+  seed: number;
+  error: string | null;
+  /** Whether its monitor data can be opened. */
+  opens: boolean;
+}
+
+export interface Running {
+  id: string;
+  what: string;
+  seconds: number;
+  done: number | null;
+  of: number | null;
+  text: string | null;
+}
+
+/** A region of the L1MP and RNI plane; null marks an open end. */
+export interface HintRegion {
+  category: string;
+  l1mp: [number | null, number | null];
+  rni: [number | null, number | null];
+}
+
+export interface Hints {
+  status: string;
+  source: string;
+  note: string;
+  generations: string[];
+  regions: HintRegion[];
+}

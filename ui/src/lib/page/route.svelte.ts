@@ -1,0 +1,155 @@
+/** The state in the page's address. A link restores the view. */
+
+const RESERVED = new Set(["system", "source", "from", "to", "run"]);
+
+/** Parses the fragment of an address: `#/guests?system=A&from=1&to=2&user=B`. */
+export function parse(hash: string): { view: string; values: Map<string, string> } {
+  const [, path = "", words = ""] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash) ?? [];
+  let view = path;
+  try {
+    view = decodeURIComponent(path);
+  } catch {
+    // Malformed: not a view, so the first one is shown.
+  }
+  return { view, values: new Map(new URLSearchParams(words)) };
+}
+
+export function written(view: string, values: Map<string, string>): string {
+  const words = new URLSearchParams([...values].sort(([a], [b]) => (a < b ? -1 : 1))).toString();
+  return `#/${encodeURIComponent(view)}${words ? `?${words}` : ""}`;
+}
+
+/** Start and end of a window; null: of the recording. */
+type Edges = readonly [number | null, number | null];
+
+class Route {
+  #view = $state("");
+  #values = $state.raw(new Map<string, string>());
+  // Derived separately, so that questions about the window are not repeated when another setting changes.
+  #system = $derived(this.#values.get("system") ?? null);
+  #source = $derived(this.#values.get("source") ?? null);
+  #run: string | null = null;
+  #from = $derived(number(this.#values.get("from")));
+  #to = $derived(number(this.#values.get("to")));
+
+  constructor() {
+    if (typeof window === "undefined") return;
+    const read = (): void => {
+      const { view, values } = parse(location.hash);
+      // Before anything is asked: a question about a window that moves would be asked twice.
+      const window: Edges = [number(values.get("from")), number(values.get("to"))];
+      const [from, to] = this.settle(window, values.get("system") ?? null);
+      this.#view = view;
+      this.#values = values;
+      if (from !== window[0] || to !== window[1]) this.set({ from, to });
+      else this.#reopen();
+    };
+    this.#run = parse(location.hash).values.get("run") ?? null;
+    read();
+    addEventListener("hashchange", read);
+    addEventListener("popstate", read);
+  }
+
+  get view(): string {
+    return this.#view;
+  }
+
+  /** The selected system; null until one is selected. */
+  get system(): string | null {
+    return this.#system;
+  }
+
+  /** The source to show where several describe the system; null: the first one. */
+  get source(): string | null {
+    return this.#source;
+  }
+
+  /** The run of the rig that is open instead of the inputs, as SCENARIO/RUN. */
+  get run(): string | null {
+    return this.#run;
+  }
+
+  /** Start of the window in seconds UTC; null for the first interval. */
+  get from(): number | null {
+    return this.#from;
+  }
+
+  /** End of the window in seconds UTC; null for the last interval. */
+  get to(): number | null {
+    return this.#to;
+  }
+
+  /** Whether a setting is a number. */
+  given(key: string): boolean {
+    return number(this.#values.get(key)) !== null;
+  }
+
+  /** A setting of the current view. */
+  get(key: string): string | null {
+    return this.#values.get(key) ?? null;
+  }
+
+  /** Changes settings; null removes one. `push` adds an entry to the browser's history. */
+  set(changes: Record<string, string | number | null | undefined>, { push = false } = {}): void {
+    const values = new Map(this.#values);
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === null || value === undefined || value === "") values.delete(key);
+      else values.set(key, String(value));
+    }
+    this.#go(this.#view, values, push);
+  }
+
+  /** Opens another view, keeping the system and window but not the view's settings. */
+  open(view: string, settings: Record<string, string | number | null | undefined> = {}): void {
+    const values = new Map([...this.#values].filter(([key]) => RESERVED.has(key)));
+    for (const [key, value] of Object.entries(settings)) {
+      if (value === null || value === undefined || value === "") values.delete(key);
+      else values.set(key, String(value));
+    }
+    this.#go(view, values, true);
+  }
+
+  /** The address of another view with the same system and window. */
+  link(view: string, settings: Record<string, string> = {}): string {
+    const values = new Map([...this.#values].filter(([key]) => RESERVED.has(key)));
+    for (const [key, value] of Object.entries(settings)) values.set(key, value);
+    return written(view, values);
+  }
+
+  /** Moves a window to ends of intervals; set by the session, which knows them. */
+  snap: (window: [number, number]) => [number, number] = (window) => window;
+
+  /** The window to show instead of one from outside, for the system that an address names; also set by the session. */
+  settle: (window: Edges, system: string | null) => Edges = (window) => window;
+
+  /** Selects a window; null for both shows everything. */
+  setWindow(from: number | null, to: number | null): void {
+    if (from !== null && to !== null) [from, to] = this.snap([from, to]);
+    this.set(
+      { from: from === null ? null : Math.round(from), to: to === null ? null : Math.round(to) },
+      { push: true },
+    );
+  }
+
+  #go(view: string, values: Map<string, string>, push: boolean): void {
+    this.#view = view;
+    this.#values = values;
+    const address = written(view, values);
+    if (address === location.hash) return;
+    if (push) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+    this.#reopen();
+  }
+
+  /** Loads the page again if the address names another run: all that is loaded is of the one before. */
+  #reopen(): void {
+    if ((this.#values.get("run") ?? null) !== this.#run) location.reload();
+  }
+}
+
+function number(text: string | undefined): number | null {
+  const value = text === undefined || text === "" ? NaN : Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
+export const route = new Route();
