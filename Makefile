@@ -123,7 +123,7 @@ trino: ## Trino for the test of exported tables (Maven Central, 0.8 GB, into tar
 		&& find trino-server-*/plugin -mindepth 1 -maxdepth 1 ! -name delta-lake ! -name iceberg -exec rm -r {} +; \
 	} || { echo "Trino cannot be fetched; without it the test that asks it is skipped" >&2; exit 2; }
 
-# Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
+# Python tests run in parallel, in file order; idle workers steal tests from busy ones.
 # They wait for other programs part of their time, so there are three for two processors.
 CARGO_TEST := cargo test --profile develop --workspace --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + $$(nproc) / 2) --dist worksteal
@@ -182,7 +182,7 @@ forward: ## zlens-forward for this machine, as one static program
 	@ls -sh --block-size=k target/$(HOST)/forward/zlens-forward
 
 .PHONY: forward-s390x
-forward-s390x: ## the same for Linux on Z, and the tests of its crates on an emulated one (Debian's packages)
+forward-s390x: ## build zlens-forward for Linux on Z and run its tests under emulation (Debian packages)
 	@crates/forward/s390x.sh --test
 
 .PHONY: rig
