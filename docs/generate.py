@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(Path(__file__).parent))
 PAGES = ROOT / "build" / "pages"
 
 #: What the site takes as it is, in the places it has here, so that a link leads to the same page in both.
@@ -17,6 +18,8 @@ REFERENCE = "docs/reference"
 
 def reference() -> dict[str, str]:
     """Text of every generated page by its name in the reference."""
+    from interfaces import interface_pages
+
     from zlens.catalog.reference import cpumf, exposition, measures, records, rules, smf
 
     return {
@@ -27,6 +30,7 @@ def reference() -> dict[str, str]:
         "metrics.md": exposition.exposition_page(),
         "rules.md": rules.rules_page(),
         **report_pages(),
+        **interface_pages(),
     }
 
 

@@ -26,6 +26,11 @@ REFERENCE = {
     "metrics.md": "| `partition_actual_msu_per_hour` | `mvs_lpar_actual_msu_h` |",
     "rules.md": "| CPU-001 | ",
     "reports.md": "| [prclog](reports/processors.md#prclog) | FCX304 | ",
+    "command-line.md": "  --peak LENGTH ",
+    "python.md": "## zlens.open\n\n```python\nopen(paths: ",
+    "http.md": "## GET /api/v1/schema",
+    "sql.md": "`approx_quantile`",
+    "glossary.md": "| Vh | vertical high: ",
     "reports/processors.md": "PRCLOG FCX304: ",
     "reports/zos-workloads.md": "# z/OS workloads",
 }

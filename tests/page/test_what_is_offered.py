@@ -178,7 +178,9 @@ def a_window_is_typed_as_people_write_it(page: Page, address: str) -> None:
     opened(page, address, "findings", system="ZLDEMO", **{"from": FIVE + 120, "to": FIVE})
     page.wait_for_url(re.compile(f"from={FIVE}&.*to={FIVE + 120}$"))
     opened(page, address, "findings", system="ZLDEMO", **{"from": "yesterday"})
-    expect(page.locator("main")).to_contain_text("Invalid time in the link: from=yesterday. Expected from=2026-03-02T09:15.")
+    expect(page.locator("main")).to_contain_text(
+        "Invalid time in the link: from=yesterday. Expected from=2026-03-02T09:15."
+    )
     opened(page, address, "findings", system="ZLDEMO", **{"from": 100, "to": 200})
     expect(window).to_contain_text("The selected window is outside the recording.")
     expect(window).not_to_contain_text("1970")

@@ -1,0 +1,156 @@
+"""Reference pages of the interfaces: the command line, Python, HTTP, SQL, and the glossary."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import typing
+from collections.abc import Iterable, Iterator
+
+
+def interface_pages() -> dict[str, str]:
+    """Text of every page by its name in the reference."""
+    return {
+        "command-line.md": _command_line(),
+        "python.md": _python(),
+        "http.md": _http(),
+        "sql.md": _sql(),
+        "glossary.md": _glossary(),
+    }
+
+
+def _command_line() -> str:
+    """The help of every command, as `--help` prints it in 100 columns."""
+    from zlens.cli.parser import build
+
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "102"
+    try:
+        lines = ["# Command line", "", *_block(build(configured=True).format_help())]
+        for name, parser in _commands(build(configured=True)):
+            lines += ["", f"## {name}", "", *_block(parser.format_help())]
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+    return "\n".join(lines) + "\n"
+
+
+def _commands(
+    parser: argparse.ArgumentParser, prefix: str = ""
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                yield f"{prefix}{name}", command
+                yield from _commands(command, f"{prefix}{name} ")
+
+
+def _python() -> str:
+    """The functions and classes of `import zlens` with their signatures and docstrings."""
+    import zlens
+    from zlens import lake, stores
+
+    lines = ["# Python", "", "```text", inspect.cleandoc(zlens.__doc__ or ""), "```"]
+    for module in (zlens, lake, stores):
+        for name in sorted(module.__all__, key=str.lower):
+            lines += _member(f"{module.__name__}.{name}", getattr(module, name), "##")
+    return "\n".join(lines) + "\n"
+
+
+def _member(name: str, value: typing.Any, heading: str) -> list[str]:
+    lines = ["", f"{heading} {name}", ""]
+    if callable(value) and not (inspect.isclass(value) and issubclass(value, Exception)):
+        lines += ["```python", f"{name.rpartition('.')[2]}{_signature(value)}", "```", ""]
+    # The docstring of a constant is that of its type.
+    text = inspect.cleandoc(value.__doc__ or "") if callable(value) else ", ".join(map(str, value))
+    lines += ["```text", text, "```"]
+    if inspect.isclass(value) and not issubclass(value, Exception):
+        for own, member in inspect.getmembers(
+            value, lambda one: inspect.isfunction(one) or isinstance(one, property)
+        ):
+            if not own.startswith("_") and member.__doc__:
+                lines += _member(
+                    f"{name}.{own}", member.fget if isinstance(member, property) else member, "###"
+                )
+    return lines
+
+
+def _signature(value: typing.Any) -> str:
+    return str(inspect.signature(value)).replace("'", "")
+
+
+def _http() -> str:
+    """Every endpoint with its parameters and what the response has."""
+    from zlens.server.endpoints import ENDPOINTS
+
+    lines = [
+        "# HTTP",
+        "",
+        "`zlens serve` answers these requests; `/api/v1/openapi.json` is the same as an OpenAPI document. Errors are",
+        "JSON with `message`, `expected`, `cure` and `kind`.",
+    ]
+    for endpoint in sorted(ENDPOINTS, key=lambda one: (one.path, one.method)):
+        lines += ["", f"## {endpoint.method} {endpoint.path}", "", _sentence(endpoint.summary)]
+        if endpoint.record.keys:
+            lines += ["", "| parameter | required | meaning |", "|---|---|---|"]
+            for key in endpoint.record.keys:
+                required = "yes" if key.is_required else ""
+                lines.append(f"| `{key.name}` | {required} | {_cell(f'{key.text}; {key.kind.describe()}')} |")
+        if endpoint.gives:
+            lines += ["", "| in the response | meaning |", "|---|---|"]
+            lines += [f"| `{name}` | {_cell(text)} |" for name, text in endpoint.gives.items()]
+        elif endpoint.lists or endpoint.lines:
+            lines += ["", _sentence(endpoint.lists or endpoint.lines or "")]
+    return "\n".join(lines) + "\n"
+
+
+def _sql() -> str:
+    """What a query may consist of."""
+    from zlens.schema import document
+    from zlens.schema.facts import FACTS
+
+    lists = document.load_unchecked(FACTS / "admission.toml")
+    lines = [
+        "# SQL",
+        "",
+        "`zlens sql`, `Session.sql`, `/api/v1/sql` and the web UI run one SELECT of DuckDB's dialect over the tables of",
+        "an input: [measures](measures.md), roles, and raw tables ([z/VM](records.md), [SMF](smf.md)).",
+        "`SHOW TABLES` lists them, `DESCRIBE cpu` the columns of one. Nothing but these tables can be read.",
+        "",
+        "```sql",
+        "SELECT cpu_id, avg(busy_pct) AS busy FROM cpu GROUP BY cpu_id ORDER BY busy DESC",
+        "```",
+    ]
+    lines += ["", "## Types", "", _words(lists["expressions"]["types"]), "", "## Functions"]
+    for kind, words in lists["functions"].items():
+        if kind != "refused":
+            lines += ["", f"{kind}: {_words(words)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _glossary() -> str:
+    from zlens.catalog.glossary import terms
+
+    lines = ["# Glossary", "", "| term | meaning | status |", "|---|---|---|"]
+    for term in sorted(terms(), key=lambda one: one.name.lower()):
+        lines.append(f"| {term.name} | {_cell(term.text)} | {term.status} |")
+    return "\n".join(lines) + "\n"
+
+
+def _words(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _block(text: str) -> list[str]:
+    return ["```text", *text.rstrip("\n").split("\n"), "```"]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
