@@ -147,7 +147,7 @@ def test_files_can_be_read_in_one_sitting() -> None:
     assert not long
 
 
-def test_nothing_is_left_for_later() -> None:
+def test_sources_have_no_todo_markers() -> None:
     marks = re.compile(rf"\b({'|'.join(('TO' + 'DO', 'FIX' + 'ME', 'HA' + 'CK'))})\b")
     for path, text in texts(".py", ".rs", ".sql", ".toml", ".md", ".yml"):
         assert not marks.search(text), path

@@ -109,13 +109,13 @@ def test_a_field_by_any_of_its_names() -> None:
     assert explain("d0r2.tod").startswith("d0r2.tod: time stamp of the record")
 
 
-def test_a_bare_column_tells_of_every_table() -> None:
+def test_unqualified_column_explains_every_table() -> None:
     told = explain("busy_pct")
     assert "cpu.busy_pct: " in told
     assert "load.busy_pct: " in told
 
 
-def test_what_stands_in_every_measure_is_told_once() -> None:
+def test_common_columns_are_explained_once() -> None:
     told = explain("interval_end")
     assert "the first columns of every measure" in told
     assert "cpumf.interval_end" not in told

@@ -91,7 +91,7 @@ def test_no_row_is_lost_or_added(sql: str) -> None:
         "SELECT a, x FROM here LEFT JOIN (SELECT 1 AS k, count(x) AS x FROM role.gone) AS gone USING (k)",
     ],
 )
-def test_other_joins_stay(sql: str) -> None:
+def test_joins_that_can_affect_rows_are_kept(sql: str) -> None:
     assert "role.gone" in dropped(sql, ["a", "x"])[1]
 
 

@@ -98,7 +98,7 @@ def test_a_line_binds_a_role_to_a_field_of_a_pack(tmp_path: Path, data: Path) ->
     assert set(waits(file)) == {None}
 
 
-def test_of_several_names_the_one_that_is_there_counts(tmp_path: Path, data: Path) -> None:
+def test_first_existing_field_name_wins(tmp_path: Path, data: Path) -> None:
     file = measured(tmp_path, imported(tmp_path))
     names = '["USEACT_NEWER", "useact_mywait"]'
     say(data, f'guest.dispatch_wait = {{ field = {names}, scale = "tod", table = "d4r3" }}\n')

@@ -24,7 +24,7 @@ def parsed(*words: str) -> argparse.Namespace:
     return parser.parse_args(["x", *words])
 
 
-def test_nothing_said() -> None:
+def test_input_options_have_defaults() -> None:
     options = inputs.parse_options(parsed())
     assert options == type(options)()
 

@@ -39,7 +39,7 @@ def test_a_line_for_each_interval_of_a_pipe(demo_folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_it_ends_when_it_is_asked_to(tmp_path: Path, demo_folder: Path) -> None:
+def test_live_exits_with_130_on_signal(tmp_path: Path, demo_folder: Path) -> None:
     path = tmp_path / "growing"
     path.write_bytes(beginning(demo_folder / "zldemo.monwrite", 2))
     words = ["live", str(path), "--port", "0", "--lake", str(tmp_path / "lake")]

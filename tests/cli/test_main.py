@@ -477,7 +477,7 @@ def test_an_answer_without_rows(
     assert run(capsys, "sql", str(rmf_file), "-q", query, *ZONE, "--format", form)[:2] == (0, text)
 
 
-def test_a_question_that_fails_in_its_midst(
+def test_query_failing_midway_leaves_no_output_file(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path
 ) -> None:
     """Rows before are written already, except to a file, which appears only when it is complete."""

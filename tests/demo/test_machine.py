@@ -60,7 +60,7 @@ def test_partitions_fit_into_the_machine(minutes: list[MachineMinute]) -> None:
             assert 0 < taken <= count * MINUTE
 
 
-def test_the_story(session: Session) -> None:
+def test_losing_a_processor_under_load_saturates_the_rest(session: Session) -> None:
     """Load rises toward nine, a guest logs on, a processor goes, and the other three are not enough."""
     rows = session.sql("SELECT busy_pct, online FROM load ORDER BY interval_end").rows
     busy = [row[0] for row in rows]

@@ -108,7 +108,7 @@ def test_a_value_may_make_it_critical() -> None:
         (float("nan"), "%", ""),
     ],
 )
-def test_amount(value: float | None, unit: str, text: str) -> None:
+def test_amount_formats_value_with_unit(value: float | None, unit: str, text: str) -> None:
     assert format_amount(value, unit) == text
 
 

@@ -204,7 +204,7 @@ def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path, order: tuple
 
 
 @pytest.mark.long
-def test_dumps_one_behind_the_other_have_no_seam(tmp_path: Path) -> None:
+def test_consecutive_dumps_have_no_boundary(tmp_path: Path) -> None:
     files = [dump(tmp_path / "a.smf", written(range(3))), dump(tmp_path / "b.smf", written(range(3, 6)))]
     made = imported(tmp_path / "lake", files, (1, 0))
     same(made, files)

@@ -316,7 +316,7 @@ def test_other_objects_are_no_lake(store: ObjectStore, url: str, files: list[str
 
 
 @pytest.mark.long
-def test_a_reader_keeps_its_version(
+def test_open_reader_keeps_its_version_after_forget(
     store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.add(files, url)

@@ -267,7 +267,7 @@ def test_polls_that_bring_nothing_are_one_gap() -> None:
     ]
 
 
-def test_a_file_that_nobody_writes_any_more_is_a_gap() -> None:
+def test_stale_polled_file_is_a_gap() -> None:
     same = [None] * 4
     # Written every fifth poll, then not for many.
     texts = [(scrape("1"), 1000), *same, (scrape("1"), 2000), *[None] * 30, (scrape("1"), 3000)]

@@ -230,7 +230,7 @@ def test_each_balance_is_held() -> None:
     assert sum("does not have the size of its version" in detail for detail in details) == 5
 
 
-def test_what_is_no_contradiction() -> None:
+def test_plausible_counters_are_not_withheld() -> None:
     good = counters("z14")
     assert not withheld(
         # Read one after the other, counters differ by what happened in between.

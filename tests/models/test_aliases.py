@@ -390,7 +390,7 @@ def test_the_example_is_sound() -> None:
         ({"aliases": 1.5}, "aliases is 1.5; expected a whole number from 0"),
     ],
 )
-def test_what_cannot_be(scenario: dict[str, Any], says: str) -> None:
+def test_invalid_aliases_scenario_is_rejected_with_a_fix(scenario: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("aliases", {"aliases": 4, **scenario})
     assert says in str(caught.value)

@@ -92,7 +92,7 @@ def test_a_pool_that_is_not_there() -> None:
     )
 
 
-def test_what_if() -> None:
+def test_setting_changes_the_aliases_measured_scenario() -> None:
     answer = aliases.compare(session(*PUBLISHED), "VM1", END, ["use.MDISK.share=140"])
     assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(8)
     assert "changed: use.MDISK.share=140" in answer.notes
@@ -130,7 +130,7 @@ def test_waits_beside_free_aliases_are_bursts_and_that_is_said() -> None:
     assert not any("came in bursts" in note for note in full.notes)
 
 
-def test_a_use_of_which_nothing_was_counted() -> None:
+def test_uncounted_use_is_noted() -> None:
     answer = aliases.compare(session(use("MDISK", 20, None, None), use("PAGING", 140, 2, 0)), "VM1", END)
     assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(14)
     assert any(note.startswith("MDISK: the data do not report") for note in answer.notes)

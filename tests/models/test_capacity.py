@@ -332,7 +332,7 @@ def test_a_file_named_in_a_scenario_is_beside_it(tmp_path: Path, capsys: pytest.
     assert "3.56 processors" in capsys.readouterr().out
 
 
-def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_capacity_prints_text_and_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "capacity.toml"
     path.write_text(capacity.EXAMPLE, encoding="utf-8")
     assert main(["solve", "capacity", str(path), "--set", "machine=z13-n96"]) == 0

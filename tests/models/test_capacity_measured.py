@@ -92,7 +92,7 @@ def test_what_was_not_counted_is_not_known() -> None:
     assert answer.figure("capability") == pytest.approx(2.4)
 
 
-def test_what_if() -> None:
+def test_setting_changes_the_measured_scenario() -> None:
     answer = capacity.compare(session("1234-A"), "VM1", END, ["sizes=[1, 2, 3]"])
     assert answer.table("sizes").column("capability") == pytest.approx([1, 1.8, 2.4])
 

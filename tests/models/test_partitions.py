@@ -580,7 +580,7 @@ P = {"name": "A", "cores": 4, "weight": 100}
         ({"partition": []}, "partition is a list of 0"),
     ],
 )
-def test_what_cannot_be(change: dict[str, Any], says: str) -> None:
+def test_invalid_partitions_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"processors": {"CP": 4}, "partition": [P], **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("partitions", scenario, file="s.toml")

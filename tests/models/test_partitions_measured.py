@@ -207,7 +207,7 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
     assert answer.notes[0] == "Partitions are taken from a-rmf; zvm-monitor reports them, too"
 
 
-def test_what_if() -> None:
+def test_setting_changes_the_partitions_measured_scenario() -> None:
     answer = partitions.compare(session(TWO), "VM1", END, ["partition.B.weight=750"])
     rows = by_name(answer.table("compared"))
     assert [rows[name]["entitlement"] for name in "AB"] == pytest.approx([5, 5])

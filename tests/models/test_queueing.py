@@ -318,7 +318,7 @@ def test_mixed_classes_with_a_delay() -> None:
         ),
     ],
 )
-def test_what_cannot_be(change: dict[str, Any], says: str) -> None:
+def test_invalid_queueing_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
     scenario = {
         "station": [{"name": "CPU"}],
         "class": [{"name": "a", "customers": 1, "demand": {"CPU": 1}}],

@@ -333,7 +333,7 @@ def test_passes_of_the_quiesce_that_are_not_counted() -> None:
 
 @pytest.mark.parametrize("pattern", ["uniform", "sweep", "hot set", "zipf"])
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_nothing_at_all(pattern: str, at_once: int) -> None:
+def test_guest_without_touched_pages_relocates_in_no_time(pattern: str, at_once: int) -> None:
     more = {"hot set": {"hot_pages": 0, "hot_writes": 0}, "zipf": {"exponent": 2}}.get(pattern, {})
     guest = {"touched": 0, "change_rate": 9, "pattern": pattern, **more}
     answer = solved(guest, guest, at_once=at_once)
@@ -406,7 +406,7 @@ def chpids(*given: dict[str, Any]) -> dict[str, Any]:
         ({"guests": []}, "guests is not known here"),
     ],
 )
-def test_what_cannot_be(change: dict[str, Any], says: str) -> None:
+def test_invalid_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"link": {"rate": 1}, **guest(), **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("relocation", scenario, file="r.toml")

@@ -131,7 +131,7 @@ def test_a_setting_changes_one_value(setting: str, path: tuple[Any, ...], expect
         ("count.x=1", "count of count.x is not a table"),
     ],
 )
-def test_a_setting_that_sets_nothing(setting: str, said: str) -> None:
+def test_setting_without_target_is_rejected(setting: str, said: str) -> None:
     with pytest.raises(ScenarioError, match=f"^{said}"):
         scenario.apply_setting(GOOD, setting)
 

@@ -125,7 +125,7 @@ def solved(processors: int, users: list[dict[str, Any]], **more: Any) -> Answer:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_case(case: str) -> None:
+def test_allocation_matches_published_case(case: str) -> None:
     processors, users, allocation, entitlement = CASES[case]
     table = solved(processors, users).table("users")
     assert table.column("allocation") == pytest.approx(allocation, abs=1e-4)
@@ -296,7 +296,7 @@ def test_the_example_is_sound() -> None:
         ({"usr": []}, "usr is not known here; expected one of"),
     ],
 )
-def test_what_cannot_be(change: dict[str, Any], says: str) -> None:
+def test_invalid_shares_scenario_is_rejected_with_a_fix(change: dict[str, Any], says: str) -> None:
     scenario = {"processors": {"CP": 1}, "user": [{"name": "A", "relative": 100}], **change}
     with pytest.raises(ScenarioError) as caught:
         models.solve("shares", scenario, file="s.toml")

@@ -215,7 +215,7 @@ def test_no_guest_with_a_share() -> None:
     assert "no guest with a relative share" in answer.notes[0]
 
 
-def test_what_if() -> None:
+def test_setting_changes_the_shares_measured_scenario() -> None:
     """More share for one guest: the same interval solved with another value."""
     given = four_hungry([75.0] * 4)
     answer = shares.compare(given, "VM1", END, ["user.A.relative=10000"])

@@ -273,7 +273,7 @@ def test_times_of_guests() -> None:
     assert rows["all guests"]["mt1_said"] is None, "a sum without all its addends is no sum"
 
 
-def test_what_if() -> None:
+def test_setting_changes_the_smt_measured_scenario() -> None:
     given = session(ONE["cores"], CPU, [TYPE])
     answer = smt.compare(given, "VM1", END, ["core.0.share=70", "max_capacity_factor=200"])
     assert answer.figure("left_ifl") == pytest.approx(70 - 80 * 1.25 / 2)

@@ -434,7 +434,7 @@ def test_a_run_that_beats_its_bound() -> None:
     assert any("above the bound of virtual CPUs of clients" in note for note in found.notes)
 
 
-def test_nothing_at_all() -> None:
+def test_idle_run_has_no_bound() -> None:
     """A run that used no processor has no bound."""
     idle = {"name": "idle", "cores": 1, "etr": 5, "processor_busy": 0, "part": [{"name": "P"}]}
     row = of(answer(idle), "idle")
@@ -508,7 +508,7 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ),
     ],
 )
-def test_what_cannot_be(runs: list[dict[str, Any]], tells: str) -> None:
+def test_invalid_smt_throughput_scenario_is_rejected_with_a_fix(runs: list[dict[str, Any]], tells: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("smt", {"run": runs}, file="s.toml")
     assert tells in str(caught.value)

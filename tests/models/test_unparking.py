@@ -86,7 +86,7 @@ def test_the_three_models_of_vm66063() -> None:
         ({"excessuse": "NONE", "projection": 5000}, (20, 20, 20)),
     ],
 )
-def test_needed_and_powered(change: dict[str, Any], expected: tuple[int, int, int]) -> None:
+def test_policy_determines_unparked_cores(change: dict[str, Any], expected: tuple[int, int, int]) -> None:
     assert tuple(unparked(solved(**{**ORDER, **change})).values()) == expected
 
 
@@ -355,7 +355,7 @@ def test_the_example_is_sound() -> None:
         ({"highs": 1, "used": 5, "excessuse": "SOME"}, 'excessuse is "SOME"'),
     ],
 )  # fmt: skip
-def test_what_cannot_be(scenario: dict[str, Any], says: str) -> None:
+def test_invalid_unparking_scenario_is_rejected_with_a_fix(scenario: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         solved(**scenario)
     assert says in str(caught.value)

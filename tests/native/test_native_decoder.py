@@ -86,7 +86,7 @@ def test_systems_are_kept_apart(tmp_path: Path) -> None:
     assert rows(decoder, ["system", "busy_d"]) == expected
 
 
-def test_evidence_is_taken_and_told(tmp_path: Path) -> None:
+def test_reset_evidence_nulls_differences_and_is_reported(tmp_path: Path) -> None:
     file = native_made.write(tmp_path / "a", range(1, 5), processors=2)
     when = native_made.tod(native_made.START_US + 150_000_000)
     resets = [(when, "d0r2", "1", "VARY ON"), (when, "d9r9", None, "other"), (0, "d0r2", None, "long ago")]

@@ -104,7 +104,7 @@ def test_a_capture_that_ends_within_its_data(tmp_path: Path) -> None:
         assert session.sources[0].info()[0]["complete"] is False
 
 
-def test_damage_costs_what_it_hits(tmp_path: Path) -> None:
+def test_damaged_element_loses_only_its_data(tmp_path: Path) -> None:
     path = made.write(tmp_path / "a.mon", groups())
     copy = capture(path)
     whole = copy.read_bytes()

@@ -289,7 +289,7 @@ class TestDetect:
         path = dump(tmp_path / "one.smf", [record(1, 0, 300)])
         assert recognize([str(path)]).files == {"smf.dump": [str(path)]}
 
-    def test_what_is_none(self) -> None:
+    def test_detect_rejects_other_formats(self) -> None:
         for head in (b"", b"<xml>", bytes(5000), b"\xff" * 5000):
             assert not detect(head, len(head))
 

@@ -157,7 +157,7 @@ def test_times_that_cannot_be(tmp_path: Path) -> None:
         assert session.sql("SELECT epoch(tod) FROM zos_status").rows == [(1772366400.0,)]
 
 
-def test_words_that_are_no_numbers_or_no_truths(tmp_path: Path) -> None:
+def test_invalid_numbers_and_flags_are_null(tmp_path: Path) -> None:
     text = made.DISPLAY_HIS_SERVICE.replace("LOST SAMPLES: 12", "LOST SAMPLES: some").replace(
         "SMP=NO", "SMP=PERHAPS"
     )

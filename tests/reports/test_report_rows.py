@@ -292,7 +292,7 @@ def test_the_header_spans_the_data_whatever_they_are_summed_to(tmp_path: Path, e
     assert f"{last:%H:%M}" == {None: "10:30", 3600: "11:00", 86_400: "00:00"}[every]
 
 
-def test_nothing_at_all() -> None:
+def test_report_without_systems_says_so() -> None:
     session = FakeSession({})
     assert (
         reports.render(report(), session, now=NOW)

@@ -19,7 +19,7 @@ def passes(name: str, folder: str) -> None:
 
 
 @pytest.mark.parametrize("name", first(1, FEW))
-def test_a_few(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_quick_scenario_passes(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     passes(name, str(tmp_path_factory.mktemp("rig")))
 
 

@@ -211,7 +211,7 @@ def test_options_that_do_not_fit(options, message, demo_files, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_a_socket_in_use_stays(tmp_path: Path, demo_files, capsys):
+def test_stale_socket_is_replaced_and_one_in_use_is_not(tmp_path: Path, demo_files, capsys):
     """One that a killed server has left is replaced; one that somebody listens on, or a file, is not."""
     from zlens.cli import main
 
