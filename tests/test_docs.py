@@ -119,15 +119,15 @@ def test_the_limits_of_security_are_those_of_the_program() -> None:
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE))
     gb = 1024**3
-    assert rows["SQL of the page and scenarios of models answered at a time"] == str(sql_workers.MAX_WORKERS)
+    assert rows["SQL of the web UI and scenarios of models answered at a time"] == str(sql_workers.MAX_WORKERS)
     assert rows["memory of such a question"].startswith(f"{RequestLimits().memory // gb} GB")
     assert rows["time of a request (`--question-time`)"] == f"{RequestLimits().seconds:g} s"
     assert rows["requests of one user in progress, where a proxy names users"] == str(
         RequestLimits().questions
     )
     assert f"{results.MOST // 1_000_000} million values" in rows["rows of an answer"]
-    assert rows["length of a text in an answer of the page"] == f"{results.LONGEST:,} characters"
-    assert rows["answers of the page that are being sent"] == f"{response_bodies.MOST // 1024**2} MB"
+    assert rows["length of a text in an answer of the web UI"] == f"{results.LONGEST:,} characters"
+    assert rows["answers of the web UI that are being sent"] == f"{response_bodies.MOST // 1024**2} MB"
     assert rows["requests in progress"] == str(running_requests.MOST)
     assert rows["memory of `zlens sql`"].startswith(f"{watchdog.MEMORY // gb} GB")
     assert f"within {connections.ARRIVAL_S:g} s is closed" in text
