@@ -224,6 +224,6 @@ def _section(
 
 def _typed(fields: tuple[MonitorField, ...], where: str, problem: DocumentErrors) -> None:
     for number, field in enumerate(fields, 1):
-        if field.type is None:
+        if not field.type:
             here = f"{where}[{number}]"
-            raise problem.wrong(f"{here}.type is missing ({field.name})", "add type", where=here)
+            raise problem.general_error(f"{here}.type is missing ({field.name})", "add type", where=here)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -234,7 +234,11 @@ class Source(Protocol):
 
     name: str
     systems: list[SystemInfo]
-    tables: dict[str, list[RawTable]]
+
+    @property
+    def tables(self) -> Mapping[str, list[RawTable]]:
+        """Raw tables by name, a part for each system that has it."""
+        ...
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
         """What could not be read as is. `complete` decodes everything first to find all of it."""

@@ -43,7 +43,7 @@ class RetainedSource:
         self.parts = parts
         self.name = source.name
         self.systems = systems
-        self.tables: dict[str, list[RawTable]] = source.tables
+        self.tables = source.tables
         self._source = source
         self._problems = problems
 
