@@ -23,7 +23,6 @@ from zlens.catalog import measures as catalog_measures
 from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import spec_of
 from zlens.schema.validators import (
     Boolean,
     Choice,
@@ -35,6 +34,7 @@ from zlens.schema.validators import (
     SingleLine,
     Text,
     Unchecked,
+    spec_of,
 )
 from zlens.schema.wording import phrase
 

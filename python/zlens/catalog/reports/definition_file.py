@@ -25,8 +25,7 @@ from zlens.catalog.reports.definition import (
 )
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.schema import document
-from zlens.schema.structs import spec_of
-from zlens.schema.validators import DocumentErrors, Key, ListOf, MapOf, Spec, Unchecked
+from zlens.schema.validators import DocumentErrors, Key, ListOf, MapOf, Spec, Unchecked, spec_of
 
 _REPORT = spec_of(ReportDefinition)
 _TABLES = ListOf(MapOf(Unchecked(), 0))

@@ -8,8 +8,7 @@ import pytest
 from msgspec import Struct
 
 from zlens.errors import CatalogError
-from zlens.schema.structs import spec_of
-from zlens.schema.validators import DocumentErrors, Integer, ListOf, Text
+from zlens.schema.validators import DocumentErrors, Integer, ListOf, Text, spec_of
 
 
 class Item(Struct, frozen=True):
