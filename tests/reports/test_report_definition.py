@@ -160,6 +160,7 @@ WRONG = [
     ("\ncpu_type = {", "\nType = {", r'columns\.Type is "Type".*lower-case'),
     ("\ncpu_type = {", "\n'a\" FROM x --' = {", "lower-case"),
     ("\ncpu_type = {", "\ncpu_type = 1\nx = {", r"columns\.cpu_type is 1; expected a table"),
+    ("[[tables.shared]]", "[[tables.shard]]", r"tables\[1\]\.shard is not known here.*did you mean shared"),
     ('columns = ["busy_pct"]', "columns = []", r"shared\[1\]\.columns is a list of 0"),
     (
         'columns = ["busy_pct"]',

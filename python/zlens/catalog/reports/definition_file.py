@@ -30,6 +30,7 @@ from zlens.schema.validators import DocumentErrors, Key, ListOf, MapOf, Spec, Un
 _REPORT = spec_of(ReportDefinition)
 _TABLES = ListOf(MapOf(Unchecked(), 0))
 _SHARED_KEYS = spec_of(SharedKeys)
+_TABLE_KEYS = {*spec_of(ReportTable).by_name, *_SHARED_KEYS.by_name}
 _SHARED = Spec(
     (
         Key("columns", ListOf(NAME, 1), "the columns that share the other keys"),
@@ -69,6 +70,8 @@ def _complete(
     complete: list[dict[str, Any]] = []
     for number, table in enumerate(_TABLES.check(tables, "tables", problem), 1):
         where = f"tables[{number}]"
+        for name in [name for name in table if name not in _TABLE_KEYS]:
+            raise problem.unknown(f"{where}.{name}", name, _TABLE_KEYS)
         given = {name: table.pop(name) for name in _SHARED_KEYS.by_name if name in table}
         keys: SharedKeys = _SHARED_KEYS.check(given, where, problem)
         base = _base(keys.base, complete, reports, folder, where, problem) if keys.base else {}
