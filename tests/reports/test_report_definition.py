@@ -65,6 +65,55 @@ def test_the_skeleton_is_a_report() -> None:
         assert session.sql(rows_sql(table, rows, report.block)).rows == []
 
 
+OTHER = """
+[[tables]]
+key = "types"
+base = "skeleton.processors"
+title = "Types"
+order = ["cpu_type", "user_pct", "busy_pct"]
+base_rows = true
+
+[tables.columns]
+user_pct = { heading = "User", group = "busy", width = 6, missing = "Why." }
+busy_pct = { width = 8 }
+
+[[tables.shared]]
+columns = ["user_pct", "busy_pct"]
+decimals = 2
+missing = "Shared."
+
+[[tables.rows]]
+kind = "total"
+of = "interval"
+"""
+
+
+def test_a_table_takes_what_it_does_not_give_from_its_base(tmp_path: Path) -> None:
+    first, second = definition_file.read(SKELETON + OTHER, "skeleton.toml", "skeleton").tables
+    assert (second.title, second.query, second.subject) == ("Types", first.query, first.subject)
+    assert [rows.kind for rows in second.rows] == [*[rows.kind for rows in first.rows], "total"]
+    cpu_type, user, busy = second.columns
+    assert cpu_type == first.columns[1]
+    assert (user.measures, user.decimals, user.missing) == (("cpu.user_pct",), 2, "Why.")
+    assert (busy.measures, busy.decimals, busy.missing) == (("cpu.busy_pct",), 2, "Shared.")
+    assert (busy.heading, busy.width, busy.total) == (("Total",), 8, "sum")
+    # The base may be a table of another report.
+    (tmp_path / "skeleton.toml").write_text(SKELETON, encoding="utf-8")
+    report = SKELETON[: SKELETON.index("# One table")].replace('"skeleton" ', '"other" ')
+    (tmp_path / "other.toml").write_text(report + OTHER, encoding="utf-8")
+    assert definition.load_report("other", tmp_path).tables == (second,)
+
+
+def test_no_report_is_the_base_of_itself(tmp_path: Path) -> None:
+    for name, base in (("one", "two"), ("two", "one")):
+        text = SKELETON.replace('"skeleton" ', f'"{name}" ').replace(
+            '"cpu.processors"', f'"{base}.processors"'
+        )
+        (tmp_path / f"{name}.toml").write_text(text.replace("# base =", "base ="), encoding="utf-8")
+    with pytest.raises(CatalogError, match=r'two\.toml:\d+: tables\[1\]\.base is "one\.processors"'):
+        definition.load_report("one", tmp_path)
+
+
 def test_what_a_total_adds_is_a_column_with_a_sum() -> None:
     text = (definition.FOLDER / "guests" / "dispwait.toml").read_text(encoding="utf-8")
     wrong = text.replace('adds = ["dispatch_rate"]', 'adds = ["mean_us"]')
@@ -74,16 +123,17 @@ def test_what_a_total_adds_is_a_column_with_a_sum() -> None:
 
 def test_the_skeleton_names_every_key() -> None:
     """It is what people copy: a key it does not show is a key nobody finds."""
-    words = set(SKELETON.replace("=", " = ").replace("#", " ").split())
+    words = set(re.findall(r"\w+", SKELETON))
     for kind in (
         definition.ReportColumn,
         definition.ReportTable,
+        definition.SharedKeys,
         definition.RowKind,
         definition.ReportDefinition,
         definition.Footnote,
         definition.MissingColumns,
     ):
-        missing = set(kind.__slots__) - words - {"tables", "groups", "rows", "notes", "absent", "file"}
+        missing = set(kind.__struct_fields__) - words - {"tables", "rows", "notes", "absent", "file"}
         assert not missing, (kind.__name__, missing)
 
 
@@ -91,27 +141,38 @@ WRONG = [
     ('name = "skeleton" ', 'name = "other" ', 'name is "other".*"skeleton"'),
     ('status = "derived" ', 'status = "sure" ', 'status is "sure".*one of "verified"'),
     ('needs = "', 'neds = "', "neds is not known here.*did you mean needs"),
+    ("width = 2", "wigth = 2", r"tables\[1\]\.columns\.cpu_id\.wigth is not known here.*did you mean width"),
+    ("width = 2", "width = 0", r"columns\.cpu_id\.width is 0;.*from 1 to 200"),
+    ("width = 2", "width = true", "width is true.*whole number"),
+    ("width = 2", 'width = "2"', 'width is "2"'),
+    ('"C|P|U"', '"CPU"', r'columns\.cpu_id: the heading "CPU" is wider than the column'),
+    ('"C|P|U"', '["C", "P"]', r"heading is a list of 2.*a text, with | between lines"),
+    ('busy = "Busy"', 'busy = "Percent Busy"', 'group heading "Percent Busy" is wider'),
+    ('busy = "Busy"', 'busy = "Busy", idle = "Idle"', 'the group "idle" is over no column'),
+    ('group = "busy"', 'group = "idle"', r'columns\.busy_pct: it is in the group "idle"'),
+    ('type = "id"', 'type = "integer"', 'type is "integer"'),
+    ('type = "id"', 'type = "id", decimals = 1', '1 decimals and the type "id"'),
+    ('total = "count"', 'total = "sum"', 'adds up a column of type "id"'),
+    ('total = "count"', "measures = []", r"columns\.cpu_id: text is missing"),
+    ('total = "count"', 'measures = ["cpu_id"]', r'measures\[1\] is "cpu_id".*table.column'),
+    ("\ncpu_type = {", "\ncpu_id = {", "Cannot overwrite a value|duplicate"),
+    ("\ncpu_type = {", "\ninterval_end = {", 'the key "interval_end" is the name of a field'),
+    ("\ncpu_type = {", "\nType = {", r'columns\.Type is "Type".*lower-case'),
+    ("\ncpu_type = {", "\n'a\" FROM x --' = {", "lower-case"),
+    ("\ncpu_type = {", "\ncpu_type = 1\nx = {", r"columns\.cpu_type is 1; expected a table"),
+    ("[[tables.shared]]", "[[tables.shard]]", r"tables\[1\]\.shard is not known here.*did you mean shared"),
+    ('columns = ["busy_pct"]', "columns = []", r"shared\[1\]\.columns is a list of 0"),
     (
-        'key = "cpu_id" ',
-        'wigth = 3\nkey = "cpu_id" ',
-        r"tables\[1\]\.columns\[1\]\.wigth is not known here.*did you mean width",
+        'columns = ["busy_pct"]',
+        'columns = ["busy"]',
+        r'shared\[1\]\.columns names "busy"; expected one of cpu_id',
     ),
-    ("width = 2 ", "width = 0 ", "width is 0;.*from 1 to 200"),
-    ("width = 2 ", "width = true ", "width is true.*whole number"),
-    ("width = 2 ", 'width = "2" ', 'width is "2"'),
-    ('heading = ["C", "P", "U"]', 'heading = ["CPU"]', 'the heading "CPU" is wider than the column'),
-    ('heading = ["C", "P", "U"]', 'heading = "CPU"', 'heading is "CPU".*a list, each a text'),
-    ('heading = "Busy"', 'heading = "Percent Busy"', 'group heading "Percent Busy" is wider'),
-    ('group = "busy"', 'group = "idle"', 'it is in the group "idle"'),
-    ('type = "id" ', 'type = "integer" ', 'type is "integer"'),
-    ('type = "id" ', 'type = "id"\ndecimals = 1', '1 decimals and the type "id"'),
-    ('total = "count" ', 'total = "sum" ', 'adds up a column of type "id"'),
-    ('measures = ["cpu.cpu_id"] ', "", r"columns\[1\] \(cpu_id\): text is missing"),
-    ('measures = ["cpu.cpu_id"] ', 'measures = ["cpu_id"]', r'measures\[1\] is "cpu_id".*table.column'),
-    ('key = "cpu_type"\n', 'key = "cpu_id"\n', r'columns\[2\]\.key is "cpu_id" again'),
-    ('key = "cpu_type"\n', 'key = "interval_end"\n', 'the key "interval_end" is the name of a field'),
-    ('key = "cpu_type"\n', 'key = "Type"\n', 'key is "Type".*lower-case'),
-    ('key = "cpu_type"\n', "key = 'a\" FROM x --'\n", "lower-case"),
+    ('missing = "The', 'wigth = "The', r"shared\[1\]\.wigth is not known here.*did you mean width"),
+    ('measures = ["cpu"] ', 'measures = "cpu"', r'measures is "cpu".*a list'),
+    ('# base = "cpu.processors"', 'base = "cpu"', r'base is "cpu".*report.table'),
+    ('# base = "cpu.processors"', 'base = "cpu.nowhere"', r'base is "cpu.nowhere".*an earlier one'),
+    ('# base = "cpu.processors"', 'base = "skeleton.processors"', r'base is "skeleton.processors"'),
+    ('# order = ["cpu_id", "busy_pct"]', 'order = ["cpu_id", "user_pct"]', r'order names "user_pct"'),
     ("FROM cpu\n", "FROM cpu; DROP TABLE cpu\n", "without a semicolon"),
     ("SELECT system, interval_end, seconds", "DELETE system", 'query is "DELETE'),
     ('time = "interval_end"', "", 'rows of kind "mean" need a time'),
@@ -151,7 +212,7 @@ def test_what_is_wrong_is_said(old: str, new: str, said: str) -> None:
 
 
 def test_a_measure_nobody_has(tmp_path: Path) -> None:
-    text = SKELETON.replace("cpu.busy_pct", "cpu.bizzy_pct")
+    text = SKELETON.replace("\nbusy_pct = {", "\nbizzy_pct = {").replace('["busy_pct"]', '["bizzy_pct"]')
     (table,) = definition_file.read(text, "skeleton.toml", "skeleton").tables
     with pytest.raises(CatalogError, match=r"'cpu\.bizzy_pct', which is not a measure"):
         column_facts.status(table.columns[2])
@@ -162,7 +223,9 @@ def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     text = SKELETON.replace('"skeleton" ', '"one" ')
     here = tmp_path / "processors"
     here.mkdir()
-    (here / "one.toml").write_text(text.replace("cpu.busy_pct", "cpu.bizzy_pct"), encoding="utf-8")
+    (here / "one.toml").write_text(
+        text.replace('total = "sum"', 'measures = ["cpu.bizzy_pct"]'), encoding="utf-8"
+    )
     (here / "two.toml").write_text(text, encoding="utf-8")
     (tmp_path / "three.toml").write_text(text.replace('"one" ', '"three" '), encoding="utf-8")
     one, three, two = reports.check(tmp_path)

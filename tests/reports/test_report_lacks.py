@@ -43,14 +43,8 @@ key = "x"
 query = "SELECT system, 'x' AS p FROM role.cpu_pool"
 subject = ["p"]
 
-[[tables.columns]]
-key = "p"
-heading = ["P"]
-width = 8
-type = "text"
-text = "x"
-source_note = "x"
-status = "derived"
+[tables.columns]
+p = { heading = "P", width = 8, type = "text", text = "x", source_note = "x", status = "derived" }
 
 [[tables.rows]]
 kind = "row"

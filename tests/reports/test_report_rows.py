@@ -36,39 +36,13 @@ query = '''SELECT system, interval_end, seconds, flag, busy_pct IS NOT NULL OR u
 cpu_id, cpu_type, busy_pct, user_pct FROM cpu'''
 time = "interval_end"
 subject = ["cpu_id", "cpu_type"]
-[[tables.groups]]
-key = "busy"
-heading = "Busy"
-[[tables.columns]]
-key = "cpu_id"
-heading = ["CPU"]
-type = "id"
-width = 3
-keep = true
-total = "count"
-measures = ["cpu.cpu_id"]
-[[tables.columns]]
-key = "cpu_type"
-heading = ["Type"]
-type = "text"
-width = 5
-measures = ["cpu.cpu_type"]
-[[tables.columns]]
-key = "busy_pct"
-heading = ["Total"]
-group = "busy"
-width = 6
-decimals = 1
-total = "sum"
-measures = ["cpu.busy_pct"]
-[[tables.columns]]
-key = "user_pct"
-heading = ["User"]
-group = "busy"
-width = 6
-decimals = 2
-total = "max"
-measures = ["cpu.user_pct"]
+groups = { busy = "Busy" }
+measures = ["cpu"]
+[tables.columns]
+cpu_id = { heading = "CPU", type = "id", width = 3, keep = true, total = "count" }
+cpu_type = { heading = "Type", type = "text", width = 5 }
+busy_pct = { heading = "Total", group = "busy", width = 6, decimals = 1, total = "sum" }
+user_pct = { heading = "User", group = "busy", width = 6, decimals = 2, total = "max" }
 [[tables.rows]]
 kind = "mean"
 label = ">>Mean>>"
@@ -437,7 +411,7 @@ def test_footnotes() -> None:
 
 
 def test_a_status_to_be_remarked_is_a_footnote() -> None:
-    text = REPORT.replace('measures = ["cpu.busy_pct"]', 'measures = ["cpu.busy_pct"]\nstatus = "unverified"')
+    text = REPORT.replace('total = "sum"', 'total = "sum", status = "unverified"')
     tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
     printed = reports.render(report(text), FakeSession(tables), now=NOW)
     assert "* Not verified: the formula is not confirmed by a published number: Total." in printed

@@ -111,7 +111,7 @@ def _table(table: ReportTable, parts: list[Part], offset: int) -> Iterator[str]:
         next_free = 0
         for key, first, last in group_spans(table.columns):
             cells += ["<td></td>"] * (first - next_free)
-            cells.append(f'<th colspan="{last - first + 1}">{escape(table.group(key).heading)}</th>')
+            cells.append(f'<th colspan="{last - first + 1}">{escape(table.groups[key])}</th>')
             next_free = last + 1
         lines.append(f"<tr>{''.join(cells)}</tr>")
     heads = ['<th data-i="0" tabindex="0">Row</th>']

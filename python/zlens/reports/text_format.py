@@ -197,7 +197,7 @@ class PrintedSheet:
             if level == 0:
                 for key, first, last in reversed(spans):
                     span = sum(widths[first : last + 1]) + last - first
-                    cells[first : last + 1] = [group_heading(self.table.group(key).heading, span)]
+                    cells[first : last + 1] = [group_heading(self.table.groups[key], span)]
             label = ""
             if self.table.time:
                 above = height - len(TIME_HEADING)

@@ -13,9 +13,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, get_type_hints
 
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema.toml_lines import line_of
@@ -595,6 +596,23 @@ class Spec(Struct, frozen=True, dict=True):
                     raise problem.missing(before + name, key)
                 values[name] = problem.constant(key.constant)
         return self.into(**values)
+
+
+def spec_of(struct: type[Struct], into: Callable[..., Any] | None = None) -> Spec:
+    """Return the keys that a struct declares: its fields that are Annotated[type, validator, text].
+
+    into   what the values become; the struct itself if it is None
+    """
+    hints = get_type_hints(struct, include_extras=True)
+    keys = []
+    for field in fields(struct):
+        if metadata := getattr(hints[field.name], "__metadata__", None):
+            validator, text = metadata
+            default = field.default if field.default is not NODEFAULT else REQUIRED
+            if field.default_factory is not NODEFAULT:
+                default = field.default_factory()
+            keys.append(Key(field.name, validator, text, default=default))
+    return Spec(tuple(keys), into or struct)
 
 
 def _is_text(value: str) -> bool:

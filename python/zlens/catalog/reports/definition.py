@@ -1,8 +1,8 @@
-"""Definitions of reports: files of the catalog, read and checked here.
+"""Definitions of reports: what a file of the catalog may say, and which files there are.
 
 A report is data, not a program. It has one or more tables; a table has a query over the measures, columns
-that show the results of the query, and kinds of row (means, totals, interval rows). `_skeleton.toml` explains
-every key to authors. Nothing here reads measurements.
+that show the results of the query, and kinds of row (means, totals, interval rows). The structs are the
+schema of the files; `_skeleton.toml` explains every key to authors. Nothing here reads measurements.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import starmap
 from pathlib import Path
+from typing import Annotated, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +23,19 @@ from zlens.catalog import measures as catalog_measures
 from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
 from zlens.schema.facts import FACTS
+from zlens.schema.validators import (
+    Boolean,
+    Choice,
+    DocumentErrors,
+    Integer,
+    ListOf,
+    MapOf,
+    Prose,
+    SingleLine,
+    Text,
+    Unchecked,
+    spec_of,
+)
 from zlens.schema.wording import phrase
 
 FOLDER = FACTS / "reports"
@@ -43,30 +58,87 @@ _NUMBER_LINE = re.compile(r'^number\s*=\s*"([^"]*)"', re.MULTILINE)
 _TITLE_LINE = re.compile(r'^title\s*=\s*"([^"]*)"', re.MULTILINE)
 
 
-class ReportColumn(Struct, frozen=True):
+class Query(Struct, frozen=True):
+    """One SELECT, in which names of means are expanded."""
+
+    empty: bool = False
+
+    def describe(self) -> str:
+        return "one SELECT (or WITH ... SELECT) without a semicolon"
+
+    def schema(self) -> dict[str, Any]:
+        return Prose(self.empty).schema()
+
+    def parse(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
+        query = Prose(self.empty).check(value, where, problem)
+        if query and (query.split(maxsplit=1)[0].upper() not in ("SELECT", "WITH") or ";" in query):
+            raise problem.value(where, query, self.describe())
+        try:
+            return aggregation.expand_references(query)
+        except CatalogError as error:
+            raise problem.general_error(
+                f"{where}: {error.message}", error.cure, error.expected, where
+            ) from None
+
+
+class HeadingLines(Struct, frozen=True):
+    """The lines of a heading, separated by |."""
+
+    def describe(self) -> str:
+        return "a text, with | between lines"
+
+    def schema(self) -> dict[str, Any]:
+        return SingleLine(200, 0).schema()
+
+    def parse(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> tuple[str, ...]:
+        if not isinstance(value, str):
+            raise problem.value(where, value, self.describe())
+        return tuple(SingleLine(200, 0).check(value, where, problem).split("|"))
+
+
+#: Keys and columns are quoted in SQL: only plain lower-case names are allowed.
+NAME = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*"), "a name of lower-case letters, digits and _")
+_NAMES = ListOf(NAME, into=tuple)
+_MEASURE = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*"), "table.column")
+_TABLE = Text(200, 1, re.compile(r"[a-z0-9_]+\.[a-z0-9_]+"), "report.table")
+_WORDS = Prose(empty=True)
+
+
+class ReportColumn(Struct, frozen=True, kw_only=True):
     """One column: contents, width and documentation."""
 
+    #: The name of its values in CSV and JSON; in a file the key of its row.
     key: str
-    column: str  # the column of the query that it shows
-    name: str  # its full name on one line
-    heading: tuple[str, ...]
-    group: str | None
-    type: str
-    width: int
-    decimals: int
-    align: str
-    keep: bool  # repeated on every part of a folded report
-    hexadecimal: bool  # its texts are numbers in hexadecimal
-    mean: str
-    total: str
-    measures: tuple[
-        str, ...
-    ]  # table.column of the measures it shows; unit, source and status come from there
-    text: str  # its description, if the measures have none
-    unit: str
-    source_note: str  # a remark on its source beyond that of the measures
-    status: str  # its own status; '' = that of its measures
-    missing: str  # why it may be dotted, and what would give it, beyond what the measures need
+    column: Annotated[str, NAME, "the column of the query that it shows; default: its key"] = ""
+    name: Annotated[str, _WORDS, "its full name; default: its heading"] = ""
+    heading: Annotated[tuple[str, ...], HeadingLines(), "the lines of its heading"]
+    group: Annotated[str | None, NAME, "the heading over several columns that it is under"] = None
+    type: Annotated[str, Choice(TYPES), "the type of its values"] = "number"
+    width: Annotated[int, Integer(1, 200), "its width in characters"]
+    decimals: Annotated[int, Integer(0, 9), "its digits after the decimal point"] = 0
+    align: Annotated[
+        str, Choice(("left", "right")), "the alignment; default: numbers and ids right, others left"
+    ] = ""
+    keep: Annotated[bool, Boolean(), "whether it is repeated on every part of a folded report"] = False
+    hexadecimal: Annotated[bool, Boolean(), "whether its texts are numbers in hexadecimal"] = False
+    mean: Annotated[str, Choice(MEAN_RULES), "how its mean is computed"] = ""
+    total: Annotated[str, Choice(TOTAL_RULES), "how its total is computed"] = "none"
+    measures: Annotated[
+        tuple[str, ...],
+        ListOf(_MEASURE, into=tuple),
+        "the measures that it shows: unit, text, source and status come from there",
+    ] = ()
+    text: Annotated[str, Prose(), "its description, if the measures have none"] = ""
+    unit: Annotated[str, _WORDS, "the unit of its values"] = ""
+    source_note: Annotated[str, Prose(), "a remark on its source beyond that of the measures"] = ""
+    status: Annotated[str, Choice(STATUSES), "how well that is known; default: that of its measures"] = ""
+    missing: Annotated[str, _WORDS, "why it may have no value, beyond what the measures need"] = ""
 
     @property
     def averaging_measure(self) -> catalog_measures.MeasureColumn | None:
@@ -79,27 +151,22 @@ class ReportColumn(Struct, frozen=True):
         )
 
 
-class ColumnGroup(Struct, frozen=True):
-    """A heading over several neighboring columns."""
-
-    key: str
-    heading: str
-
-
 class RowKind(Struct, frozen=True):
     """One kind of row of a table."""
 
-    kind: str
-    label: str
-    of: str  # total: the kind of row it adds up
-    by: tuple[str, ...]  # total: one row for each of these columns of the query
-    rule: str | None  # total: one rule for every number column instead of the columns' own
-    cells: dict[str, str]  # fixed texts by column key
-    query: str  # its own query, in place of that of the table; total of rows: the rows of intervals to add
-    adds: tuple[str, ...]  # total of rows: the columns that its query gives; others are added as shown
-    blank: bool  # a blank line between intervals
-    overall: bool  # query: over all members, never over the user's groups
-    order: tuple[str, ...]  # query: columns of it that sort its rows before those of the subject
+    kind: Annotated[str, Choice(KINDS), "what its rows are"]
+    label: Annotated[str, _WORDS, "the text in place of the time"] = ""
+    of: Annotated[str, Choice(("mean", "interval", "row")), "total: the kind of row it adds up"] = "mean"
+    by: Annotated[tuple[str, ...], _NAMES, "total: one row for each value of these columns"] = ()
+    rule: Annotated[str | None, Choice(TOTAL_RULES), "total: one rule for every number column"] = None
+    cells: Annotated[dict[str, str], MapOf(_WORDS, 0), "fixed texts by column key"] = {}
+    query: Annotated[
+        str, Query(empty=True), "its own query; of a total of rows: the rows of intervals to add"
+    ] = ""
+    adds: Annotated[tuple[str, ...], _NAMES, "total of rows: the columns that its query gives"] = ()
+    blank: Annotated[bool, Boolean(), "whether a blank line separates intervals"] = False
+    overall: Annotated[bool, Boolean(), "query: over all members, whatever groups are shown"] = False
+    order: Annotated[tuple[str, ...], _NAMES, "query: columns that sort its rows"] = ()
 
     @property
     def export_name(self) -> str:
@@ -107,60 +174,114 @@ class RowKind(Struct, frozen=True):
         return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
 
 
+class SharedKeys(Struct, frozen=True):
+    """What a table takes from another one, and what its columns share."""
+
+    base: Annotated[str, _TABLE, "the table whose keys and columns it takes"] = ""
+    base_rows: Annotated[bool, Boolean(), "whether the rows of its base come before its own"] = False
+    order: Annotated[tuple[str, ...], _NAMES, "its columns, and those of its base that it takes"] = ()
+    measures: Annotated[tuple[str, ...], _NAMES, "measures that columns show by their keys"] = ()
+    columns: Annotated[dict[str, dict[str, Any]], MapOf(MapOf(Unchecked(), 0), 0), "its columns, by key"] = {}
+    shared: Annotated[
+        list[dict[str, Any]], ListOf(MapOf(Unchecked())), "keys that several columns share"
+    ] = []
+    rows: Annotated[list[Any], ListOf(Unchecked()), "the kinds of its rows"] = []
+
+
 class ReportTable(Struct, frozen=True):
-    key: str
-    title: str
-    title_values: str  # query of block and values that stand in the title in braces
-    query: str
-    time: str | None
-    subject: tuple[str, ...]
-    columns: tuple[ReportColumn, ...]
-    groups: tuple[ColumnGroup, ...]
-    rows: tuple[RowKind, ...]
-    #: If names are in rows instead of headings: columns of names, each with the column of their values.
-    lines: dict[str, str]
-    line_count: int  # number of names in its rows; 0 = its columns are counted
+    """One table: its query, and how its rows are shown."""
+
+    key: Annotated[str, NAME, "its name in CSV and JSON"]
+    query: Annotated[str, Query(), "the query of its rows"]
+    title: Annotated[str, _WORDS, "its heading"] = ""
+    title_values: Annotated[
+        str, Query(empty=True), "the query of block and values that stand in the title in braces"
+    ] = ""
+    time: Annotated[str | None, NAME, "the query's column of times"] = None
+    subject: Annotated[tuple[str, ...], _NAMES, "the columns that identify its rows"] = ()
+    measures: Annotated[
+        tuple[str, ...],
+        _NAMES,
+        "measures whose columns with the same keys are shown, if columns name no others",
+    ] = ()
+    groups: Annotated[dict[str, str], MapOf(Prose(), 0), "headings over neighboring columns, by key"] = {}
+    columns: Annotated[
+        tuple[ReportColumn, ...], MapOf(spec_of(ReportColumn, dict), 0), "its columns, by key"
+    ] = ()
+    rows: Annotated[tuple[RowKind, ...], ListOf(spec_of(RowKind), into=tuple), "the kinds of its rows"] = ()
+    lines: Annotated[
+        dict[str, str], MapOf(_WORDS, 0), "if rows contain names: columns of names, each with that of values"
+    ] = {}
+    line_count: Annotated[
+        int, Integer(0, 1000), "the number of names in its rows; 0: its columns are counted"
+    ] = 0
 
     @property
     def shown(self) -> int:
         """The number of columns or names for which it shows values."""
         return self.line_count or len(self.columns)
 
-    def group(self, key: str) -> ColumnGroup:
-        return next(group for group in self.groups if group.key == key)
+
+def _table(columns: dict[str, dict[str, Any]], **values: Any) -> ReportTable:
+    """A table; defaults of its columns follow from their keys, headings and types."""
+    return ReportTable(columns=tuple(starmap(_column, columns.items())), **values)
+
+
+def _column(key: str, values: dict[str, Any]) -> ReportColumn:
+    kind = values["type"]
+    defaults = {
+        "column": key,
+        "name": " ".join(line.strip() for line in values["heading"] if line.strip()),
+        "align": "right" if kind in ("number", "id") else "left",
+        "mean": "mix" if kind != "number" else "",
+    }
+    return ReportColumn(
+        key=key, **values | {name: values[name] or default for name, default in defaults.items()}
+    )
 
 
 class Footnote(Struct, frozen=True):
-    """A footnote; with `when`, only if that query returns a row, whose values may be in the text."""
+    """A footnote."""
 
-    text: str
-    when: str
+    text: Annotated[str, Prose(), "the footnote"]
+    when: Annotated[
+        str, Query(empty=True), "a query that returns a row if it applies; its values may be in the text"
+    ] = ""
 
 
 class MissingColumns(Struct, frozen=True):
     """Columns of the classic report that ours leaves out, because no public source provides them."""
 
-    columns: tuple[str, ...]  # their headings
-    role: str  # the role or record that would provide them
-    why: str
+    columns: Annotated[tuple[str, ...], ListOf(Prose(), 1, into=tuple), "their headings"]
+    role: Annotated[str, Prose(), "the role or record that would provide them"]
+    why: Annotated[str, Prose(), "why nothing provides them"]
 
 
 class ReportDefinition(Struct, frozen=True):
-    name: str
-    number: str
-    title: str
-    group: str
-    text: str
-    source: str
-    status: str
-    needs: str
-    block: str  # the column of every query for whose values there is a header block each
-    opening: int  # place among the reports that the page shows first, from 1; 0: not among them
-    members: str  # query of system and block, if the table `system` has no such column
-    tables: tuple[ReportTable, ...]
-    notes: tuple[Footnote, ...]
-    absent: tuple[MissingColumns, ...]
-    file: str
+    """A report."""
+
+    name: Annotated[str, Prose(), "its short name, that of its file"]
+    title: Annotated[str, Prose(), "its title"]
+    group: Annotated[str, Prose(), "the group in the list of reports"]
+    text: Annotated[str, Prose(), "its description"]
+    source: Annotated[str, Prose(), "where it is described"]
+    status: Annotated[str, Choice(STATUSES), "how well it is known"]
+    needs: Annotated[str, Prose(), "the records it needs"]
+    number: Annotated[str, _WORDS, "its number"] = ""
+    block: Annotated[str, NAME, "the column of every query with a header for each value"] = "system"
+    members: Annotated[
+        str, Query(empty=True), "the systems of each block, if the table of systems has no such column"
+    ] = ""
+    opening: Annotated[int, Integer(0, 99), "its place among the reports shown first; 0: none"] = 0
+    means: Annotated[str, Choice(MEANS), "how its means are weighted"] = "weighted"
+    tables: Annotated[
+        tuple[ReportTable, ...], ListOf(spec_of(ReportTable, _table), into=tuple), "its tables"
+    ] = ()
+    notes: Annotated[tuple[Footnote, ...], ListOf(spec_of(Footnote), into=tuple), "its footnotes"] = ()
+    absent: Annotated[
+        tuple[MissingColumns, ...], ListOf(spec_of(MissingColumns), into=tuple), "columns it leaves out"
+    ] = ()
+    file: str = ""
 
     def table(self, key: str) -> ReportTable:
         """The table of a key. Raises KeyError."""
@@ -271,7 +392,7 @@ def load_report(wanted: str, folder: Path = FOLDER) -> ReportDefinition:
     from zlens.catalog.reports.definition_file import read
 
     path = files(folder)[resolve_name(wanted, folder)]
-    return read(path.read_text(encoding="utf-8"), str(path), path.stem)
+    return read(path.read_text(encoding="utf-8"), str(path), path.stem, folder)
 
 
 def group_spans(columns: tuple[ReportColumn, ...]) -> list[tuple[str, int, int]]:

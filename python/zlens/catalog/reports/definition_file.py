@@ -1,212 +1,139 @@
-"""The files of reports: their keys and consistency checks; `_skeleton.toml` explains every key."""
+"""The files of reports: what their tables share, and consistency checks."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog import aggregation, measures
+from zlens.catalog import measures
 from zlens.catalog.reports.definition import (
-    KINDS,
+    FOLDER,
     LABEL_WIDTH,
-    MEAN_RULES,
-    MEANS,
-    STATUSES,
-    TOTAL_RULES,
-    TYPES,
-    ColumnGroup,
-    Footnote,
-    MissingColumns,
+    NAME,
     ReportColumn,
     ReportDefinition,
     ReportTable,
     RowKind,
+    SharedKeys,
+    files,
     group_spans,
 )
 from zlens.catalog.reports.titles import IN_TITLE
-from zlens.errors import CatalogError
 from zlens.schema import document
-from zlens.schema.validators import (
-    Boolean,
-    Choice,
-    DocumentErrors,
-    Integer,
-    Key,
-    ListOf,
-    MapOf,
-    Prose,
-    SingleLine,
-    Spec,
-    Text,
-)
+from zlens.schema.validators import DocumentErrors, Key, ListOf, MapOf, Spec, Unchecked, spec_of
 
-#: Keys and columns are quoted in SQL: only plain lower-case names are allowed.
-_NAME = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*"), "a name of lower-case letters, digits and _")
-_MEASURE = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*"), "table.column")
-_WORDS = Prose(empty=True)
-
-
-class _QueryText(Struct, frozen=True):
-    """A single SELECT, in which names of means are expanded."""
-
-    empty: bool = False
-
-    def describe(self) -> str:
-        return "one SELECT (or WITH ... SELECT) without a semicolon"
-
-    def schema(self) -> dict[str, Any]:
-        return _WORDS.schema()
-
-    def parse(self, text: str) -> Any:
-        return text
-
-    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
-        query = Prose(self.empty).check(value, where, problem)
-        if query and (query.split(maxsplit=1)[0].upper() not in ("SELECT", "WITH") or ";" in query):
-            raise problem.value(where, query, self.describe())
-        try:
-            return aggregation.expand_references(query)
-        except CatalogError as error:
-            raise problem.general_error(
-                f"{where}: {error.message}", error.cure, error.expected, where
-            ) from None
-
-
-def _column(**values: Any) -> ReportColumn:
-    """A column; defaults follow from its type and heading."""
-    kind, heading = values["type"], values["heading"]
-    defaults = {
-        "column": values["key"],
-        "name": " ".join(line.strip() for line in heading if line.strip()),
-        "align": "right" if kind in ("number", "id") else "left",
-        "mean": "mix" if kind != "number" else "",
-    }
-    return ReportColumn(**values | {key: values[key] or default for key, default in defaults.items()})
-
-
-_COLUMN = Spec(
+_REPORT = spec_of(ReportDefinition)
+_TABLES = ListOf(MapOf(Unchecked(), 0))
+_SHARED_KEYS = spec_of(SharedKeys)
+_TABLE_KEYS = {*spec_of(ReportTable).by_name, *_SHARED_KEYS.by_name}
+_SHARED = Spec(
     (
-        Key("key", _NAME, "the name of its values in CSV and JSON"),
-        Key("column", _NAME, "the column of the query that it shows", default=""),
-        Key("name", _WORDS, "its full name", default=""),
-        Key("heading", ListOf(SingleLine(200, 0), into=tuple), "the lines of its heading"),
-        Key("group", _NAME, "the heading over several columns that it is under", default=None),
-        Key("type", Choice(TYPES), "the type of its values", default="number"),
-        Key("width", Integer(1, 200), "its width in characters"),
-        Key("decimals", Integer(0, 9), "its digits after the decimal point", default=0),
-        Key("align", Choice(("left", "right")), "the alignment of its values", default=""),
-        Key("keep", Boolean(), "whether it is repeated on every part of a folded report", default=False),
-        Key("hexadecimal", Boolean(), "whether its texts are numbers in hexadecimal", default=False),
-        Key("mean", Choice(MEAN_RULES), "how its mean is computed", default=""),
-        Key("total", Choice(TOTAL_RULES), "how its total is computed", default="none"),
-        Key("measures", ListOf(_MEASURE, into=tuple), "the measures that it shows", default=()),
-        Key("text", Prose(), "its description", default=""),
-        Key("unit", _WORDS, "the unit of its values", default=""),
-        Key("source_note", Prose(), "a remark on its source", default=""),
-        Key("status", Choice(STATUSES), "how well that is known", default=""),
-        Key("missing", _WORDS, "why it may have no value", default=""),
-    ),
-    _column,
-)
-_ROWS = Spec(
-    (
-        Key("kind", Choice(KINDS), "what its rows are"),
-        Key("label", _WORDS, "the text in place of the time", default=""),
-        Key("of", Choice(("mean", "interval", "row")), "the kind of row it adds up", default="mean"),
-        Key("by", ListOf(_NAME, into=tuple), "columns with a total for each value", default=()),
-        Key("rule", Choice(TOTAL_RULES), "one rule for every column", default=None),
-        Key("cells", MapOf(_WORDS, 0), "fixed texts by column key", default={}),
-        Key("query", _QueryText(empty=True), "its own query", default=""),
-        Key("adds", ListOf(_NAME, into=tuple), "total of rows: columns that its query gives", default=()),
-        Key("blank", Boolean(), "whether a blank line separates intervals", default=False),
-        Key("overall", Boolean(), "query: over all members, whatever groups are shown", default=False),
-        Key("order", ListOf(_NAME, into=tuple), "query: columns that sort its rows", default=()),
-    ),
-    RowKind,
-)
-_GROUP = Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), ColumnGroup)
-_TABLE = Spec(
-    (
-        Key("key", _NAME, "its name in CSV and JSON"),
-        Key("title", _WORDS, "its heading", default=""),
-        Key("title_values", _QueryText(empty=True), "the values in its heading", default=""),
-        Key("query", _QueryText(), "the query of its rows"),
-        Key("time", _NAME, "the query's column of times", default=None),
-        Key("subject", ListOf(_NAME, into=tuple), "the columns that identify its rows", default=()),
-        Key(
-            "groups",
-            ListOf(
-                Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), ColumnGroup),
-                into=tuple,
-            ),
-            "headings over several columns",
-            default=(),
-        ),
-        Key("columns", ListOf(_COLUMN, into=tuple), "its columns", default=()),
-        Key("rows", ListOf(_ROWS, into=tuple), "the kinds of its rows", default=()),
-        Key("lines", MapOf(_WORDS, 0), "columns of names, each with that of their values", default={}),
-        Key("line_count", Integer(0, 1000), "the number of names in its rows", default=0),
-    ),
-    ReportTable,
-)
-_NOTE = Spec(
-    (
-        Key("text", Prose(), "the footnote"),
-        Key("when", _QueryText(empty=True), "a query that returns a row if it applies", default=""),
-    ),
-    Footnote,
-)
-_ABSENT = Spec(
-    (
-        Key("columns", ListOf(Prose(), 1, into=tuple), "the headings of the columns it leaves out"),
-        Key("role", Prose(), "what would provide them"),
-        Key("why", Prose(), "why nothing provides them"),
-    ),
-    MissingColumns,
-)
-_REPORT = Spec(
-    (
-        Key("name", Prose(), "its short name, that of its file"),
-        Key("number", _WORDS, "its number", default=""),
-        Key("title", Prose(), "its title"),
-        Key("group", Prose(), "the group in the list of reports"),
-        Key("text", Prose(), "its description"),
-        Key("source", Prose(), "where it is described"),
-        Key("status", Choice(STATUSES), "how well it is known"),
-        Key("needs", Prose(), "the records it needs"),
-        Key("block", _NAME, "the column with a header for each value", default="system"),
-        Key("members", _QueryText(empty=True), "the systems of each block", default=""),
-        Key("opening", Integer(0, 99), "its place among the reports shown first; 0: none", default=0),
-        Key("means", Choice(MEANS), "how its means are weighted", default="weighted"),
-        Key("tables", ListOf(_TABLE, into=tuple), "its tables", default=()),
-        Key("notes", ListOf(_NOTE, into=tuple), "its footnotes", default=()),
-        Key("absent", ListOf(_ABSENT, into=tuple), "columns it leaves out", default=()),
-    ),
+        Key("columns", ListOf(NAME, 1), "the columns that share the other keys"),
+        *(replace(key, default=None) for key in spec_of(ReportColumn).keys),
+    )
 )
 
 
 @lru_cache(maxsize=128)
-def read(text: str, file: str, stem: str) -> ReportDefinition:
+def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefinition:
     """The definition in the text of its file; CatalogError names an error in it."""
     problem = DocumentErrors(file, root="the report", text=text)
-    values = _REPORT.check(document.parse_toml(text, file), "", problem)
-    if values["name"] != stem:
-        raise problem.value("name", values["name"], f'the name of its file, "{stem}"')
-    mean = "plain" if values.pop("means") == "plain" else "mean"
-    tables = values.pop("tables")
-    if not tables:
+    report = document.parse_toml(text, file)
+    report["tables"] = _complete(report.get("tables", []), (stem,), folder, problem)
+    definition: ReportDefinition = _REPORT.check(report, "", problem)
+    if definition.name != stem:
+        raise problem.value("name", definition.name, f'the name of its file, "{stem}"')
+    mean = "plain" if definition.means == "plain" else "mean"
+    if not definition.tables:
         raise problem.general_error("the report has no table", "add [[tables]]")
-    _once([table.key for table in tables], "tables", problem)
-    for number, table in enumerate(tables, 1):
+    _check_keys([table.key for table in definition.tables], problem)
+    for number, table in enumerate(definition.tables, 1):
         _check_columns(table, f"tables[{number}]", problem)
         _check_rows(table, mean, f"tables[{number}]", problem)
-    return ReportDefinition(**values, tables=tuple(_with_means(table, mean) for table in tables), file=file)
+    return replace(
+        definition, tables=tuple(_with_means(table, mean) for table in definition.tables), file=file
+    )
+
+
+def _complete(
+    tables: Any, reports: tuple[str, ...], folder: Path, problem: DocumentErrors
+) -> list[dict[str, Any]]:
+    """The tables with the keys that they take from others, or that their columns share.
+
+    reports   the report itself, after those that are read because of it
+    """
+    complete: list[dict[str, Any]] = []
+    for number, table in enumerate(_TABLES.check(tables, "tables", problem), 1):
+        where = f"tables[{number}]"
+        for name in [name for name in table if name not in _TABLE_KEYS]:
+            raise problem.unknown(f"{where}.{name}", name, _TABLE_KEYS)
+        given = {name: table.pop(name) for name in _SHARED_KEYS.by_name if name in table}
+        keys: SharedKeys = _SHARED_KEYS.check(given, where, problem)
+        base = _base(keys.base, complete, reports, folder, where, problem) if keys.base else {}
+        complete.append(base | table | _merge(base, keys, where, problem))
+    return complete
+
+
+def _base(
+    name: str,
+    complete: list[dict[str, Any]],
+    reports: tuple[str, ...],
+    folder: Path,
+    where: str,
+    problem: DocumentErrors,
+) -> dict[str, Any]:
+    """The table of that name: an earlier one of the report, or one of another report."""
+    report, _, key = name.partition(".")
+    if report != reports[-1]:
+        complete = []
+        if report in files(folder) and report not in reports:
+            path = files(folder)[report]
+            text = document.text_of(path)
+            other = DocumentErrors(str(path), root="the report", text=text)
+            tables = document.parse_toml(text, str(path)).get("tables", [])
+            complete = _complete(tables, (*reports, report), folder, other)
+    for table in complete:
+        if table.get("key") == key:
+            return table
+    raise problem.value(f"{where}.base", name, "report.table, of this report an earlier one")
+
+
+def _merge(base: dict[str, Any], keys: SharedKeys, where: str, problem: DocumentErrors) -> dict[str, Any]:
+    """The columns and rows of a table with what they take from its base and share."""
+    own = keys.columns
+    for name in own:
+        NAME.check(name, f"{where}.columns.{name}", problem)
+    for number, values in enumerate(keys.shared, 1):
+        here = f"{where}.shared[{number}]"
+        names = _SHARED.check(values, here, problem)["columns"]
+        _check_names(names, own, f"{here}.columns", problem)
+        shared = {key: value for key, value in values.items() if key != "columns"}
+        own |= {name: shared | own[name] for name in names}
+    inherited = base.get("columns", {})
+    columns = inherited | {name: inherited.get(name, {}) | values for name, values in own.items()}
+    measured = [*keys.measures] or base.get("measures", [])
+    if measured:
+        columns = {
+            name: {"measures": [f"{measure}.{name}" for measure in measured]} | values
+            for name, values in columns.items()
+        }
+    if keys.order:
+        _check_names(keys.order, columns, f"{where}.order", problem)
+        columns = {name: columns[name] for name in keys.order}
+    rows = keys.rows if keys.rows and not keys.base_rows else [*base.get("rows", []), *keys.rows]
+    return {"columns": columns, "rows": rows, "measures": measured}
+
+
+def _check_names(names: Sequence[str], columns: dict[str, Any], where: str, problem: DocumentErrors) -> None:
+    for name in names:
+        if name not in columns:
+            expected = f"one of {', '.join(columns)}"
+            raise problem.general_error(f'{where} names "{name}"', None, expected, where)
 
 
 def _with_means(table: ReportTable, mean: str) -> ReportTable:
@@ -215,18 +142,17 @@ def _with_means(table: ReportTable, mean: str) -> ReportTable:
     return replace(table, columns=tuple(columns))
 
 
-def _once(keys: list[str], where: str, problem: DocumentErrors) -> None:
+def _check_keys(keys: list[str], problem: DocumentErrors) -> None:
     for number, key in enumerate(keys, 1):
         if key in keys[: number - 1]:
-            raise problem.general_error(
-                f'{where}[{number}].key is "{key}" again', "give it another key", None, where
-            )
+            message = f'tables[{number}].key is "{key}" again'
+            raise problem.general_error(message, "give it another key", None, f"tables[{number}].key")
 
 
 def _check_columns(table: ReportTable, where: str, problem: DocumentErrors) -> None:
     error = problem.general_error
     if not table.columns:
-        raise error(f"{where} has no column", "add [[tables.columns]]", None, where)
+        raise error(f"{where} has no column", "add [tables.columns]", None, where)
     if not table.subject:
         raise error(f"{where}.subject is empty", "name columns", "the columns that identify its rows", where)
     if bool(IN_TITLE.search(table.title)) != bool(table.title_values):
@@ -236,29 +162,21 @@ def _check_columns(table: ReportTable, where: str, problem: DocumentErrors) -> N
             "both or none",
             f"{where}.title",
         )
-    _once([column.key for column in table.columns], f"{where}.columns", problem)
-    _once([group.key for group in table.groups], f"{where}.groups", problem)
-    for number, column in enumerate(table.columns, 1):
+    for column in table.columns:
+        here = f"{where}.columns.{column.key}"
         for message, expected in _faults(table, column):
-            raise error(
-                f"{where}.columns[{number}] ({column.key}): {message}",
-                None,
-                expected,
-                f"{where}.columns[{number}]",
-            )
+            raise error(f"{here}: {message}", None, expected, here)
     spans = group_spans(table.columns)
-    for number, group in enumerate(table.groups, 1):
-        here = f"{where}.groups[{number}]"
-        runs = [span for span in spans if span[0] == group.key]
+    for key, heading in table.groups.items():
+        here = f"{where}.groups.{key}"
+        runs = [span for span in spans if span[0] == key]
         if len(runs) != 1:
             position = "over no column" if not runs else "over columns that are not neighbors"
-            raise error(
-                f'the group "{group.key}" is {position}', None, "one run of neighboring columns", here
-            )
+            raise error(f'the group "{key}" is {position}', None, "one run of neighboring columns", here)
         _, first, last = runs[0]
         width = sum(column.width for column in table.columns[first : last + 1]) + last - first
-        if len(group.heading) + 2 > width:
-            message = f'the group heading "{group.heading}" is wider than its columns'
+        if len(heading) + 2 > width:
+            message = f'the group heading "{heading}" is wider than its columns'
             raise error(message, None, f"at most {width - 2} characters", here)
     if bool(table.lines) != bool(table.line_count):
         raise error(
@@ -285,8 +203,8 @@ def _faults(table: ReportTable, column: ReportColumn) -> Iterator[tuple[str, str
     for line in column.heading:
         if len(line) > column.width:
             yield f'the heading "{line}" is wider than the column', f"at most {column.width} characters"
-    if column.group and column.group not in {group.key for group in table.groups}:
-        yield f'it is in the group "{column.group}"', "a group of [[tables.groups]]"
+    if column.group and column.group not in table.groups:
+        yield f'it is in the group "{column.group}"', "a key of groups"
 
 
 def _check_rows(table: ReportTable, mean: str, where: str, problem: DocumentErrors) -> None:
@@ -294,11 +212,11 @@ def _check_rows(table: ReportTable, mean: str, where: str, problem: DocumentErro
         raise problem.general_error(f"{where} has no rows", "add [[tables.rows]]", None, where)
     kinds = {rows.kind for rows in table.rows}
     if mean == "mean" and "mean" in kinds:
-        for number, column in enumerate(table.columns, 1):
+        for column in table.columns:
             measured = any(measures.columns_named(name) for name in column.measures)
             if not column.mean and measured and column.averaging_measure is None:
-                here = f"{where}.columns[{number}]"
-                message = f"{here} ({column.key}) is of a measure that has no mean"
+                here = f"{where}.columns.{column.key}"
+                message = f"{here} is of a measure that has no mean"
                 raise problem.general_error(message, None, "another rule: last, mix, none", here)
     for number, rows in enumerate(table.rows, 1):
         for message, expected in _row_faults(table, rows, kinds):
