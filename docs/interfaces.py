@@ -89,8 +89,8 @@ def _http() -> str:
     lines = [
         "# HTTP",
         "",
-        "`zlens serve` answers these requests; `/api/v1/openapi.json` is the same as an OpenAPI document. Errors are",
-        "JSON with `message`, `expected`, `cure` and `kind`.",
+        "`zlens serve` answers these requests; `/api/v1/openapi.json` is the same as an OpenAPI document.",
+        "Errors are JSON with `message`, `expected`, `cure` and `kind`.",
     ]
     for endpoint in sorted(ENDPOINTS, key=lambda one: (one.path, one.method)):
         lines += ["", f"## {endpoint.method} {endpoint.path}", "", _sentence(endpoint.summary)]
@@ -116,8 +116,8 @@ def _sql() -> str:
     lines = [
         "# SQL",
         "",
-        "`zlens sql`, `Session.sql`, `/api/v1/sql` and the web UI run one SELECT of DuckDB's dialect over the tables of",
-        "an input: [measures](measures.md), roles, and raw tables ([z/VM](records.md), [SMF](smf.md)).",
+        "`zlens sql`, `Session.sql`, `/api/v1/sql` and the web UI run one SELECT of DuckDB's dialect over the",
+        "tables of an input: [measures](measures.md), roles, and raw tables ([z/VM](records.md), [SMF](smf.md)).",
         "`SHOW TABLES` lists them, `DESCRIBE cpu` the columns of one. Nothing but these tables can be read.",
         "",
         "```sql",
@@ -135,8 +135,8 @@ def _glossary() -> str:
     from zlens.catalog.glossary import terms
 
     lines = ["# Glossary", "", "| term | meaning | status |", "|---|---|---|"]
-    for term in sorted(terms(), key=lambda one: one.name.lower()):
-        lines.append(f"| {term.name} | {_cell(term.text)} | {term.status} |")
+    ordered = sorted(terms(), key=lambda one: one.name.lower())
+    lines += [f"| {term.name} | {_cell(term.text)} | {term.status} |" for term in ordered]
     return "\n".join(lines) + "\n"
 
 

@@ -119,7 +119,9 @@ def test_the_limits_of_security_are_those_of_the_program() -> None:
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE))
     gb = 1024**3
-    assert rows["SQL of the web UI and scenarios of models answered at a time"] == str(sql_workers.MAX_WORKERS)
+    assert rows["SQL of the web UI and scenarios of models answered at a time"] == str(
+        sql_workers.MAX_WORKERS
+    )
     assert rows["memory of such a question"].startswith(f"{RequestLimits().memory // gb} GB")
     assert rows["time of a request (`--question-time`)"] == f"{RequestLimits().seconds:g} s"
     assert rows["requests of one user in progress, where a proxy names users"] == str(

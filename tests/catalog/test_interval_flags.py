@@ -24,7 +24,9 @@ FLAG_RS = Path(__file__).parents[2] / "crates" / "columns" / "src" / "core" / "f
         (60.0, None, None),
     ],
 )
-def test_interval_length_determines_the_flag(seconds: float | None, nominal: float | None, flagged: str | None) -> None:
+def test_interval_length_determines_the_flag(
+    seconds: float | None, nominal: float | None, flagged: str | None
+) -> None:
     assert flag(seconds, nominal) == flagged
 
 

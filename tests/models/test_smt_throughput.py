@@ -508,7 +508,9 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ),
     ],
 )
-def test_invalid_smt_throughput_scenario_is_rejected_with_a_fix(runs: list[dict[str, Any]], tells: str) -> None:
+def test_invalid_smt_throughput_scenario_is_rejected_with_a_fix(
+    runs: list[dict[str, Any]], tells: str
+) -> None:
     with pytest.raises(ScenarioError) as caught:
         models.solve("smt", {"run": runs}, file="s.toml")
     assert tells in str(caught.value)

@@ -215,7 +215,9 @@ class TestPacked:
         assert any(k == "truncated" and "the gzip data are damaged or cut off" in d for k, d in found)
         assert len(rows(source)) == 24
 
-    def test_decompression_bomb_stops_at_the_limit(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_decompression_bomb_stops_at_the_limit(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = tmp_path / "bomb.gz"
         path.write_bytes(gzip.compress(smf_forms.stream(records()) + bytes(5_000_000)))
         monkeypatch.setenv("ZLENS_UNPACK_LIMIT", "100000")

@@ -151,9 +151,7 @@ def test_an_event_for_what_has_closed_and_requests_see_it(served: Served) -> Non
         assert schema["systems"][0]["end"] == system["end"]
 
 
-def test_replaced_session_stays_open_while_in_use(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replaced_session_stays_open_while_in_use(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[Workspace] = []
     close = Workspace.close
     monkeypatch.setattr(Workspace, "close", lambda place: (closed.append(place), close(place)))
