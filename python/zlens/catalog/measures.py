@@ -249,7 +249,7 @@ def _load_file(path: Path) -> tuple[Measure, ...]:
 
 _TEXT = Text()
 _NAMES = ListOf(_TEXT, into=tuple)
-_REQUIRED = ("type", "text", "aggregate", "status", "source")
+_REQUIRED = frozenset({"type", "text", "aggregate", "status", "source"})
 #: The keys of a column: its own, those of its group, and what a measure of the file has otherwise.
 _KEYS = tuple(
     Key(name, Choice(BY) if name == "by" else _TEXT, default=None)
@@ -343,8 +343,8 @@ def _shared_columns(
                         f"one of {', '.join(known)}",
                         f"{where}.{key}",
                     )
-            for missing in [key for key in _KEYS if key.name in _REQUIRED and key.name not in keys]:
-                raise problem.missing(f"{where}.{missing.name}", missing)
+            for missing in sorted(_REQUIRED - keys.keys()):
+                raise problem.missing(f"{where}.{missing}", Key(missing, _TEXT))
             yield _SharedColumn(member, where, keys, only, differences)
 
 
@@ -361,7 +361,7 @@ def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem:
         if name not in column.only:
             continue
         keys = {"scope": scope, **column.keys, **_stated(column.differences.get(name, {}))}
-        for word in set(_WORD.findall(keys["text"])) - set(words):
+        for word in sorted(set(_WORD.findall(keys["text"])) - set(words)):
             raise problem.general_error(
                 f"{column.place}.text has {{{word}}}, a word that {name} does not have",
                 "add it to words",
