@@ -53,7 +53,7 @@ def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """Adds a measure to the catalog."""
 
     def add(text: str) -> exposition.MetricGroup:
-        table = measures.parse(text, "ticks.toml")
+        (table,) = measures.parse(text, "ticks.toml")
         tables, others = measures.measure_names(), measures.load_measure
         monkeypatch.setattr(measures, "measure_names", lambda: [*tables, "ticks"])
         monkeypatch.setattr(measures, "load_measure", lambda name: table if name == "ticks" else others(name))

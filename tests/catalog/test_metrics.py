@@ -103,7 +103,7 @@ def found(text: str) -> list[str]:
 
 def test_a_good_table_has_no_findings() -> None:
     assert found(GOOD) == []
-    table = measures.parse(GOOD, "thing.toml")
+    (table,) = measures.parse(GOOD, "thing.toml")
     assert table.scope == "system"
     assert table.column("used_pct") is not None
     assert table.column("other") is None
@@ -137,7 +137,7 @@ def test_a_good_table_has_no_findings() -> None:
         ("processor.user_time", "no_such.user_time", "neither an entity"),
         ("100 * p", "100 * * p", "where a value is expected"),
         ('key = ["thing"]', 'key = ["thing"]\nempty = true', "the table is empty"),
-        ('table = "thing"', 'table = "other"', "contains the table"),
+        ('table = "thing"', 'table = "other"', "the file contains other"),
         ('text = "A thing."', 'text = ""', "text or grain"),
         ('status = "derived"', 'status = "derived"\nscope = "galaxy"', "scope is"),
     ],
@@ -168,6 +168,161 @@ def test_a_finding_says_where() -> None:
     [finding] = check_metrics.check_text(GOOD.replace('unit = "%"', 'unit = "s"'), Path("thing.toml"))
     assert finding.line == 1 + GOOD[: GOOD.index('name = "used_pct"')].count("\n")
     assert finding.file == "thing.toml"
+
+
+TWO = """
+table = "thing"
+text = "A thing."
+grain = "interval x thing"
+key = ["thing"]
+rate = "sum({counts}) / (2 * seconds)"
+words = { subject = "thing" }
+[[measure]]
+table = "part"
+text = "A part."
+grain = "interval x thing x part"
+key = ["thing", "part"]
+scope = "row"
+rate = "{counts} / seconds"
+words = { subject = "part of a thing" }
+[[column]]
+type = "text"
+aggregate = "key"
+status = "derived"
+source = "nowhere"
+[column.each]
+thing = { text = "name", formula = "any_value(guest.userid)", measure.part = { formula = "guest.userid" } }
+part = { only = ["part"], text = "name of the {subject}", source = "elsewhere" }
+[[column]]
+type = "float"
+unit = "/s"
+aggregate = "ratio"
+weight = "seconds"
+status = "derived"
+[column.each]
+read_rate.text = "reads of the {subject}"
+read_rate.counts = "guest.page_reads"
+read_rate.source = "nowhere"
+write_rate = { text = "writes", formula = "guest.page_writes", status = "verified", source = "nowhere" }
+[[column]]
+name = "whole"
+only = ["thing"]
+type = "bool"
+text = "whether it is whole"
+aggregate = "state"
+status = "derived"
+source = "nowhere"
+"""
+
+
+def test_measures_of_one_file_share_their_columns() -> None:
+    assert check_metrics.check_text(TWO, Path("thing+part.toml")) == []
+    thing, part = measures.parse(TWO, "thing+part.toml")
+    leading = [column.name for column in measures.LEADING]
+    assert [column.name for column in thing.columns] == [
+        *leading,
+        "thing",
+        "read_rate",
+        "write_rate",
+        "whole",
+    ]
+    assert [column.name for column in part.columns] == [*leading, "thing", "part", "read_rate", "write_rate"]
+    assert (thing.scope, thing.key, part.scope, part.key) == ("system", ("thing",), "row", ("thing", "part"))
+    assert part.columns[-4:] == (
+        measures.MeasureColumn(
+            "thing", "text", "name", "key", "row", "derived", "nowhere", formula="guest.userid"
+        ),
+        measures.MeasureColumn(
+            "part", "text", "name of the part of a thing", "key", "row", "derived", "elsewhere"
+        ),
+        measures.MeasureColumn(
+            *(
+                "read_rate",
+                "float",
+                "reads of the part of a thing",
+                "ratio",
+                "row",
+                "derived",
+                "nowhere",
+                "/s",
+            ),
+            formula="guest.page_reads / seconds",
+            counts="guest.page_reads",
+            weight="seconds",
+        ),
+        measures.MeasureColumn(
+            *("write_rate", "float", "writes", "ratio", "row", "verified", "nowhere", "/s"),
+            formula="guest.page_writes",
+            weight="seconds",
+        ),
+    )
+    assert [column.formula for column in thing.columns[5:7]] == [
+        "any_value(guest.userid)",
+        "sum(guest.page_reads) / (2 * seconds)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said", "near"),
+    [
+        ('only = ["part"]', 'only = ["piece"]', "only names piece; expected one of thing, part", "part = {"),
+        ('only = ["part"]', "only = []", "column[1].each.part.only is a list of 0", "part = {"),
+        ('only = ["thing"]', 'only = ["thing", "piece"]', "column[3].only names piece", "only = "),
+        ("measure.part", "measure.piece", "measure names piece; expected one of thing, part", "thing = {"),
+        (
+            'only = ["part"]',
+            'only = ["part"], measure.thing = {}',
+            "measure names thing; expected one of part",
+            "part = {",
+        ),
+        ('formula = "guest.userid"', 'formulae = "guest.userid"', "formulae", "thing = {"),
+        ("{subject}", "{object}", "has {object}, a word that part does not have", "part = {"),
+        ('read_rate.source = "nowhere"\n', "", "each.read_rate.source is missing", "read_rate.text"),
+        (
+            'name = "whole"',
+            'name = "whole"\neach.part = {}',
+            "column[3] has both name and each, or neither",
+            "[[column]]\nname",
+        ),
+        ('name = "whole"\n', "", "column[3] has both name and each, or neither", "[[column]]\nonly"),
+        ("write_rate = {", "read_rate = {", "TOML", "read_rate = {"),
+    ],
+)
+def test_errors_in_shared_columns_name_the_line(was: str, now: str, said: str, near: str) -> None:
+    text = TWO.replace(was, now, 1)
+    assert text != TWO
+    with pytest.raises(CatalogError) as caught:
+        measures.parse(text, "thing+part.toml")
+    assert said in str(caught.value)
+    line = 1 + text[: text.index("\n" + near) + 1].count("\n")
+    assert str(caught.value).startswith(f"thing+part.toml:{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said", "near"),
+    [
+        ('name = "whole"', 'name = "thing"', "thing: is defined twice", "thing = {"),
+        ("guest.page_reads", "guest.no_role", "read_rate: guest.no_role is not a role", "read_rate.text"),
+    ],
+)
+def test_findings_in_shared_columns_name_the_line(was: str, now: str, said: str, near: str) -> None:
+    text = TWO.replace(was, now, 1)
+    finding = check_metrics.check_text(text, Path("thing+part.toml"))[0]
+    assert finding.what.startswith(said)
+    assert finding.line == 1 + text[: text.index("\n" + near) + 1].count("\n")
+
+
+def test_a_measure_is_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "measures_folder", lambda: tmp_path)
+    (tmp_path / "thing+part.toml").write_text(TWO)
+    assert measures.measure_names() == ["part", "thing"]
+    assert measures.measure_files() == [tmp_path / "thing+part.toml"]
+    measures._files.cache_clear()
+    (tmp_path / "part.toml").write_text(GOOD)
+    with pytest.raises(
+        CatalogError, match=r"thing\+part.toml: part is a measure of part.toml too; rename one"
+    ):
+        measures.measure_names()
 
 
 def test_an_unknown_table_is_an_error() -> None:

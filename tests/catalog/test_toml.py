@@ -89,12 +89,14 @@ def test_every_file_of_the_catalog_comes_back_as_it_was_parsed(folder: Path, par
 def test_a_catalog_file_that_changes_gives_other_facts(folder: Path, tmp_path: Path) -> None:
     from zlens.catalog import measures
 
-    text = (measures.measures_folder() / "load.toml").read_text(encoding="utf-8")
-    assert measures.parse(text, "load.toml").column("busy_pct") is not None
-    changed = text.replace('"busy_pct"', '"busy_pcu"')
+    text = (measures.measures_folder() / "event.toml").read_text(encoding="utf-8")
+    (before,) = measures.parse(text, "event.toml")
+    assert before.column("detail") is not None
+    changed = text.replace("detail = {", "details = {")
     assert changed != text
-    assert measures.parse(changed, "load.toml").column("busy_pct") is None
-    assert measures.parse(changed, "load.toml").column("busy_pcu") is not None
+    (after,) = measures.parse(changed, "event.toml")
+    assert after.column("detail") is None
+    assert after.column("details") is not None
 
 
 @pytest.mark.parametrize("text", ["a = ", "a = 1\na = 2", 'a = "\x00"'])

@@ -97,8 +97,7 @@ _LINE = Spec(
 )
 _APART = Spec(
     (
-        Key("report", SingleLine(), "the report"),
-        Key("table", SingleLine(), "the table; all of the report, if it is missing", default=None),
+        Key("tables", ListOf(SingleLine(), 1), "REPORT.TABLE, or a report with all its tables"),
         Key("columns", ListOf(SingleLine(), into=tuple), "columns; all, if they are missing", default=()),
         Key("why", SingleLine(), "why they feed no role"),
     )
@@ -134,12 +133,13 @@ def unmapped_reasons() -> dict[str, str]:
     """Why tables, and columns as TABLE.COLUMN, feed no role."""
     found = {}
     for each in document.load(PATH, _FORMS)["apart"]:
-        report = definition.load_report(each["report"])
-        chosen = [report.table(each["table"])] if each["table"] else report.tables
-        for name in (table_name(report, table) for table in chosen):
-            found.update(
-                {f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]}
-            )
+        for report_name, _, own in (name.partition(".") for name in each["tables"]):
+            report = definition.load_report(report_name)
+            for table in [report.table(own)] if own else report.tables:
+                name = table_name(report, table)
+                found.update(
+                    {f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]}
+                )
     return found
 
 

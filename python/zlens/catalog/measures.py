@@ -1,23 +1,24 @@
 """Measures: the columns of every table that views read, from the catalog.
 
-One file of `metrics/` per table, read on first use; copy `_skeleton.toml` to add one. Table
-and Column below explain the keys.
+A file of `facts/measures` has one measure, or several of the same columns whose rows differ in grain: its
+name is theirs, with a plus between. Files are read on first use; copy `_skeleton.toml` to add one. Measure
+and MeasureColumn below explain the keys.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Boolean, Choice, Key, ListOf, MapOf, Prose, Spec, Text
+from zlens.schema.validators import Boolean, Choice, DocumentErrors, Key, ListOf, MapOf, Prose, Spec, Text
 
 TYPES = ("int", "float", "text", "bool", "time")
 #: The kinds of columns, and how several rows of one subject aggregate: see docs/aggregation.md.
@@ -117,16 +118,16 @@ class MeasureColumn(Struct, frozen=True):
 
     name: str
     type: str
-    unit: str
     text: str
-    formula: str
-    definition: str
     aggregate: str
     scope: str
-    needs: str
     status: str
     source: str
-    note: str
+    unit: str = ""
+    formula: str = ""
+    definition: str = ""
+    needs: str = ""
+    note: str = ""
     by: str = ""
     counts: str = ""
     given: str = ""
@@ -164,8 +165,6 @@ class Measure(Struct, frozen=True):
     records: str = ""
     #: Length of a row, where the rows it groups follow each other; else that of the longest.
     span: str = ""
-    #: Seconds of a row in which {counts} is known; else all of them.
-    known: str = ""
 
     def column(self, name: str) -> MeasureColumn | None:
         for column in self.columns:
@@ -175,7 +174,7 @@ class Measure(Struct, frozen=True):
 
 
 def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source: str) -> MeasureColumn:
-    return MeasureColumn(name, type, unit, text, "", "", aggregate, "row", "", "derived", source, "")
+    return MeasureColumn(name, type, text, aggregate, "row", "derived", source, unit)
 
 
 #: The columns that every table begins with, except those marked plain.
@@ -209,73 +208,170 @@ def measures_folder() -> Path:
 
 def measure_names() -> list[str]:
     """Names of all measures, without reading their files."""
-    return list(_stems(measures_folder()))
+    return list(_files(measures_folder()))
+
+
+def measure_files() -> list[Path]:
+    """The files of all measures."""
+    return sorted(set(_files(measures_folder()).values()))
 
 
 @cache
-def _stems(folder: Path) -> tuple[str, ...]:
+def _files(folder: Path) -> dict[str, Path]:
     # Every query asks for them several times.
-    return tuple(sorted(path.stem for path in folder.glob("[!_]*.toml") if path.stem != "aliases"))
+    files: dict[str, Path] = {}
+    for path in sorted(folder.glob("[!_]*.toml")):
+        for name in path.stem.split("+") if path.stem != "aliases" else ():
+            if name in files:
+                raise CatalogError(
+                    f"{name} is a measure of {files[name].name} too", file=str(path), cure="rename one"
+                )
+            files[name] = path
+    return dict(sorted(files.items()))
 
 
 @cache
 def load_measure(name: str) -> Measure:
     """One measure with its columns, the leading ones first; CatalogError if its file is wrong."""
-    path = measures_folder() / f"{name}.toml"
-    if name not in measure_names():
+    path = _files(measures_folder()).get(name)
+    if path is None:
         raise CatalogError(f"there is no measure {name!r}", expected=", ".join(measure_names()))
+    for measure in _load_file(path):
+        if measure.name == name:
+            return measure
+    raise CatalogError(f"has no measure {name!r}", file=str(path), cure="name the file after its measures")
+
+
+@cache
+def _load_file(path: Path) -> tuple[Measure, ...]:
     return parse(path.read_text(encoding="utf-8"), str(path))
 
 
 _TEXT = Text()
 _NAMES = ListOf(_TEXT, into=tuple)
-_NEEDED = ("name", "type", "unit", "text", "aggregate", "status", "source")
-_LEFT_OUT = frozenset(MeasureColumn.__struct_fields__) - {*_NEEDED, "by"}
-_COLUMN = Spec(
-    (
-        *(Key(name, _TEXT) for name in _NEEDED),
-        Key("by", Choice(BY), "what it differs by", default=""),
-        *(Key(name, _TEXT, default="") for name in sorted(_LEFT_OUT)),
-    ),
-    MeasureColumn,
+_REQUIRED = frozenset({"type", "text", "aggregate", "status", "source"})
+#: The keys of a column: its own, those of its group, and what a measure of the file has otherwise.
+_KEYS = tuple(
+    Key(name, Choice(BY) if name == "by" else _TEXT, default=None)
+    for name in MeasureColumn.__struct_fields__
+    if name != "name"
 )
-_TABLE = Spec(
+_MEMBER = (
+    *_KEYS,
+    Key("only", ListOf(_TEXT, least=1), "the measures of the file that have it", default=None),
+    Key("measure", MapOf(Spec(_KEYS)), "what a measure of the file has otherwise", default=None),
+)
+_GROUP = Spec(
     (
-        Key("table", _TEXT, "its name, that of its file"),
-        Key("text", _TEXT, "what it is"),
-        Key("grain", _TEXT, "what a row is"),
-        Key("key", _NAMES, "the columns that tell rows apart"),
-        Key("scope", _TEXT, "what one value is of", default=""),
-        Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
-        Key("empty", Boolean(), "whether no reader feeds it yet", default=False),
-        Key("lazy", Boolean(), "whether it is too large to keep", default=False),
-        Key("rows", Prose(empty=True), "what its formulas are over", default=""),
-        Key("apart", _NAMES, "columns whose values are never put together", default=()),
-        Key("parts", MapOf(_NAMES), "values that are parts of one whole", default={}),
-        Key("records", _TEXT, "what gives its rows, in words", default=""),
-        Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),
-        Key("known", Prose(empty=True), "seconds of a row in which {counts} is known", default=""),
-        Key("column", ListOf(_COLUMN), "its columns"),
+        *_MEMBER,
+        Key("name", _TEXT, "the name of a column", default=None),
+        Key("each", MapOf(Spec(_MEMBER)), "columns that share these keys, by name", default=None),
     )
 )
-
-
-def parse(text: str, path: str) -> Measure:
-    """A measure from the text of its file; unknown keys and missing keys are errors."""
-    values = document.parse_checked(text, path, _TABLE, "the measure")
-    scope = values["scope"] or _scope(values["table"])
-    columns: list[MeasureColumn] = values.pop("column")
-    known = f"({' '.join(values['known'].split())})" if values["known"] else "seconds"
-
-    def completed(column: MeasureColumn) -> MeasureColumn:
-        column = column if column.scope else replace(column, scope=scope)
-        rate = f"sum({column.counts}) / {known.replace('{counts}', column.counts)}" if column.counts else ""
-        return replace(column, formula=column.formula or rate)
-
-    leading = () if values["plain"] else LEADING
-    return Measure(
-        values.pop("table"), **values | {"scope": scope, "columns": (*leading, *map(completed, columns))}
+_MEASURE = (
+    Key("table", _TEXT, "its name, which the name of the file contains"),
+    Key("text", _TEXT, "what it is"),
+    Key("grain", _TEXT, "what a row is"),
+    Key("key", _NAMES, "the columns that tell rows apart"),
+    Key("scope", _TEXT, "what one value is of", default=""),
+    Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
+    Key("empty", Boolean(), "whether no reader feeds it yet", default=False),
+    Key("lazy", Boolean(), "whether it is too large to keep", default=False),
+    Key("rows", Prose(empty=True), "what its formulas are over", default=""),
+    Key("apart", _NAMES, "columns whose values are never put together", default=()),
+    Key("parts", MapOf(_NAMES), "values that are parts of one whole", default={}),
+    Key("records", _TEXT, "what gives its rows, in words", default=""),
+    Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),
+    Key("rate", Prose(), "how often {counts} happens per second", default="sum({counts}) / seconds"),
+    Key("words", MapOf(_TEXT), "what the texts of its columns say for {names}", default={}),
+)
+_FILE = Spec(
+    (
+        *_MEASURE,
+        Key("measure", ListOf(Spec(_MEASURE)), "more measures of these columns", default=()),
+        Key("column", ListOf(_GROUP), "their columns"),
     )
+)
+_WORD = re.compile(r"\{(\w+)\}")
+
+
+class _SharedColumn(Struct, frozen=True):
+    """A column of the measures of a file.
+
+    place        where errors say that it is
+    keys         its keys, including those it shares with its group
+    only         the measures that have it
+    differences  the keys that it has otherwise in some of these
+    """
+
+    name: str
+    place: str
+    keys: Mapping[str, Any]
+    only: Sequence[str]
+    differences: Mapping[str, Mapping[str, Any]]
+
+
+def parse(text: str, path: str) -> tuple[Measure, ...]:
+    """The measures from the text of their file; unknown keys and missing keys are errors."""
+    problem = DocumentErrors(path, root="the measure", text=text)
+    values = _FILE.check(document.parse_toml(text, path), "", problem)
+    groups = values.pop("column")
+    tables = [values, *values.pop("measure")]
+    columns = list(_shared_columns(groups, [table["table"] for table in tables], problem))
+    return tuple(_measure(table, columns, problem) for table in tables)
+
+
+def _shared_columns(
+    groups: Sequence[Mapping[str, Any]], measures: Sequence[str], problem: DocumentErrors
+) -> Iterator[_SharedColumn]:
+    for number, group in enumerate(groups, 1):
+        place, shared = f"column[{number}]", _stated(group)
+        name, each = shared.pop("name", None), shared.pop("each", None)
+        if (name is None) == (each is None):
+            raise problem.general_error(
+                f"{place} has both name and each, or neither", "state one", where=place
+            )
+        for member, own in (each or {name: {}}).items():
+            where = f"{place}.each.{member}" if each else place
+            keys = shared | _stated(own)
+            only, differences = keys.pop("only", measures), keys.pop("measure", {})
+            for key, named, known in (("only", only, measures), ("measure", differences, only)):
+                for strange in [other for other in named if other not in known]:
+                    raise problem.general_error(
+                        f"{where}.{key} names {strange}",
+                        "name measures of the file that have the column",
+                        f"one of {', '.join(known)}",
+                        f"{where}.{key}",
+                    )
+            for missing in sorted(_REQUIRED - keys.keys()):
+                raise problem.missing(f"{where}.{missing}", Key(missing, _TEXT))
+            yield _SharedColumn(member, where, keys, only, differences)
+
+
+def _stated(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in keys.items() if value is not None}
+
+
+def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem: DocumentErrors) -> Measure:
+    values = dict(table)
+    name, rate, words = values.pop("table"), " ".join(values.pop("rate").split()), values.pop("words")
+    scope = values["scope"] or _scope(name)
+    columns = [] if values["plain"] else [*LEADING]
+    for column in shared:
+        if name not in column.only:
+            continue
+        keys = {"scope": scope, **column.keys, **_stated(column.differences.get(name, {}))}
+        for word in sorted(set(_WORD.findall(keys["text"])) - set(words)):
+            raise problem.general_error(
+                f"{column.place}.text has {{{word}}}, a word that {name} does not have",
+                "add it to words",
+                where=column.place,
+            )
+        keys["text"] = _WORD.sub(lambda match: words[match[1]], keys["text"])
+        if "counts" in keys:
+            keys.setdefault("formula", rate.replace("{counts}", keys["counts"]))
+        columns.append(MeasureColumn(column.name, **keys))
+    return Measure(name, **values | {"scope": scope, "columns": tuple(columns)})
 
 
 def _scope(name: str) -> str:

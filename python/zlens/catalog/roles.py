@@ -164,7 +164,7 @@ def catalog_entity(name: str) -> Entity:
         )
     data = document.load_unchecked(path)
     roles: dict[str, Role] = {}
-    for role, facts in _numbered(data["roles"]):
+    for role, facts in _expand_names(data["roles"]):
         if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:
             raise CatalogError(f"role {role}: unknown type or aggregate", file=str(path))
         roles[role] = Role(
@@ -182,8 +182,9 @@ def catalog_entity(name: str) -> Entity:
             IMPOSSIBLE, "text", "", "values withheld because they are impossible", "last"
         )
     origins: list[RoleOrigin] = []
-    for block in data.get("from", []):
-        block_roles = dict(_numbered(block["roles"]))
+    blocks = data.get("from", [])
+    for block in blocks:
+        block_roles = _block_roles(block, blocks, path)
         for role, how in block_roles.items():
             unknown = set(how) - _KEYS
             if role not in roles or unknown or how.get("over", "sum") not in OVER:
@@ -249,36 +250,65 @@ def tables_read(origin: RoleOrigin) -> list[str]:
     return [origin.table, *(join.table for join in origin.joins)]
 
 
-_RANGES = re.compile(r"([a-z_]+)\[([a-z0-9_ -]+)\]")
+_RANGES = re.compile(r"([a-z_]*)\[([a-z0-9_ /-]+)\]([a-z_]*)")
+#: From one number to another, or in hexadecimal by steps.
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?|([0-9a-f]+)-([0-9a-f]+)/(\d+)")
+_FIELD_PREFIX = re.compile(r"^[A-Z0-9]+(?=_)")
 
 
-def _numbered(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Entries; one named with ranges (`c[0-5 basic]`) once for each number, which replaces {n}."""
+def _block_roles(
+    block: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], path: Path
+) -> dict[str, dict[str, Any]]:
+    """The roles of a block, after those of the block that it is like."""
+    like = block.get("like")
+    if like is None:
+        return dict(_expand_names(block["roles"]))
+    complete = [other for other in blocks if other["table"] == like and "like" not in other]
+    if len(complete) != 1:
+        raise CatalogError(f"{block['table']}: {like} is not one block with all its roles", file=str(path))
+    roles = dict(_expand_names(complete[0]["roles"]))
+    if prefix := block.get("prefix"):
+        for role, how in roles.items():
+            if "field" in how:
+                roles[role] = how | {"field": _FIELD_PREFIX.sub(prefix, how["field"])}
+    return roles | dict(_expand_names(block.get("roles", {})))
+
+
+def _expand_names(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Entries; one named with words or ranges (`c[0-5 basic]`) once for each, which replaces {n} and {N}."""
     for name, facts in entries.items():
         match = _RANGES.fullmatch(name)
         if match is None:
             yield name, facts
             continue
         for part in match[2].split():
-            for number in _range(part):
+            for word in _range(part):
                 yield (
-                    f"{match[1]}{number}",
+                    f"{match[1]}{word}{match[3]}",
                     {
-                        key: value.replace("{n}", str(number)) if isinstance(value, str) else value
+                        key: value.replace("{n}", word).replace("{N}", word.upper())
+                        if isinstance(value, str)
+                        else value
                         for key, value in facts.items()
                     },
                 )
 
 
-def _range(part: str) -> range:
-    """Numbers from one to another, or those of a set of counters on all machines."""
+def _range(part: str) -> list[str]:
+    """A word; numbers from one to another; or those of a set of counters on all machines."""
     from zlens.catalog import cpumf
 
-    counters = cpumf.sets().get(part)
+    match, counters = _RANGE.fullmatch(part), cpumf.sets().get(part)
     if counters is not None:
-        return range(counters.first, counters.first + counters.max_size)
-    first, _, last = part.partition("-")
-    return range(int(first), int(last or first) + 1)
+        numbers = range(counters.first, counters.first + counters.max_size)
+    elif match is None:
+        return [part]
+    elif match[1]:
+        numbers = range(int(match[1]), int(match[2] or match[1]) + 1)
+    else:
+        steps = range(int(match[3], 16), int(match[4], 16) + 1, int(match[5]))
+        return [f"{number:0{len(match[3])}x}" for number in steps]
+    return [str(number) for number in numbers]
 
 
 def candidate_fields(how: Mapping[str, Any]) -> list[str]:

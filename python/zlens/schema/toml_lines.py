@@ -51,8 +51,11 @@ def _paths(text: str) -> list[tuple[int, str]]:
                 entries += 1
                 paths.append((number, f"{listed}[{entries}]"))
         elif value:
-            path = _joined(table, _parts(value[1]))
-            paths.append((number, path))
+            parts = _parts(value[1])
+            # A dotted key is the first line of the tables that it makes.
+            for end in range(1, len(parts) + 1):
+                path = _joined(table, parts[:end])
+                paths.append((number, path))
             paths += [(number, f"{path}.{name}") for name in re.findall(rf"[{{,]\s*({_KEY})\s*=", value[2])]
             if value[2].rstrip() == "[":
                 listed, entries = path, 0

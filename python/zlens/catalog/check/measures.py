@@ -29,8 +29,7 @@ _Problems = Iterator[tuple[str | None, str, str]]
 def check() -> list[CatalogIssue]:
     """Everything wrong in the files of the measures."""
     findings: list[CatalogIssue] = []
-    for name in measures.measure_names():
-        path = measures.measures_folder() / f"{name}.toml"
+    for path in measures.measure_files():
         findings += check_text(path.read_text(encoding="utf-8"), path)
     path = measures.measures_folder() / "aliases.toml"
     try:
@@ -45,23 +44,31 @@ def check() -> list[CatalogIssue]:
 
 
 def check_text(text: str, path: Path) -> list[CatalogIssue]:
-    """Everything wrong in the file of one measure."""
+    """Everything wrong in the file of one or more measures."""
     try:
-        table = measures.parse(text, str(path))
+        tables = measures.parse(text, str(path))
     except CatalogError as error:
-        return [CatalogIssue(str(path), None, error.message, f"expected {error.expected or 'another form'}")]
-    lines = text.splitlines()
+        return [
+            CatalogIssue(
+                error.file or str(path), None, error.message, f"expected {error.expected or 'another form'}"
+            )
+        ]
     findings = []
-    for column, problem, cure in _table(table, path.stem):
-        heading = f'name = "{column}"'
-        line = next((i for i, text_line in enumerate(lines, 1) if text_line.startswith(heading)), None)
-        findings.append(CatalogIssue(str(path), line, f"{column}: {problem}" if column else problem, cure))
+    if [table.name for table in tables] != path.stem.split("+"):
+        names = ", ".join(table.name for table in tables)
+        findings.append(
+            CatalogIssue(str(path), None, f"the file contains {names}", "name the file after its measures")
+        )
+    for table in tables:
+        for column, problem, cure in _table(table):
+            heading = re.search(rf'^(name = "{column}"|{column}( = {{|\.))', text, re.MULTILINE)
+            line = text.count("\n", 0, heading.start()) + 1 if heading else None
+            what = f"{column}: {problem}" if column else problem
+            findings.append(CatalogIssue(str(path), line, what, cure))
     return findings
 
 
-def _table(table: Measure, name: str) -> _Problems:
-    if table.name != name:
-        yield None, f"the file contains the table {table.name!r}", "name the file after the table"
+def _table(table: Measure) -> _Problems:
     if not table.text or not table.grain:
         yield None, "text or grain is empty", "say what one row is"
     names = [column.name for column in table.columns]

@@ -1,0 +1,102 @@
+"""Files of roles: names with words and ranges, and blocks that are like another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zlens.catalog import roles
+from zlens.errors import CatalogError
+
+FILE = """
+entity = "thing"
+text = "a thing"
+key = ["name"]
+[roles]
+name = { type = "text", aggregate = "last", text = "its name" }
+"[read write]_rate" = { type = "float", unit = "/s", aggregate = "mean", text = "{n}s, {N}" }
+"code_[00-0c/4 9-10 other]" = { type = "float", aggregate = "sum", text = "code {N}" }
+[[from]]
+table = "d1r2"
+like = "d1r1"
+prefix = "TWO"
+[from.roles]
+write_rate = { field = "own" }
+[[from]]
+table = "d1r1"
+[from.roles]
+name = { field = "ONE_NAME_OF" }
+"[read write]_rate" = { field = "ONE_{N}", take = "difference" }
+"code_[00-0c/4]" = { field = "code_{n}" }
+code_other = { expression = "one_other * 2" }
+[[from]]
+table = "d1r3"
+like = "d1r1"
+"""
+
+
+def entity(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> roles.Entity:
+    monkeypatch.setattr(roles, "root", lambda: folder)
+    (folder / "thing.toml").write_text(text)
+    roles.catalog_entity.cache_clear()
+    try:
+        return roles.catalog_entity("thing")
+    finally:
+        roles.catalog_entity.cache_clear()
+
+
+def test_a_name_with_words_and_ranges_stands_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = entity(tmp_path, monkeypatch, FILE).roles
+    codes = ["code_00", "code_04", "code_08", "code_0c", "code_9", "code_10", "code_other"]
+    assert list(named) == ["name", "read_rate", "write_rate", *codes]
+    assert named["write_rate"] == roles.Role("write_rate", "float", "/s", "writes, WRITE", "mean")
+    assert [named[code].text for code in ("code_0c", "code_10")] == ["code 0C", "code 10"]
+
+
+def test_a_block_like_another_has_its_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two, one, three = entity(tmp_path, monkeypatch, FILE).origins
+    assert (
+        one.roles
+        == three.roles
+        == {
+            "name": {"field": "ONE_NAME_OF"},
+            "read_rate": {"field": "ONE_READ", "take": "difference"},
+            "write_rate": {"field": "ONE_WRITE", "take": "difference"},
+            **{f"code_{number}": {"field": f"code_{number}"} for number in ("00", "04", "08", "0c")},
+            "code_other": {"expression": "one_other * 2"},
+        }
+    )
+    assert two.roles == one.roles | {
+        "name": {"field": "TWO_NAME_OF"},
+        "read_rate": {"field": "TWO_READ", "take": "difference"},
+        "write_rate": {"field": "own"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (
+            'table = "d1r3"\nlike = "d1r1"',
+            'table = "d1r3"\nlike = "d1r4"',
+            "d1r3: d1r4 is not one block with all its roles",
+        ),
+        (
+            'table = "d1r3"\nlike = "d1r1"',
+            'table = "d1r3"\nlike = "d1r2"',
+            "d1r3: d1r2 is not one block with all its roles",
+        ),
+        ("write_rate = {", "wrote_rate = {", "d1r2: role wrote_rate is not among the entity's roles"),
+        ("code_[00-0c/4]", "code_[00-14/4]", "d1r2: role code_14 is not among"),
+    ],
+)
+def test_wrong_blocks_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was: str, now: str, said: str
+) -> None:
+    assert was in FILE
+    with pytest.raises(CatalogError) as caught:
+        entity(tmp_path, monkeypatch, FILE.replace(was, now))
+    assert str(caught.value).startswith(f"{tmp_path / 'thing.toml'}: {said}")
