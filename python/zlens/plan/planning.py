@@ -16,11 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerTable
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice
-from zlens.models.answer import Answer, AnswerColumn, AnswerTable
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.model import TYPES
 from zlens.models.shares import measurement as shares

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import models
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
 from zlens.models.shares import measurement as measured_shares

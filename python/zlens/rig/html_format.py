@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from zlens.models import html_format
+from zlens.answers import html_format
 from zlens.rendering import charts
 from zlens.rendering.html import page
 from zlens.rig import tables

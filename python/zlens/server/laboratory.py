@@ -7,10 +7,10 @@ import math
 from typing import Any
 
 from zlens import models
+from zlens.answers.answer import Answer
 from zlens.engine.memory_limits import memory_text
 from zlens.errors import InputError, QueryError, ScenarioError, Wording
 from zlens.models import interval_choice, scenario, sweeps
-from zlens.models.answer import Answer
 from zlens.plan import planning
 from zlens.rendering import charts
 from zlens.rendering.rows import iso

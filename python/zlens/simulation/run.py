@@ -21,10 +21,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens import _native, models, simulation
+from zlens.answers.answer import Assumption
 from zlens.catalog import writer_plans
 from zlens.errors import InputError, ScenarioError
 from zlens.models import simulation_spec
-from zlens.models.answer import Assumption
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, check_scenario, set_value
 from zlens.models.system.spec import SPEC

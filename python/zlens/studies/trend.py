@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog import measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options, Shift, parse_shift
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.scenario import Scenario
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, MapOf, Number, SingleLine, Spec, Text

@@ -16,9 +16,9 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import models
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.interval_choice import QuerySession, interval_sql, local_time
 from zlens.models.partitions.model import TYPES
 

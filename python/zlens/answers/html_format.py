@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from zlens.models.answer import Answer, AnswerTable
-from zlens.models.text_format import format_value
+from zlens.answers.answer import Answer, AnswerTable
+from zlens.answers.text_format import format_value
 from zlens.rendering import charts
 from zlens.rendering.html import page
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from textwrap import wrap
 
-from zlens.models.answer import Answer, AnswerColumn, AnswerTable, Value
+from zlens.answers.answer import Answer, AnswerColumn, AnswerTable, Value
 from zlens.rendering.charts import Chart
 from zlens.rendering.text_tables import line
 
