@@ -1,4 +1,4 @@
-"""Answers: tables, charts and notes of models, studies, comparisons, findings and the rig, and their formats."""
+"""Answers of models, studies, comparisons, findings and the rig, and their formats."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.errors import QueryError
-from zlens.rendering.text_tables import align_columns
+from zlens.rendering.text_lines import align_columns
 
 if TYPE_CHECKING:
     from zlens.lake import Held

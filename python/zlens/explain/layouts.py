@@ -25,7 +25,7 @@ from zlens.catalog.layouts import (
 from zlens.catalog.plans import section_table
 from zlens.errors import CatalogError
 from zlens.record_pages import packs
-from zlens.rendering.text_tables import align_columns
+from zlens.rendering.text_lines import align_columns
 from zlens.schema.wording import phrase
 
 _WIDTH = 100

@@ -59,6 +59,25 @@ def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
     return Answer("rig", f"{passed} of {len(ordered)} scenarios as expected", tables, notes=notes)
 
 
+def scenario_answer(result: RigResult) -> Answer:
+    """A scenario with its source, charts and all numbers."""
+    rig = result.rig
+    whole = answer([result], every=True)
+    place = f", {rig.source.place}" if rig.source.place else ""
+    whole.title = f"{rig.title}: {outcome_word(result)}"
+    whole.lead = [rig.text, f"Source: {rig.source.publication}{place} ({rig.source.status})"]
+    whole.lead += [rig.source.note] if rig.source.note else []
+    whole.charts = list(charts(result))
+    return whole
+
+
+def outcome_word(result: RigResult) -> str:
+    """The result of a scenario."""
+    if not result.complete:
+        return "interrupted"
+    return "as expected" if result.passed else "not as expected"
+
+
 def in_order(results: Sequence[RigResult]) -> list[RigResult]:
     """Results by area, then by name."""
     return sorted(results, key=lambda one: (AREAS.index(one.rig.area), one.rig.name))
