@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import gc
 import math
 import os
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from zlens.cli import INTERRUPTED, inputs, serve, serve_options
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
+from zlens.inputs.unix_time import from_unix_us
 
 if TYPE_CHECKING:
     from zlens.cli.serve_options import ServeOptions
@@ -61,7 +61,6 @@ _FORWARDER = "forwarder://"
 _POLLED = ("http://", "https://")
 #: A file with a login is one short line.
 _LOGIN_SIZE = 4096
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -458,7 +457,7 @@ class _Watching:
             self.print_line(error)
         last = len(step.closed) - 1
         for place, closed in enumerate(step.closed):
-            end = _EPOCH + dt.timedelta(microseconds=closed.end_us)
+            end = from_unix_us(closed.end_us)
             info = self.live.system(closed.system, closed.source)
             local = end if info is None else end.astimezone(info.zone())
             words = [f"{local:%Y-%m-%d %H:%M:%S}", closed.system]

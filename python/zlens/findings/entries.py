@@ -11,6 +11,7 @@ from zlens.catalog.rules import CLASSES, SEVERITIES
 from zlens.findings.evaluate import FindingsResult, FindingsSession
 from zlens.findings.finding import Finding, format_amount
 from zlens.rendering.text_lines import WIDTH
+from zlens.schema.plain_text import replace_controls
 from zlens.version import VERSION
 
 #: Maximum subjects printed for a rule and system; the other formats contain all.
@@ -58,7 +59,8 @@ def _inputs(session: FindingsSession) -> Iterator[str]:
         'FROM "interval" GROUP BY ALL ORDER BY ALL'
     ).rows
     for system, data, count, start, end in spans:
-        yield f"{_one_line(system)}  {data}  {_span(session, system, start, end)}, {count:,} intervals"
+        name = replace_controls(system, "?")
+        yield f"{name}  {data}  {_span(session, system, start, end)}, {count:,} intervals"
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
@@ -74,7 +76,7 @@ def _entry(block: list[Finding], findings: FindingsResult, most: int | None) -> 
     rule = first.rule
     kind = "balance, tolerance" if rule.kind == "balance" else "class"
     title = f"{_LABELS[first.severity]:<10}{rule.id}  {rule.title}"
-    on = _one_line(first.system or "this input")
+    on = replace_controls(first.system or "this input", "?")
     if len(block) == 1:
         facts = [("On", on), ("", _summary(first, findings))]
     else:
@@ -93,7 +95,8 @@ def _summary(finding: Finding, findings: FindingsResult) -> str:
     """Subject, value against threshold, and time."""
     parts = [*_values(finding, limit=True), _interval(finding, findings)]
     text = "; ".join(filter(None, parts))
-    return _one_line(f"{finding.subject}: {text}" if finding.subject and text else finding.subject or text)
+    on_subject = f"{finding.subject}: {text}" if finding.subject and text else finding.subject or text
+    return replace_controls(on_subject, "?")
 
 
 def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
@@ -116,7 +119,7 @@ def _subject(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
         time = _clock(findings, finding.system or "", finding.worst, finding.last or finding.worst)
         parts.append(f"in {finding.held:,} of {finding.tested:,} intervals, worst at {time}")
     text = "; ".join(parts)
-    return _one_line(f"{finding.subject or 'all'}: {text}" if text else finding.subject)
+    return replace_controls(f"{finding.subject or 'all'}: {text}" if text else finding.subject, "?")
 
 
 def _values(finding: Finding, *, limit: bool) -> list[str]:
@@ -196,8 +199,3 @@ def _unchecked(findings: FindingsResult, missing: bool) -> Iterator[tuple[str, s
 def _table(name: str) -> str:
     """The measure of a missing column; a baseline is not a column."""
     return "the baseline" if " " in name else name.rpartition(".")[0]
-
-
-def _one_line(text: str) -> str:
-    """Text without control characters: names come from the input and must not act on the terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)

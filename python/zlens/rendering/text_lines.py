@@ -32,7 +32,7 @@ def wrap_hanging(head: str, text: str, *, width: int = WIDTH, indent: int | None
     """Sentences as lines of whole words, the first after `head`, the others indented, by default as far."""
     return textwrap.wrap(
         " ".join(text.split()),
-        width,
+        max(width, len(head) + 40),
         initial_indent=head,
         subsequent_indent=" " * (len(head) if indent is None else indent),
         break_long_words=False,

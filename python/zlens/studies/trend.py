@@ -149,7 +149,10 @@ def _series(scenario: Scenario) -> Iterator[ShiftHours]:
     if scenario["data"]:
         raise ScenarioError("has data and series", expected="one of them", cure="remove one")
     for series in scenario["series"]:
-        first = dt.datetime.combine(parse_date(series["from"]), dt.time())
+        try:
+            first = dt.datetime.combine(parse_date(series["from"]), dt.time())
+        except QueryError as error:
+            raise ScenarioError(error.message, expected=error.expected) from None
         days = [first + dt.timedelta(days=at, hours=12) for at in range(len(series["values"]))]
         points = zip(days, series["values"], strict=True)
         yield ShiftHours(series["name"], ALL, [(day, value, 1.0) for day, value in points])
