@@ -71,7 +71,7 @@ class ReadingClock:
         zone = self._zone
         if zone is None:
             self._note_local("times are local and the time zone is unknown; set it (option tz)", offset)
-            return to_unix_us(local)
+            return (local - _EPOCH) // dt.timedelta(microseconds=1)
         aware = local.replace(tzinfo=zone)
         if last is not None and to_unix_us(aware) <= last:
             # In the hour that a clock repeats, the second time comes later.
