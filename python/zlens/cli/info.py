@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from zlens.catalog.layouts import SIM
 from zlens.cli import inputs
 from zlens.inputs.unix_time import from_unix_us
-from zlens.schema.plain_text import replace_controls
+from zlens.schema.plain_text import format_count, replace_controls
 
 if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
@@ -353,17 +353,13 @@ def _record_details(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
     if record["first"] and record["last"]:
         parts.insert(0, _time_range(record, zone))
     if record["interval_s"] is not None:
-        gaps = _number(record["gaps"], "gap") if record["gaps"] else "no gap"
+        gaps = format_count(record["gaps"], "gap") if record["gaps"] else "no gap"
         parts.append(f"every {record['interval_s']:g} s, {gaps}")
     if record["duplicates"]:
-        parts.append(_number(record["duplicates"], "duplicate"))
+        parts.append(format_count(record["duplicates"], "duplicate"))
     if record["out_of_order"]:
-        parts.append(f"{_number(record['out_of_order'], 'stretch', 'stretches')} out of order")
+        parts.append(f"{format_count(record['out_of_order'], 'stretch', 'stretches')} out of order")
     yield "; ".join(parts)
-
-
-def _number(count: int, singular: str, plural: str | None = None) -> str:
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def _write_problems(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def format_count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str, plural: str | None = None) -> str:
     """1 file, 1,234 files."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def format_list(names: Sequence[str], most: int) -> str:
