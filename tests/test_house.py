@@ -30,6 +30,7 @@ LAYERS = (
     "session",
     "stores",
     "rendering",
+    "answers",
     "reports",
     "exposition",
     "findings",

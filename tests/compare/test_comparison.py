@@ -23,7 +23,7 @@ from zlens.compare import (
     data_format,
     measure_run,
     render,
-    text_format,
+    tables,
 )
 from zlens.compare import waterfall as falls
 from zlens.compare.comparison import ComparisonRow
@@ -318,7 +318,7 @@ def test_better_and_worse() -> None:
     text = render(comparison, "text")
     assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
     assert "CPU/tx: b/a 0.950, within; beyond the noise" in text
-    assert [text_format.marks(told[key]) for key in names] == ["*!-", "*+", "*!"]
+    assert [tables.marks(told[key]) for key in names] == ["*!-", "*+", "*!"]
 
 
 def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
@@ -373,7 +373,8 @@ def test_what_only_one_side_tells_comes_last() -> None:
     assert not {row.metric.key for row in [*first, *rest]} & {"load.busy_pct", "core.busy_pct"}
     assert {row.subject for row in first if row.metric.key == "guest.cpu_pct"} == {("A",), ("B",)}
     for form in ("text", "html"):
-        text = render(comparison, form)
+        # Charts are above the tables.
+        text = render(comparison, form).rpartition("</figure>")[2]
         assert text.index("largest first") < text.index("CPU of guest") < text.index("Of one side only")
         assert text.index("Of one side only") < text.rindex("Busy")
     data = [each for each in data_format.objects(comparison) if each["kind"] == "difference"]

@@ -8,7 +8,7 @@ import pytest
 
 import zlens
 from zlens import reports
-from zlens.compare import text_format
+from zlens.compare import tables
 from zlens.compare.comparison import compare
 from zlens.compare.noise import RatioEstimate, judge
 from zlens.compare.sides import Side, measure_run
@@ -64,7 +64,7 @@ def test_a_table_of_several_files_is_bounded_once(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_numbers_have_about_five_digits(value: float, shown: str) -> None:
-    assert text_format.number(value) == shown
+    assert tables.number(value) == shown
 
 
 def test_differences_within_rounding_are_none() -> None:

@@ -13,9 +13,10 @@ import pytest
 from made_rows import MINUTE, START, Made, minutes, several, system
 from rule_cases import DISK, GUEST, LOAD, PAGE
 
+from zlens import answers
 from zlens.catalog import rules
 from zlens.errors import CatalogError, QueryError
-from zlens.findings import FORMATS, evaluate, render, text_format
+from zlens.findings import FORMATS, entries, evaluate, render
 from zlens.findings.evaluate import find
 from zlens.findings.finding import format_amount
 
@@ -223,7 +224,9 @@ def test_the_other_view_may_not_be_computable() -> None:
 
 
 def test_text_has_a_block_for_each_rule() -> None:
-    text = text_format.render(find(Made(FULL)), now=datetime(2026, 3, 3, 8, 0))
+    text = answers.render(
+        entries.build_answer(find(Made(FULL)), most=entries.SHOWN, now=datetime(2026, 3, 3, 8, 0)), "text"
+    )
     lines = text.split("\n")
     assert lines[0].startswith("FINDINGS  Run 2026/03/03 08:00:00")
     assert lines[1] == "SYSA  zvm-monitor  2026/03/02 09:00:00 to 09:04:00, 4 intervals"
@@ -243,7 +246,7 @@ def test_text_has_a_block_for_each_rule() -> None:
         "Source Velocity",
     ):
         assert head in block
-    assert max(map(len, lines)) <= text_format.WIDTH
+    assert max(map(len, lines)) <= entries.WIDTH
     # Twelve volumes are too many to read.
     assert "and 4 more (--format csv lists all)" in text
     assert "Not computable here" in text

@@ -12,10 +12,9 @@ from played import Pieces, differences, interval_cuts, play
 from rounds import first
 from zlens.api import Session
 from zlens.catalog import measures
-from zlens.inputs.options import Options
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.live import session_transfer
 from zlens.live.watcher import Watcher
-from zlens.server.workspace import parse_request_time
 
 
 def reopened(session: Session, folder: Path) -> Session:
@@ -85,7 +84,7 @@ def test_a_window_of_a_session(demo_folder: Path, tmp_path: Path) -> None:
     with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
         (info,) = whole.systems
         assert info.first_us is not None
-        window = Options(start=parse_request_time((info.first_us + 1_200_000_000) / 1e6))
+        window = Options(start=parse_time_spec((info.first_us + 1_200_000_000) / 1e6))
         assert 0 < len(other.narrow(window).sql("FROM load").rows) < len(whole.sql("FROM load").rows)
         assert differences(whole.narrow(window), other.narrow(window), ["load", "cpu"]) == []
     live.close()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.models import text_format
-from zlens.models.answer import Answer, AnswerColumn, AnswerTable
+from zlens.answers import text_format
+from zlens.answers.answer import Answer, AnswerColumn, AnswerTable
 from zlens.rendering.charts import Chart, ChartSeries
 
 

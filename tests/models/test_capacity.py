@@ -26,11 +26,12 @@ from monwrite_made import (
 from rounds import draws, rounds
 from samples import needs, sample
 from zlens import models
+from zlens.answers import html_format, text_format
+from zlens.answers.answer import Answer, by_name
 from zlens.catalog import capacity_curves
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.models import html_format, sweeps, text_format
-from zlens.models.answer import Answer, by_name
+from zlens.models import sweeps
 from zlens.models.capacity import model as capacity
 
 SAMPLES = sample("sysinfo")

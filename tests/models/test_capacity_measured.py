@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
+from zlens.answers.answer import by_name
 from zlens.cli import main
 from zlens.errors import QueryError
-from zlens.models.answer import by_name
 from zlens.models.capacity import measurement as capacity
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)

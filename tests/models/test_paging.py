@@ -13,9 +13,9 @@ import pytest
 
 from rounds import draws
 from zlens import models
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
-from zlens.models.answer import Answer, by_name
 from zlens.models.paging import model as paging
 from zlens.models.paging import page_space
 

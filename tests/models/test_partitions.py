@@ -9,9 +9,10 @@ import pytest
 
 from rounds import draws
 from zlens import models
+from zlens.answers import text_format
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
-from zlens.models import sweeps, text_format
-from zlens.models.answer import Answer, by_name
+from zlens.models import sweeps
 from zlens.models.partitions import model as partitions
 from zlens.models.partitions import prsm
 

@@ -11,9 +11,9 @@ import pytest
 
 from reports.fake_session import FakeSession
 from samples import needs, sample
+from zlens.answers.answer import by_name
 from zlens.cli import main
 from zlens.models import interval_choice
-from zlens.models.answer import by_name
 from zlens.models.partitions import measurement as partitions
 
 SAMPLE = sample("rmf/rmf-monitor3-cpc.xml")

@@ -11,8 +11,8 @@ import pytest
 
 from rounds import draws
 from zlens import models
+from zlens.answers.answer import by_name
 from zlens.errors import ScenarioError
-from zlens.models.answer import by_name
 from zlens.models.queueing import model as queueing
 from zlens.models.queueing import queues
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from zlens import models
+from zlens.answers import html_format, text_format
+from zlens.answers.answer import Answer, by_name
 from zlens.catalog.codes import words
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.models import html_format, sweeps, text_format
-from zlens.models.answer import Answer, by_name
+from zlens.models import sweeps
 from zlens.models.constants import open_questions
 from zlens.models.relocation import model as relocation
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from zlens import models
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
 from zlens.models import scenario, sweeps
-from zlens.models.answer import Answer, by_name
 from zlens.models.shares import model as shares
 from zlens.simulation import run
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
+from zlens.answers.answer import Answer, by_name
 from zlens.cli import main
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice
-from zlens.models.answer import Answer, by_name
 from zlens.models.shares import measurement as shares
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
@@ -258,6 +258,6 @@ def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_an_answer_without_tables_prints() -> None:
-    from zlens.models import text_format
+    from zlens.answers import text_format
 
     assert text_format.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"

@@ -14,8 +14,8 @@ import pytest
 
 from rounds import draws
 from zlens import models
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
-from zlens.models.answer import Answer, by_name
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import model as smt
 from zlens.models.smt.metrics import CoreMetrics, StateTimes

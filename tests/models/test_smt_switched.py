@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import QueryError, ScenarioError
-from zlens.models.answer import Answer, by_name
 from zlens.models.smt.measurement import switch_bounds
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)

@@ -13,8 +13,8 @@ import pytest
 from rounds import draws
 from smt_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, unmeasured, with_paths
 from zlens import models
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
-from zlens.models.answer import Answer, by_name
 from zlens.models.queueing import queues
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from zlens import models
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
-from zlens.models.answer import Answer, by_name
 from zlens.models.system.spec import EXAMPLE
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from rounds import draws
 from zlens import models
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
-from zlens.models.answer import Answer, by_name
 from zlens.models.unparking import model as unparking
 from zlens.models.unparking import policies
 

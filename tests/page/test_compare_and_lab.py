@@ -13,7 +13,7 @@ from asking import printed
 from browsing import opened, ready
 from zlens.compare.comparison import SideChange
 from zlens.compare.noise import NoiseVerdict
-from zlens.compare.text_format import format_difference, number
+from zlens.compare.tables import format_difference, number
 
 HALF = "2010-03-09T08:00:00Z"
 

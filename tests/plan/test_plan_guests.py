@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
+from zlens.answers.answer import Answer, Value, by_name
 from zlens.errors import QueryError, ScenarioError, Wording
-from zlens.models.answer import Answer, Value, by_name
 from zlens.models.shares import measurement as shares
 from zlens.plan import planning
 

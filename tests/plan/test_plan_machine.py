@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
+from zlens.answers.answer import Answer, Value, by_name
 from zlens.errors import QueryError, ScenarioError
-from zlens.models.answer import Answer, Value, by_name
 from zlens.models.partitions import measurement as partitions
 from zlens.plan import planning
 

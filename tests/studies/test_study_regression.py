@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlens import studies
+from zlens.answers import html_format, text_format
+from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError
-from zlens.models import html_format, text_format
-from zlens.models.answer import Answer, by_name
 from zlens.studies.ratio_statistics import outlier_scores, ratio_spread
 
 

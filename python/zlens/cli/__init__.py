@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if _signals:
             return 128 + _signals[0]
         return complain(
-            f"unexpected {type(error).__name__}: {_one_line(str(error))}; this is a bug in zlens: "
+            f"unexpected {type(error).__name__}: {error}; this is a bug in zlens: "
             "please report it with the command (ZLENS_DEBUG=1 shows the traceback)"
         )
 
@@ -129,14 +129,12 @@ def _open_streams() -> None:
 
 def complain(sentence: str) -> int:
     """Print the reason for a failure on standard error and return the exit status."""
+    from zlens.schema.plain_text import replace_controls
+
+    # Messages quote file names and contents.
     with contextlib.suppress(OSError):
-        print(f"zlens: {_one_line(sentence)}", file=sys.stderr)
+        print(f"zlens: {replace_controls(' '.join(sentence.split()), ' ')}", file=sys.stderr)
     return UNUSABLE
-
-
-def _one_line(text: str) -> str:
-    # Messages quote file names and contents; control characters must not reach the terminal.
-    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs
+from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
@@ -57,16 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
 
         def report(added: ImportResult) -> None:
             progress.close()
-            out.write(
-                f"{_safe(result_line(added, 'the lake' if arguments.stage is None else arguments.stage))}\n"
-            )
+            into = "the lake" if arguments.stage is None else arguments.stage
+            out.write(f"{replace_controls(result_line(added, into))}\n")
             out.flush()
             import_problems.extend(added.problems)
 
         add, target = (lake.add, arguments.lake) if arguments.stage is None else (lake.stage, arguments.stage)
         _, problems = add(files, target, options=options, progress=progress, report=report)
     for problem in problems:
-        print(f"zlens: {_safe(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
+        print(f"zlens: {replace_controls(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
     return inputs.exit_status([*problems, *import_problems], strict=arguments.strict)
 
 
@@ -90,7 +90,3 @@ def result_line(added: ImportResult, target: str = "the lake") -> str:
         f"{added.path}: {', '.join(added.systems)}{span}, {added.rows:,} rows of {added.tables} tables, "
         f"{bytes_text(added.bytes)}{problems}"
     )
-
-
-def _safe(text: str) -> str:
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

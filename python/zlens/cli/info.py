@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.catalog.layouts import SIM
 from zlens.cli import inputs
+from zlens.inputs.unix_time import from_unix_us
+from zlens.schema.plain_text import format_count, replace_controls
 
 if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
@@ -167,7 +169,7 @@ def _span(listed: list[InventoryRow], info: SystemInfo | None) -> dict[str, Any]
 
 
 def _time(us: int | None) -> dt.datetime | None:
-    return None if us is None else dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=us)
+    return None if us is None else from_unix_us(us)
 
 
 def _record(row: InventoryRow) -> dict[str, Any]:
@@ -230,24 +232,24 @@ def _write(
         out.write("\nNot read\n")
         limit = len(others) if arguments.all else 20
         for problem in others[:limit]:
-            out.write(f"  {_safe(problem.file)}: {_safe(problem.detail)}\n")
+            out.write(f"  {replace_controls(problem.file)}: {replace_controls(problem.detail)}\n")
         if len(others) > limit:
             out.write(f"  and {len(others) - limit} more; --all lists them\n")
 
 
 def _write_throughput(out: TextIO, lines: list[str]) -> None:
     for number, line in enumerate(lines):
-        out.write(f"{'  ' if number else chr(10) + 'Throughput '}{_safe(line)}\n")
+        out.write(f"{'  ' if number else chr(10) + 'Throughput '}{replace_controls(line)}\n")
 
 
 def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespace, *, again: bool) -> None:
     def put(label: str, text: str) -> None:
         out.write(f"  {label:<9} {text}\n")
 
-    out.write(f"{_safe(entry['file'])}\n")
+    out.write(f"{replace_controls(entry['file'])}\n")
     if not again:
         facts = [entry["format"], f"{entry['bytes']:,} bytes", *_facts(entry["facts"])]
-        put("Format", _safe(", ".join(facts)))
+        put("Format", replace_controls(", ".join(facts)))
     if entry.get("made"):
         put("MADE", "synthetic data, written by zlens; not measured")
     if entry["system"]:
@@ -257,16 +259,19 @@ def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespa
             parts.append(f"partition {entry['lpar']}{number}")
         if entry.get("release"):
             parts.append(f"release {entry['release']}")
-        put("System", ", ".join(_safe(part) for part in parts))
+        put("System", ", ".join(replace_controls(part) for part in parts))
     if entry.get("release") == SIM:
         put("Pack", "written with zlens' own pack: the offsets of some fields are invented, not z/VM's")
     if entry.get("machine_type"):
         model = f"-{entry['model']}" if entry.get("model") else ""
         serial = f", serial {entry['serial']}" if entry.get("serial") else ""
-        put("Machine", _safe(f"{entry['machine_type']}{model}{serial}"))
+        put("Machine", replace_controls(f"{entry['machine_type']}{model}{serial}"))
     zone = _zone(entry, utc=arguments.utc)
     for move in entry.get("moves", ()):
-        put("Moved", f"to {_safe(move['machine'])}, {move['since'].astimezone(zone):%Y-%m-%d %H:%M:%S}")
+        put(
+            "Moved",
+            f"to {replace_controls(move['machine'])}, {move['since'].astimezone(zone):%Y-%m-%d %H:%M:%S}",
+        )
     _write_times(put, entry, zone, utc=arguments.utc)
     _write_records(out, put, entry["records"], zone, everything=arguments.all)
     if not again:
@@ -327,8 +332,9 @@ def _write_records(
     for record in order:
         size = "" if record["bytes"] is None else f"{record['bytes']:,}"
         note = "" if record["layout"] is not None else "  (no layout)"
-        title = "" if record["title"] in record["name"] else _safe(record["title"])
-        row = f"    {_safe(record['name']):<{widest}} {record['count']:>10,} {size:>14}  {title}{note}"
+        title = "" if record["title"] in record["name"] else replace_controls(record["title"])
+        name = replace_controls(record["name"])
+        row = f"    {name:<{widest}} {record['count']:>10,} {size:>14}  {title}{note}"
         out.write(f"{row.rstrip()}\n")
         for line in _record_details(record, zone):
             out.write(f"    {'':<{widest}} {line}\n")
@@ -347,17 +353,13 @@ def _record_details(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
     if record["first"] and record["last"]:
         parts.insert(0, _time_range(record, zone))
     if record["interval_s"] is not None:
-        gaps = _number(record["gaps"], "gap") if record["gaps"] else "no gap"
+        gaps = format_count(record["gaps"], "gap") if record["gaps"] else "no gap"
         parts.append(f"every {record['interval_s']:g} s, {gaps}")
     if record["duplicates"]:
-        parts.append(_number(record["duplicates"], "duplicate"))
+        parts.append(format_count(record["duplicates"], "duplicate"))
     if record["out_of_order"]:
-        parts.append(f"{_number(record['out_of_order'], 'stretch', 'stretches')} out of order")
+        parts.append(f"{format_count(record['out_of_order'], 'stretch', 'stretches')} out of order")
     yield "; ".join(parts)
-
-
-def _number(count: int, singular: str, plural: str | None = None) -> str:
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def _write_problems(
@@ -368,14 +370,11 @@ def _write_problems(
     for kind in kinds if everything else kinds[:TOP]:
         at = "" if kind["first_offset"] is None else f", first at byte {kind['first_offset']:,}"
         lost = f", {kind['bytes']:,} bytes lost" if kind["bytes"] else ""
-        out.write(f"    {kind['kind']} {kind['count']:,}{lost}{at}: {_safe(kind['first_detail'])}\n")
+        out.write(
+            f"    {kind['kind']} {kind['count']:,}{lost}{at}: {replace_controls(kind['first_detail'])}\n"
+        )
 
 
 def _offset(seconds: int) -> str:
     sign = "-" if seconds < 0 else "+"
     return f"UTC{sign}{abs(seconds) // 3600:02}:{abs(seconds) // 60 % 60:02}"
-
-
-def _safe(text: str) -> str:
-    """Names from files must not act on the terminal."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(text))

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.errors import QueryError
-from zlens.rendering.text_tables import align_columns
+from zlens.rendering.text_lines import align_columns
+from zlens.schema.plain_text import format_count, replace_controls
 
 if TYPE_CHECKING:
     from zlens.lake import Held
@@ -143,15 +144,15 @@ def _show(arguments: argparse.Namespace, out: TextIO) -> int:
     rows = sum(system.amount.rows for system in contents.systems)
     files = sum(system.amount.files for system in contents.systems)
     input_bytes = sum(entry.bytes for entry in contents.inputs)
-    out.write(f"{_safe(contents.path)}\n")
-    out.write(f"  {_count(len(contents.inputs), 'input')} of {bytes_text(input_bytes)}\n")
-    out.write(f"  {rows:,} rows in {_count(files, 'file')} of {bytes_text(parquet)}\n")
+    out.write(f"{replace_controls(contents.path)}\n")
+    out.write(f"  {format_count(len(contents.inputs), 'input')} of {bytes_text(input_bytes)}\n")
+    out.write(f"  {rows:,} rows in {format_count(files, 'file')} of {bytes_text(parquet)}\n")
     if contents.measured_days:
-        out.write(f"  {_count(contents.measured_days, 'day')} of measures by hour and day\n")
+        out.write(f"  {format_count(contents.measured_days, 'day')} of measures by hour and day\n")
     if contents.measures_only:
-        out.write(f"  {_count(contents.measures_only, 'input')} without raw tables\n")
+        out.write(f"  {format_count(contents.measures_only, 'input')} without raw tables\n")
     if contents.waiting:
-        out.write(f"  {_count(contents.waiting, 'file')} to be removed when no longer read\n")
+        out.write(f"  {format_count(contents.waiting, 'file')} to be removed when no longer read\n")
     out.write("\n")
     _table(
         out,
@@ -211,7 +212,7 @@ def _object(contents: Held) -> dict[str, Any]:
 def _table(out: TextIO, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     cells = [
         list(head),
-        *([f"{cell:,}" if isinstance(cell, int) else _safe(cell) for cell in row] for row in rows),
+        *([f"{cell:,}" if isinstance(cell, int) else replace_controls(cell) for cell in row] for row in rows),
     ]
     texts = [not rows or not all(isinstance(row[index], int) for row in rows) for index in range(len(head))]
     out.writelines(f"{line}\n" for line in align_columns(cells, texts))
@@ -228,11 +229,11 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
         result = lake.check(arguments.lake, progress)
     shown = result.faults if arguments.all else result.faults[:_MOST]
     for fault in shown:
-        out.write(f"{fault.kind}: {_safe(fault.path)}: {_safe(fault.detail)}\n")
+        out.write(f"{fault.kind}: {replace_controls(fault.path)}: {replace_controls(fault.detail)}\n")
     if len(shown) < len(result.faults):
         out.write(f"and {len(result.faults) - len(shown):,} more; --all lists them\n")
-    counted = f"{_count(result.files, 'file')} of {bytes_text(result.bytes)}"
-    out.write(f"{counted}: {_count(len(result.faults), 'fault') if result.faults else 'no faults'}\n")
+    counted = f"{format_count(result.files, 'file')} of {bytes_text(result.bytes)}"
+    out.write(f"{counted}: {format_count(len(result.faults), 'fault') if result.faults else 'no faults'}\n")
     return 1 if result.faults else 0
 
 
@@ -273,29 +274,31 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     else:
         removed = lake.forget(arguments.lake, options, dry_run=arguments.dry_run)
     for entry in removed.proof:
-        out.write(f"{'kept as measures' if entry.is_retained else 'lost'}: {_safe(str(entry))}\n")
+        out.write(f"{'kept as measures' if entry.is_retained else 'lost'}: {replace_controls(str(entry))}\n")
     for system, path in removed.unmeasured:
-        out.write(f"kept {_safe(system)} of {_safe(path)}: imported too late to be in the measures\n")
+        kept = replace_controls(f"{system} of {path}")
+        out.write(f"kept {kept}: imported too late to be in the measures\n")
     for system, path in removed.gone:
-        out.write(f"{'would remove' if arguments.dry_run else 'removed'} {_safe(system)} of {_safe(path)}\n")
+        gone = replace_controls(f"{system} of {path}")
+        out.write(f"{'would remove' if arguments.dry_run else 'removed'} {gone}\n")
     for system, path in removed.kept:
-        out.write(f"kept {_safe(system)} of {_safe(path)}: only partly within these times\n")
+        out.write(
+            f"kept {replace_controls(system)} of {replace_controls(path)}: only partly within these times\n"
+        )
     if not removed.gone:
         out.write("nothing lies entirely within this range\n")
     else:
-        amount = f"{_count(len(removed.gone), 'part')}, {removed.rows:,} rows, {bytes_text(removed.bytes)}"
+        amount = (
+            f"{format_count(len(removed.gone), 'part')}, {removed.rows:,} rows, {bytes_text(removed.bytes)}"
+        )
         out.write(f"{amount} {'would be removed' if arguments.dry_run else 'removed'}\n")
     if removed.waiting:
         why = "being read, or not removable now"
         if is_url(arguments.lake):
             why = "for a day, as they may be being read"
-        count = _count(removed.waiting, "file")
+        count = format_count(removed.waiting, "file")
         out.write(f"{count} still there ({why}); the next import or removal deletes them\n")
     return 0
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _time(us: int | None, *, full: bool = False) -> str:
@@ -303,11 +306,6 @@ def _time(us: int | None, *, full: bool = False) -> str:
         return "-"
     time = dt.datetime.fromtimestamp(us // 1_000_000, dt.UTC)
     return f"{time:%Y-%m-%dT%H:%M:%SZ}" if full else f"{time:%Y-%m-%d %H:%M}"
-
-
-def _safe(text: str) -> str:
-    """Names from files must not act on the terminal."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(text))
 
 
 # Rollup -----------------------------------------------------------------------------------------
@@ -321,13 +319,11 @@ def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
 
         def report(rolled: stores.RollupResult) -> None:
             progress.close()
-            name = _safe(", ".join(rolled.systems))
+            name = replace_controls(", ".join(rolled.systems))
             if rolled.days:
                 span = " to ".join(dict.fromkeys((rolled.days[0], rolled.days[-1])))
-                amount = (
-                    f"{_count(len(rolled.days), 'day')}, {rolled.rows:,} rows, {bytes_text(rolled.bytes)}"
-                )
-                out.write(f"{name}: {span}: {amount}\n")
+                days = format_count(len(rolled.days), "day")
+                out.write(f"{name}: {span}: {days}, {rolled.rows:,} rows, {bytes_text(rolled.bytes)}\n")
             for day in rolled.sealed:
                 out.write(
                     f"{name}: {day} is unchanged: some of its raw data were removed before the rest arrived\n"
@@ -355,10 +351,10 @@ def _commit(arguments: argparse.Namespace, out: TextIO) -> int:
             progress.close()
             if result.error is not None:
                 failed += 1
-                print(f"zlens: {_safe(str(result.error))}", file=sys.stderr)
+                print(f"zlens: {replace_controls(str(result.error))}", file=sys.stderr)
                 return
             did = "already in the lake" if result.again else ", ".join(result.input.parts)
-            out.write(f"{_safe(f'{result.input.path}: {did}')}\n")
+            out.write(f"{replace_controls(f'{result.input.path}: {did}')}\n")
             out.flush()
 
         lake.commit(arguments.staged, arguments.lake, keep=arguments.keep, progress=progress, report=report)

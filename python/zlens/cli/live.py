@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import gc
 import math
 import os
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from zlens.cli import INTERRUPTED, inputs, serve, serve_options
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
+from zlens.inputs.unix_time import from_unix_us
 
 if TYPE_CHECKING:
     from zlens.cli.serve_options import ServeOptions
@@ -61,7 +61,6 @@ _FORWARDER = "forwarder://"
 _POLLED = ("http://", "https://")
 #: A file with a login is one short line.
 _LOGIN_SIZE = 4096
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -164,10 +163,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.speed is not None and not (arguments.replay and arguments.speed > 0):
         raise QueryError("--speed needs --replay FILE and a number above 0", cure="leave it out")
     limits = RetentionLimits(
-        raw=_length(arguments.raw, "--raw"),
-        measures=_length(arguments.keep, "--keep"),
-        part=_length(arguments.part, "--part"),
-        grace=_length(arguments.grace, "--grace"),
+        raw=parse_duration(arguments.raw),
+        measures=parse_duration(arguments.keep),
+        part=parse_duration(arguments.part),
+        grace=parse_duration(arguments.grace),
     )
     options = inputs.parse_options(arguments)
     with (
@@ -225,10 +224,8 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
 
     receivers: list[MessageReceiver] = [*map(CommandHook.from_line, arguments.on_finding)]
     receivers += map(Webhook.from_url, arguments.webhook)
-    hold = 0.0 if arguments.finding_hold == "0" else _length(arguments.finding_hold, "--finding-hold")
-    hooks = Notifier(
-        receivers, hold, _length(arguments.finding_pause, "--finding-pause"), _Watching.print_line
-    )
+    hold = 0.0 if arguments.finding_hold == "0" else parse_duration(arguments.finding_hold)
+    hooks = Notifier(receivers, hold, parse_duration(arguments.finding_pause), _Watching.print_line)
     try:
         yield hooks
     finally:
@@ -275,7 +272,7 @@ def _retention_policy(arguments: argparse.Namespace) -> RetentionPolicy:
         raise QueryError(f"--received-size {size:g} is no size", expected="a number of GB, 0 or more")
     age = arguments.received_keep
     return RetentionPolicy(
-        None if age is None else _length(age, "--received-keep"), None if size is None else int(size * 1e9)
+        None if age is None else parse_duration(age), None if size is None else int(size * 1e9)
     )
 
 
@@ -320,7 +317,7 @@ def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
     """Check the options of polling; return what makes a polled source of a name."""
     from zlens.live import polling
 
-    every_s = None if arguments.poll is None else _length(arguments.poll, "--poll")
+    every_s = None if arguments.poll is None else parse_duration(arguments.poll)
     login = _login(arguments)
 
     def poll(name: str) -> PollingFeed:
@@ -329,13 +326,6 @@ def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
         return polling.PollingFeed(polling.PolledFile(name), every_s)
 
     return poll
-
-
-def _length(text: str, option: str) -> float:
-    seconds = parse_duration(text)
-    if not seconds:
-        raise QueryError(f"{option} {text} is not a length of time", expected="10s, 15m, 1h or 1d")
-    return float(seconds)
 
 
 def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Feed | FeedGroup]:
@@ -467,7 +457,7 @@ class _Watching:
             self.print_line(error)
         last = len(step.closed) - 1
         for place, closed in enumerate(step.closed):
-            end = _EPOCH + dt.timedelta(microseconds=closed.end_us)
+            end = from_unix_us(closed.end_us)
             info = self.live.system(closed.system, closed.source)
             local = end if info is None else end.astimezone(info.zone())
             words = [f"{local:%Y-%m-%d %H:%M:%S}", closed.system]

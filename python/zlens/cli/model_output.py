@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import io
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from zlens.errors import QueryError, ScenarioError, Wording
 
 if TYPE_CHECKING:
-    from zlens.models.answer import Answer
+    from zlens.answers.answer import Answer
 
 
 def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: str) -> None:
@@ -112,18 +111,7 @@ def values(arguments: argparse.Namespace, name: str, file: str | None, missing: 
 
 
 def render(answer: Answer, form: str) -> str:
-    """The answer as text, csv, json or html."""
-    answer = answer.worded(Wording.for_command_line)
-    from zlens.models import data_format, html_format, text_format
-    from zlens.rendering import rows
+    """The answer as text, csv, json or html, in the words of the command line."""
+    from zlens import answers
 
-    if form == "html":
-        return html_format.render(answer)
-    if form == "text":
-        return text_format.render(answer)
-    out = io.StringIO()
-    if form == "csv":
-        rows.write_csv(out, *data_format.flat(answer))
-    else:
-        out.write(data_format.to_json(answer))
-    return out.getvalue()
+    return answers.render(answer.worded(Wording.for_command_line), form)

@@ -20,12 +20,16 @@ __all__ = [
 
 def render(comparison: Comparison, form: str) -> str:
     """The comparison as text, csv, json or html."""
-    from zlens.compare import data_format, html_format, text_format
+    from zlens.answers import html_format, text_format
+    from zlens.compare import charts, data_format, tables
 
     if form == "csv":
         return data_format.to_csv(comparison)
     if form == "json":
         return data_format.to_json(comparison)
-    if form == "html":
-        return html_format.render(comparison)
-    return text_format.render(comparison)
+    answers = tables.build_answers(comparison)
+    if form == "text":
+        return text_format.render(*answers)
+    for answer, compared in zip(answers, comparison.systems, strict=True):
+        answer.charts += charts.charts(comparison, compared)
+    return html_format.render(*answers)

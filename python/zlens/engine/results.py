@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeVar
 from zlens._native import AnswerText, ArrowTable
 from zlens.engine.cancellation import Interruptible, interruptible
 from zlens.errors import QueryError
+from zlens.inputs.unix_time import from_unix_us
 
 _T = TypeVar("_T")
 #: SQL that converts a result column of some type.
 Form = Callable[[str, str], str]
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
 #: The longest text that `first` returns, and the largest number of values.
 LONGEST = 10_000
@@ -235,7 +235,7 @@ def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
 def python_time(microseconds: int) -> dt.datetime:
     """A time as Python has it; QueryError if it has none. Rows of many systems have the same few."""
     try:
-        return _EPOCH + dt.timedelta(microseconds=microseconds)
+        return from_unix_us(microseconds)
     except OverflowError:
         raise QueryError(
             "an answer has a time that is not in the years 1 to 9999",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,10 +24,10 @@ from zlens.catalog.layouts import (
 from zlens.catalog.plans import section_table
 from zlens.errors import CatalogError
 from zlens.record_pages import packs
-from zlens.rendering.text_tables import align_columns
+from zlens.rendering.text_lines import align_columns, wrap_hanging
+from zlens.schema.plain_text import replace_controls
 from zlens.schema.wording import phrase
 
-_WIDTH = 100
 _COLUMNS = ("Dec", "Hex", "Len", "Type", "Kind", "Unit", "Name", "Description")
 #: Dec, Hex and Len are right-aligned.
 _RIGHT = 3
@@ -104,7 +103,7 @@ def _head(head: RecordInfo, heads: list[RecordInfo], layouts: list[RecordLayout]
         resetting += [f"a new {name}" for name in subject.reset_on]
         lines.append(f"resets    {', '.join(resetting)}")
     if head.note:
-        lines += _wrapped("note      ", head.note)
+        lines += wrap_hanging("note      ", head.note)
     return lines
 
 
@@ -130,16 +129,16 @@ def _layout(layout: RecordLayout, entry: packs.PageEntry | None) -> list[str]:
     size = f"{layout.length} bytes" + (" or more" if layout.variable else "")
     extent = "complete" if layout.complete else "only some fields are known"
     lines = [f"Layout of release {layout.release} ({origin}): {size}, {extent}"]
-    lines += _wrapped("  source  ", layout.source)
+    lines += wrap_hanging("  source  ", layout.source)
     if entry is not None:
         # A file name may contain control characters that act on the terminal.
-        file = "".join(char if char.isprintable() else "?" for char in entry.file)
-        lines += _wrapped("  page    ", f"{file}, imported {entry.when}")
+        file = replace_controls(entry.file, "?")
+        lines += wrap_hanging("  page    ", f"{file}, imported {entry.when}")
     lines.append(f"  status  {layout.status}")
     if layout.note:
-        lines += _wrapped("  note    ", layout.note)
+        lines += wrap_hanging("  note    ", layout.note)
     for finding in entry.findings if entry is not None else ():
-        lines += _wrapped("  but     ", finding)
+        lines += wrap_hanging("  but     ", finding)
     lines += _raw(layout) if entry is not None else []
     if layout.callevel:
         lines.append(f"  needs CALLEVEL bits {', '.join(map(str, layout.callevel))}")
@@ -157,7 +156,7 @@ def _raw(layout: RecordLayout) -> list[str]:
     names = [f.name for f in fields if f.kind == "unknown" and not f.reserved]
     if not names:
         return []
-    return _wrapped("  raw     ", f"{', '.join(names)}: set their kinds in user.toml of the pack")
+    return wrap_hanging("  raw     ", f"{', '.join(names)}: set their kinds in user.toml of the pack")
 
 
 def _section(layout: RecordLayout, section: MonitorSection) -> list[str]:
@@ -184,10 +183,10 @@ def _section(layout: RecordLayout, section: MonitorSection) -> list[str]:
         lines.append(f"  only    where {section.match[0]} begins with {section.match[1]}")
     if section.subject:
         lines.append(f"  subject {', '.join(section.subject)}")
-    lines += _wrapped("  source  ", section.source)
+    lines += wrap_hanging("  source  ", section.source)
     lines.append(f"  status  {section.status}")
     if section.note:
-        lines += _wrapped("  note    ", section.note)
+        lines += wrap_hanging("  note    ", section.note)
     if section.texts:
         lines.append(f"  texts   {', '.join(section.texts)}, each after its two-byte length")
     lines += _fields(section.fields)
@@ -249,9 +248,3 @@ def _missing(head: RecordInfo, lengths: dict[str, int], release: str | None, roo
 def _page(head: RecordInfo, release: str | None) -> str:
     url = page_url(head.dsect, release)
     return f"The page {head.dsect} describes them: {url} (import it with `zlens catalog import`)."
-
-
-def _wrapped(label: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=label, subsequent_indent=" " * len(label), break_long_words=False
-    )

@@ -7,7 +7,6 @@ need, and from each role to the raw tables and fields that provide it.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from zlens.catalog import layouts, roles
 from zlens.catalog.reports.definition import FOLDER, ReportColumn, load_report, names
 from zlens.explain.lineage import column_lineage
+from zlens.rendering.text_lines import wrap_hanging
 from zlens.reports.report_list import ReportEntry, announce_counts, entry, report_values
 from zlens.reports.rows import ReportSession
 
@@ -195,10 +195,10 @@ def format_missing(reports: list[MissingReportData]) -> str:
         lines.append(f"  {report.entry.name:<{width}}  {counted}{remark}")
         missing_parts = [", ".join(part) for part in (report.records, report.roles) if part]
         if missing_parts:
-            lines += _wrapped(f"missing: {'; '.join(missing_parts)}", " " * (width + 4))
+            lines += wrap_hanging(" " * (width + 4), f"missing: {'; '.join(missing_parts)}")
         elif report.columns:
-            lines += _wrapped(
-                f"zlens explain {report.entry.name} shows what its columns need", " " * (width + 4)
+            lines += wrap_hanging(
+                " " * (width + 4), f"zlens explain {report.entry.name} shows what its columns need"
             )
     records = sorted({record for report in reports for record in report.records}, key=_order)
     if records:
@@ -211,18 +211,7 @@ def format_missing(reports: list[MissingReportData]) -> str:
         lines += ["", "Roles without a field"]
     for name, role in sorted(missing.items()):
         lines.append(f"  {name}")
-        lines += _wrapped(role.why, "      ")
+        lines += wrap_hanging("      ", role.why)
     if missing:
         lines += ["Imported record pages may contain their fields; roles.toml binds fields with other names."]
     return "\n".join(lines) + "\n"
-
-
-def _wrapped(words: str, head: str) -> list[str]:
-    return textwrap.wrap(
-        words,
-        100,
-        initial_indent=head,
-        subsequent_indent=head,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -16,7 +16,6 @@ from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, nam
 from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.listings import listing_names, listing_pages
 from zlens.explain.records import (
-    WIDTH,
     Facts,
     field_names,
     format_page,
@@ -25,9 +24,9 @@ from zlens.explain.records import (
     printed_reports,
     record_pages,
     role_pages,
-    wrap_hanging,
 )
 from zlens.explain.smf import smf_names, smf_pages
+from zlens.rendering.text_lines import WIDTH, wrap_hanging
 from zlens.schema.wording import phrase
 
 #: Columns that --every adds to a gauge.
@@ -167,7 +166,7 @@ def _measure(table: measures.Measure) -> str:
     width = max(len(column.name) for column in table.columns)
     for column in table.columns:
         unit = f" [{column.unit}]" if column.unit else ""
-        lines.append(wrap_hanging(f"  {column.name:<{width}}  ", column.text + unit))
+        lines += wrap_hanging(f"  {column.name:<{width}}  ", column.text + unit)
     order = f" ORDER BY {', '.join(_key(table))}" if _key(table) else ""
     lines += ["", f"Example  SELECT * FROM {table.name}{order}"]
     return "\n".join(lines)

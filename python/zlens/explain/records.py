@@ -16,10 +16,10 @@ from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
 from zlens.explain.lineage import column_lineage
+from zlens.rendering.text_lines import WIDTH, wrap_hanging
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-WIDTH = 100
 _MARGIN = 9
 _RECORD_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_(\w+))?")
 
@@ -55,22 +55,10 @@ def format_page(title: str, facts: Iterable[tuple[str, str | list[str]]]) -> str
         texts = fact if isinstance(fact, list) else [fact] if fact else []
         for line in texts:
             indent = len(line) - len(line.lstrip())
-            lines.append(wrap_hanging(f"{label:<{_MARGIN}}{' ' * indent}", line.strip()))
+            head = f"{label:<{_MARGIN}}{' ' * indent}"
+            lines += wrap_hanging(head, line.strip()) or [head.rstrip()]
             label = ""
     return "\n".join(lines) + "\n"
-
-
-def wrap_hanging(head: str, text: str) -> str:
-    """Text wrapped with a hanging indent after `head`."""
-    wrapped = textwrap.wrap(
-        " ".join(text.split()),
-        max(WIDTH, len(head) + 40),
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(wrapped) or head.rstrip()
 
 
 # Roles
@@ -360,7 +348,8 @@ def _record(record: str) -> str:
     if fields:
         lines.append("Fields (details: explain FIELD)\n")
         width = max(map(len, fields))
-        lines += [wrap_hanging(f"  {name:<{width}}  ", text) for name, text in fields.items()]
+        for name, text in fields.items():
+            lines += wrap_hanging(f"  {name:<{width}}  ", text) or [f"  {name}"]
         lines.append("")
     lines.append(f"Example  SELECT * FROM {record.lower()}")
     return "\n".join(lines)

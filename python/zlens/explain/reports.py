@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from zlens.catalog import caveats
 from zlens.catalog.reports import titles
 from zlens.catalog.reports.definition import FOLDER, ReportColumn, RowKind, load_report
+from zlens.rendering.text_lines import wrap_hanging
 from zlens.reports import column_facts
-
-_WIDTH = 100
 
 
 def explain_report(wanted: str, folder: Path = FOLDER) -> str:
@@ -18,11 +16,11 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     definition = load_report(wanted, folder)
     label = f"{definition.name.upper()} {definition.number}".strip()
     lines = [f"{label}: {definition.title}", ""]
-    lines += _wrapped(definition.text, "")
+    lines += wrap_hanging("", definition.text)
     lines += ["", f"Group   {definition.group}"]
-    lines += _wrapped(definition.source, "Source  ")
+    lines += wrap_hanging("Source  ", definition.source)
     lines += [f"Status  {definition.status}"]
-    lines += _wrapped(definition.needs, "Needs   ")
+    lines += wrap_hanging("Needs   ", definition.needs)
     described: set[tuple[str, ...]] = set()
     for table in definition.tables:
         if table.title:
@@ -30,8 +28,8 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
         for rows in table.rows:
             plain = rows.kind == "mean" and any(column.mean == "plain" for column in table.columns)
             kind = "plain" if plain else rows.kind
-            lines += _wrapped(
-                _ROWS[kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label or _label(rows):<8} "
+            lines += wrap_hanging(
+                f"Rows    {rows.label or _label(rows):<8} ", _ROWS[kind].format(of=_KINDS[rows.of])
             )
         for column in table.columns:
             # Tables of a report share columns: each is described once.
@@ -42,12 +40,12 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
                 lines += ["", *description]
             described.add(tuple(description))
     for absent in definition.absent:
-        lines += ["", *_wrapped(", ".join(absent.columns), "Absent  ")]
-        lines += _wrapped(f"would come from {absent.role}; {absent.why}", "        ")
+        lines += ["", *wrap_hanging("Absent  ", ", ".join(absent.columns))]
+        lines += wrap_hanging("        ", f"would come from {absent.role}; {absent.why}")
     for note in definition.notes:
-        lines += ["", *_wrapped(note.text, "Note    ")]
+        lines += ["", *wrap_hanging("Note    ", note.text)]
     for fault in caveats.explain_lines(caveats.find_caveats(report=definition.name)):
-        lines += ["", *_wrapped(fault, "Fault   ")]
+        lines += ["", *wrap_hanging("Fault   ", fault)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -81,13 +79,13 @@ def _label(rows: RowKind) -> str:
 def _column(column: ReportColumn) -> list[str]:
     unit = column_facts.unit(column)
     lines = [f"{column.name} [{column.key}]{f', {unit}' if unit else ''}"]
-    lines += _wrapped(column_facts.text(column), "    ")
+    lines += wrap_hanging("    ", column_facts.text(column))
     for measure, fact in column_facts.facts(column):
         formula = fact.formula or fact.definition
-        lines += _wrapped(f"{measure} = {formula}" if formula else measure, "    measure  ")
-        lines += _wrapped(f"{fact.source} ({fact.status})", "    source   ")
+        lines += wrap_hanging("    measure  ", f"{measure} = {formula}" if formula else measure)
+        lines += wrap_hanging("    source   ", f"{fact.source} ({fact.status})")
     if column.source_note:
-        lines += _wrapped(column.source_note, "    source   ")
+        lines += wrap_hanging("    source   ", column.source_note)
     lines.append(f"    status   {column_facts.status(column)}")
     if column.total in _TOTALS:
         lines.append(f"    total    {_TOTALS[column.total]}")
@@ -96,16 +94,5 @@ def _column(column: ReportColumn) -> list[str]:
         [*([column.missing] if column.missing else []), *(f"it needs {need}" for need in needs)]
     )
     if reason:
-        lines += _wrapped(reason, "    n/a      ")
+        lines += wrap_hanging("    n/a      ", reason)
     return lines
-
-
-def _wrapped(text: str, head: str) -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split()),
-        _WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from zlens.catalog import measures, roles, rules
 from zlens.catalog.rules import BASELINES, CLASSES, COMPARES, KINDS, STATUSES, Rule
-from zlens.explain.records import format_page, wrap_hanging
+from zlens.explain.records import format_page
 from zlens.findings.evaluate import describe_threshold
 from zlens.findings.finding import format_amount
+from zlens.rendering.text_lines import wrap_hanging
 
 _INTRO = """Rules that `zlens findings` checks against an input. Every finding shows the value, the \
 threshold and the class of the threshold, because a published measurement and a rule of thumb are not the \
@@ -104,7 +105,7 @@ def _overview(all_rules: dict[str, Rule]) -> str:
         for rule in all_rules.values():
             if rule.area == area:
                 label = rule.threshold_class if rule.kind == "rule" else rule.kind
-                lines.append(wrap_hanging(f"  {rule.id:<9} {label:<10} ", rule.title))
+                lines += wrap_hanging(f"  {rule.id:<9} {label:<10} ", rule.title)
         lines.append("")
     lines.append("Example  zlens explain CPU-001")
     return "\n".join(lines)

@@ -12,11 +12,14 @@ __all__ = ["FORMATS", "Finding", "FindingsResult", "check", "evaluate", "render"
 
 def render(findings: FindingsResult, format: str = "text", *, missing: bool = False) -> str:
     """Findings in one of FORMATS; `missing`: text also lists the rules that could not be computed."""
-    # Imported on demand: text does not need the others.
-    if format == "text":
-        from zlens.findings import text_format
+    # Imported on demand: no format needs all of them.
+    if format in ("csv", "json"):
+        from zlens.findings import data_format
 
-        return text_format.render(findings, missing=missing)
-    from zlens.findings import data_format
+        return data_format.to_csv(findings) if format == "csv" else data_format.to_json(findings)
+    from zlens import answers
+    from zlens.findings import entries
 
-    return data_format.RENDER[format](findings)
+    if format == "html":
+        return answers.render(entries.build_answer(findings), format)
+    return answers.render(entries.build_answer(findings, most=entries.SHOWN, missing=missing), format)

@@ -180,11 +180,18 @@ def parse_date(text: str) -> dt.date:
         raise QueryError(f"{text!r} is not a date", expected="something like 2026-03-02") from None
 
 
-def parse_time_spec(text: str) -> TimeSpec:
-    """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day).
+def parse_time_spec(text: str | float) -> TimeSpec:
+    """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day); a number: seconds
+    since 1970.
 
     A zone may follow as reports print it: '2026-03-02 09:15:00 (UTC+02:00)'.
     """
+    if not isinstance(text, str):
+        try:
+            stamp = dt.datetime.fromtimestamp(text, dt.UTC)
+        except (ValueError, OverflowError, OSError):
+            raise QueryError(f"{text:g} is not a time", expected="seconds since 1970") from None
+        return TimeSpec(stamp.date(), stamp.time(), dt.UTC)
     bare, _, printed = text.strip().removesuffix(")").partition(" (UTC")
     clean = bare.replace("/", "-")
     clock = re.fullmatch(_CLOCK, clean)
@@ -198,6 +205,14 @@ def parse_time_spec(text: str) -> TimeSpec:
             f"{text!r} is not a time", expected="something like 2026-03-02 09:15, 2026-03-02 or 09:15"
         ) from None
     return TimeSpec(stamp.date(), stamp.time(), stamp.tzinfo or zone)
+
+
+def parse_instant(text: str | float, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
+    """A time with a date in UTC; `zone` is the default if it names none."""
+    spec = parse_time_spec(text)
+    if spec.date is None:
+        raise QueryError(f"{text!r} has no date", expected="something like 2026-03-02 09:15 or 2026-03-02")
+    return spec.utc(zone, spec.date)
 
 
 def parse_shift(text: str) -> Shift:

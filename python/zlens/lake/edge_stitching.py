@@ -7,13 +7,13 @@ too are left out.
 
 from __future__ import annotations
 
-import datetime as dt
 import shutil
 from typing import TYPE_CHECKING
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
+from zlens.inputs.unix_time import from_unix_us
 from zlens.lake.boundary_inputs import BoundaryInputs, Pair
 from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument
 from zlens.lake.table_writer import subject_sql
@@ -30,7 +30,6 @@ from zlens.readers.boundaries import (
 if TYPE_CHECKING:
     from zlens.lake.boundaries import BoundaryUpdater
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 #: Before any record, in microseconds since 1970.
 _BEFORE_ALL_US = -(10**16)
@@ -263,7 +262,7 @@ def _agree(digest: IntervalDigest | None, known: IntervalDigest | None, first: b
 
 
 def _clock(us: int) -> str:
-    return f"{_EPOCH + dt.timedelta(microseconds=us):%Y-%m-%d %H:%M:%S}"
+    return f"{from_unix_us(us):%Y-%m-%d %H:%M:%S}"
 
 
 def _is_compared(column: str) -> bool:

@@ -24,6 +24,7 @@ from zlens.inputs import record_intervals
 from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo, moves
+from zlens.inputs.unix_time import to_unix_us
 from zlens.lake import documents, file_names, lake_folder
 from zlens.lake.documents import (
     BoundaryDocument,
@@ -39,8 +40,6 @@ from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_par
 from zlens.lake.rollup_reader import MeasuresSource
 from zlens.readers.boundaries import END_TOLERANCE_US
 from zlens.schema.wording import phrase
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
@@ -539,7 +538,7 @@ def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]
     def moment(bound: TimeSpec | None) -> int | None:
         if bound is None or bound.date is None:
             return None
-        return (bound.utc(zone, bound.date) - _EPOCH) // dt.timedelta(microseconds=1)
+        return to_unix_us(bound.utc(zone, bound.date))
 
     return moment(options.start), moment(options.end)
 

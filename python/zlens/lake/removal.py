@@ -18,14 +18,13 @@ from msgspec import Struct, field
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.source import Progress, SystemInfo
+from zlens.inputs.unix_time import to_unix_us
 from zlens.lake import file_names, lake_folder, retention, rollups
 from zlens.lake.boundaries import BoundaryUpdater
 from zlens.lake.lake_folder import LakeFolder, find_part_document
 from zlens.lake.manifest import InputPart, LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.schema.wording import phrase
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class RemovalResult(Struct):
@@ -275,7 +274,7 @@ def _coverage(part: InputPart, info: SystemInfo, options: Options) -> tuple[bool
     def to_us(moment: TimeSpec | None, otherwise: int) -> int:
         if moment is None or moment.date is None:
             return otherwise
-        return (moment.utc(zone, moment.date) - _EPOCH) // dt.timedelta(microseconds=1)
+        return to_unix_us(moment.utc(zone, moment.date))
 
     low, high = to_us(options.start, -(2**63)), to_us(options.end, 2**63)
     first, last = part.ends_us() or (part.first_us, part.last_us)

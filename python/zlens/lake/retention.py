@@ -17,6 +17,7 @@ from zlens.lake.lake_folder import LakeFolder, find_part_document
 from zlens.lake.manifest import DayRollup, InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
+from zlens.schema.plain_text import format_count
 from zlens.schema.wording import phrase
 
 #: Stands for all raw tables that no measure reads.
@@ -62,21 +63,16 @@ class Proof(Struct):
 
     def __str__(self) -> str:
         days = self.days[0] if len(self.days) == 1 else f"{self.days[0]} to {self.days[-1]}"
-        what = f"{self.system}, {days}: {self.table}, {_count(self.rows, 'row')}"
+        what = f"{self.system}, {days}: {self.table}, {format_count(self.rows, 'row')}"
         if not self.recorded:
             return f"{what}: an earlier release did not record what its measures have of it"
         if not self.measures:
             return f"{what}: read by no measure"
         where = f"in {', '.join(self.measures)}"
         if self.lost:
-            return f"{what}: {self.lost:,} of {_count(self.intervals, 'interval')} not {where}"
-        return (
-            f"{what}: {_count(self.intervals, 'interval') if self.intervals else 'of no interval'}, {where}"
-        )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+            return f"{what}: {self.lost:,} of {format_count(self.intervals, 'interval')} not {where}"
+        intervals = format_count(self.intervals, "interval") if self.intervals else "of no interval"
+        return f"{what}: {intervals}, {where}"
 
 
 def proof(into: LakeFolder, removed: Iterable[Removed], progress: Progress | None = None) -> list[Proof]:

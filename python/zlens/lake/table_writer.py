@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
@@ -285,19 +286,7 @@ class InputWriter:
             problem for problem in self.source.problems(complete=True) if problem.system in (None, *systems)
         ]
         if problems:
-            rows = [
-                [
-                    problem.system,
-                    problem.source,
-                    problem.file,
-                    problem.offset,
-                    problem.record,
-                    problem.kind,
-                    problem.detail,
-                    problem.bytes,
-                ]
-                for problem in problems
-            ]
+            rows = [list(astuple(problem)) for problem in problems]
             add(documents.PROBLEMS, documents.dump({"rows": rows}))
         resets = [reset for reset in self.source.resets() if reset[0] in systems]
         if resets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
@@ -12,12 +12,12 @@ from zlens.catalog import rules
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import Finding
 from zlens.findings.evaluate import evaluate
+from zlens.inputs.unix_time import to_unix_us
 from zlens.session.session import CoreSession
 
 if TYPE_CHECKING:
     from zlens.live.measure_store import MeasureStore
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Rule, system and subject.
 Key = tuple[str, str, str]
 
@@ -105,7 +105,7 @@ class FindingAlerts:
 
 
 def _us(time: datetime | None, otherwise: int) -> int:
-    return otherwise if time is None else (time - _EPOCH) // timedelta(microseconds=1)
+    return otherwise if time is None else to_unix_us(time)
 
 
 def _next(us: int, ends: Sequence[tuple[str, str, int]], system: str) -> int:

@@ -6,7 +6,6 @@ in memory gives nothing back for single rows that are deleted.
 
 from __future__ import annotations
 
-import datetime as dt
 import shutil
 import tempfile
 import threading
@@ -32,7 +31,6 @@ class ArrowStreamable(Protocol):
 #: A closed interval: system, source, end in microseconds since 1970, UTC.
 End = tuple[str, str, int]
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _HOUR_US = 3_600_000_000
 _NO_LIMIT_US = 2**63 - 1
 #: The column with the number of the step that computed a row.

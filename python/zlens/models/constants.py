@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from zlens.answers.answer import Assumption
 from zlens.errors import CatalogError
-from zlens.models.answer import Assumption
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 

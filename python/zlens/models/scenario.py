@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
+from zlens.answers.answer import Assumption
 from zlens.errors import InputError, ScenarioError
-from zlens.models.answer import Assumption
 from zlens.models.constants import constant
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.schema import toml, user_files

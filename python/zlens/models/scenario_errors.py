@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import field
 from msgspec.structs import replace
 
+from zlens.answers.answer import Assumption
 from zlens.errors import ScenarioError, ZlensError
-from zlens.models.answer import Assumption
 from zlens.models.constants import constant
 from zlens.schema import validators
 from zlens.schema.validators import Spec

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from zlens.answers.answer import Assumption, Value
 from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
 from zlens.models import interval_choice
-from zlens.models.answer import Assumption, Value
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
 from zlens.models.scenario_errors import ScenarioErrors

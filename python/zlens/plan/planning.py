@@ -16,11 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerTable
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice
-from zlens.models.answer import Answer, AnswerColumn, AnswerTable
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.model import TYPES
 from zlens.models.shares import measurement as shares
@@ -105,14 +105,14 @@ def parse_question(settings: Sequence[str]) -> PlanRequest:
 
 
 def plan(
-    session: Any, settings: Sequence[str], *, system: str | None = None, at: str | None = None
+    session: Any, settings: Sequence[str], *, system: str | None = None, at: str | float | None = None
 ) -> Answer:
     """The answer for the busiest interval of an input, or for the one at a given time."""
     question = parse_question(settings)
     if question.threads is not None:
         name = _system(session, "cpu", system)
         end = interval_choice.choose_interval(
-            session, name, parse_time_spec(at) if at else None, shares.busy()
+            session, name, None if at is None else parse_time_spec(at), shares.busy()
         )
         return smt.answer(session, name, end, question.threads, question.beside)
     wanted = question.wanted
@@ -168,12 +168,12 @@ def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
 
 
 def choose_interval(
-    session: Any, wanted: Sequence[tuple[ModuleType, Setting]], system: str | None, at: str | None
+    session: Any, wanted: Sequence[tuple[ModuleType, Setting]], system: str | None, at: str | float | None
 ) -> tuple[str, dt.datetime]:
     """System and end of the interval."""
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     machine = any(family.NEEDS == "machine" for family, _ in wanted)
-    when = parse_time_spec(at) if at else None
+    when = None if at is None else parse_time_spec(at)
     if guests and not machine:
         name = _system(session, "guest", system)
         return name, interval_choice.choose_interval(session, name, when, shares.busy())
@@ -220,7 +220,9 @@ def required_records(table: str) -> str:
     return definition.load_report(_REPORTS[table]).needs
 
 
-def list_settings(session: Any | None = None, *, system: str | None = None, at: str | None = None) -> Answer:
+def list_settings(
+    session: Any | None = None, *, system: str | None = None, at: str | float | None = None
+) -> Answer:
     """List the keys; for an input, those that its data support, with its own names."""
     if session is None:
         every = [

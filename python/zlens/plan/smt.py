@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
+from zlens.answers.answer import Answer
 from zlens.models import interval_choice
-from zlens.models.answer import Answer
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import measurement
 from zlens.schema.validators import Choice

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.models.answer import Assumption
+from zlens.answers.answer import Assumption
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Integer

@@ -8,11 +8,12 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import models
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
 from zlens.models.shares import measurement as measured_shares
 from zlens.plan.case import WhatIfCase
+from zlens.schema.plain_text import format_list
 from zlens.schema.wording import phrase, sentence
 
 Row = tuple[Value, ...]
@@ -251,13 +252,13 @@ def _add_notes(
     if measured is not None:
         result.notes += measured.notes
     changed = [str(row[0]) for row in expected if abs(_number(row[-1])) > _NEGLIGIBLE]
-    same = "none" if not changed else f"only that of {_enumerated(changed)}"
+    same = "none" if not changed else f"only that of {format_list(changed, 5)}"
     measured_rows = [row for row in expected if row[2] is not None]
     others = [str(row[0]) for row in measured_rows if abs(_number(_subtract(row[3], row[2]))) > _NEGLIGIBLE]
     result.notes.append(
         sentence(
             "Expected before differs from Used: {others}; {more}",
-            others=_enumerated(others),
+            others=format_list(others, 5),
             more=phrase("solve_partitions"),
         )
         if others
@@ -399,7 +400,3 @@ def _sum(rows: Sequence[dict[str, Value]], key: str) -> Value:
 
 def _number(value: Value) -> float:
     return 0.0 if value is None else float(value)
-
-
-def _enumerated(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} others" if len(names) > 5 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zlens import models
-from zlens.models.answer import by_name
+from zlens.answers.answer import by_name
 from zlens.models.partitions import measurement as partitions
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey

@@ -23,6 +23,7 @@ from zlens.record_pages import table as page_table
 from zlens.record_pages.packs import PageEntry
 from zlens.record_pages.page_files import PageFile, Skipped
 from zlens.record_pages.page_layout import BuiltLayout, build
+from zlens.schema.plain_text import format_count, replace_controls
 from zlens.schema.wording import phrase
 
 
@@ -274,12 +275,12 @@ def _report(report: ImportReport, limit: int | None) -> Iterator[str]:
     if report.imported:
         verb = "would import" if report.dry_run else "imported"
         yield (
-            f"{verb} {_count(len(used), 'record')} of z/VM {report.release}: "
-            f"{_count(report.fields, 'field')}, {len(report.new_fields):,} of them new, "
+            f"{verb} {format_count(len(used), 'record')} of z/VM {report.release}: "
+            f"{format_count(report.fields, 'field')}, {len(report.new_fields):,} of them new, "
             f"{len(report.unknown_kinds):,} of unknown kind"
         )
         if nulls:
-            yield f"{_count(nulls, 'page')} of records that are no longer produced"
+            yield f"{format_count(nulls, 'page')} of records that are no longer produced"
     for path in report.packs:
         yield f"pack: {path}" if report.imported else f"user.toml applied to the pack {path}"
     yield from _list("did not agree", report.disagreements, limit)
@@ -296,15 +297,6 @@ def _list(title: str, lines: Sequence[str], limit: int | None) -> Iterator[str]:
         return
     yield f"{title} ({len(lines):,}):"
     for line in lines[:limit]:
-        yield f"  {_printable(line)}"
+        yield f"  {replace_controls(line, '?')}"
     if limit is not None and len(lines) > limit:
         yield f"  and {len(lines) - limit:,} more"
-
-
-def _printable(line: str) -> str:
-    """A line that a terminal can show: file names may contain anything, even escape sequences."""
-    return "".join(character if character.isprintable() else "?" for character in line)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from zlens.engine.results import unique_names
+from zlens.schema.plain_text import replace_controls
 
 #: Maximum rows shown on a terminal by default.
 MAX_TERMINAL_ROWS = 60
@@ -127,9 +128,7 @@ def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return text if text.isprintable() else replace_controls(text)
 
 
 def _numbers(values: Sequence[Any]) -> list[str]:

@@ -7,7 +7,7 @@ sections, which know the properties of all rows before the first is printed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol, cast
 
 from msgspec import Struct, field
@@ -21,9 +21,8 @@ from zlens.catalog.reports.titles import fill_title
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
+from zlens.inputs.unix_time import EPOCH
 from zlens.reports.style import Value
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ResultLike(Protocol):
@@ -128,7 +127,7 @@ def rows_in_order(part: Part) -> list[tuple[_native.Section, int | None]]:
 
 def offset_us(block: Block, session: ReportSession) -> int:
     """The UTC offset of the block's system in microseconds."""
-    offset = session.display(_EPOCH, block.system).utcoffset()
+    offset = session.display(EPOCH, block.system).utcoffset()
     return offset // timedelta(microseconds=1) if offset else 0
 
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 
-from zlens.models import html_format
-from zlens.rendering import charts
+from zlens.answers import html_format
 from zlens.rendering.html import page
 from zlens.rig import tables
 from zlens.rig.results import RigResult
 from zlens.version import VERSION
 
 _STYLE = """\
-th small { display: block; font-weight: normal; color: GrayText; }
 .red { color: #b00020; font-weight: 600; }
 .green { color: #00664d; }
 @media (prefers-color-scheme: dark) { .red { color: #ff8a80; } .green { color: #80e0c0; } }
-figure { margin: 0 0 1.5rem; max-width: 760px; }
-figcaption { font-weight: 600; }
 figcaption a { font-weight: normal; margin-left: .7rem; }
 section { border-top: 1px solid GrayText; margin-top: 2rem; }
 """
 #: Saves a chart: the SVG with its colors resolved, or drawn to a canvas of twice its size.
 _SCRIPT = """\
 for (const figure of document.querySelectorAll("figure")) {
-  const name = figure.dataset.name, svg = figure.querySelector("svg");
+  const section = figure.closest("section"), svg = figure.querySelector("svg");
+  const name = section.id + "-" + ([...section.querySelectorAll("figure")].indexOf(figure) + 1);
   const text = () => {
     const copy = svg.cloneNode(true);
     const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
@@ -82,35 +79,15 @@ def render(results: Sequence[RigResult], when: str) -> str:
         "</ul>",
     ]
     for one in tables.in_order(results):
-        parts += _section(one)
-    return page(whole.title, "\n".join(parts), _STYLE, _SCRIPT, pictures=True)
+        rig = one.rig
+        parts += [f"<section id='{escape(rig.name)}'>", *html_format.body(tables.scenario_answer(one))]
+        parts.append(
+            f"<details><summary>{escape(rig.name)}.toml</summary><pre>{escape(rig.toml)}</pre></details>"
+        )
+        parts.append("</section>")
+    return page(whole.title, "\n".join(parts), html_format.STYLE + _STYLE, _SCRIPT, pictures=True)
 
 
 def _word(result: RigResult) -> str:
-    if not result.complete:
-        return "<span class=red>interrupted</span>"
-    return (
-        "<span class=green>as expected</span>" if result.passed else "<span class=red>not as expected</span>"
-    )
-
-
-def _section(result: RigResult) -> Iterator[str]:
-    rig = result.rig
-    place = f", {escape(rig.source.place)}" if rig.source.place else ""
-    yield f"<section id='{escape(rig.name)}'><h2>{escape(rig.title)}: {_word(result)}</h2>"
-    yield f"<p>{escape(rig.text)}</p>"
-    yield f"<p>Source: {escape(rig.source.publication)}{place} ({escape(rig.source.status)})</p>"
-    if rig.source.note:
-        yield f"<p>{escape(rig.source.note)}</p>"
-    for number, chart in enumerate(tables.charts(result), 1):
-        drawn = charts.svg(chart)
-        if drawn:
-            name = f"{rig.name}-{number}"
-            yield f"<figure data-name='{escape(name)}'><figcaption>{escape(chart.title)}</figcaption>"
-            yield f"{drawn}</figure>"
-    own = tables.answer([result], every=True)
-    for table in own.tables:
-        yield from html_format.drawn(table)
-    yield from (f"<p class=red>{escape(note)}</p>" for note in own.notes)
-    yield f"<details><summary>{escape(rig.name)}.toml</summary><pre>{escape(rig.toml)}</pre></details>"
-    yield "</section>"
+    color = "green" if result.passed and result.complete else "red"
+    return f"<span class={color}>{tables.outcome_word(result)}</span>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zlens.models.answer import Answer, AnswerColumn, AnswerTable, Value
+from zlens.answers.answer import Answer, AnswerColumn, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rig.definition import AREAS, PUBLISHED, Control, RigDefinition
 from zlens.rig.results import RigResult, VariantOutcome
@@ -57,6 +57,25 @@ def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
     notes = [note for one in failed for note in _why(one)]
     passed = len(ordered) - len(failed)
     return Answer("rig", f"{passed} of {len(ordered)} scenarios as expected", tables, notes=notes)
+
+
+def scenario_answer(result: RigResult) -> Answer:
+    """A scenario with its source, charts and all numbers."""
+    rig = result.rig
+    whole = answer([result], every=True)
+    place = f", {rig.source.place}" if rig.source.place else ""
+    whole.title = f"{rig.title}: {outcome_word(result)}"
+    whole.lead = [rig.text, f"Source: {rig.source.publication}{place} ({rig.source.status})"]
+    whole.lead += [rig.source.note] if rig.source.note else []
+    whole.charts = list(charts(result))
+    return whole
+
+
+def outcome_word(result: RigResult) -> str:
+    """The result of a scenario."""
+    if not result.complete:
+        return "interrupted"
+    return "as expected" if result.passed else "not as expected"
 
 
 def in_order(results: Sequence[RigResult]) -> list[RigResult]:

@@ -19,6 +19,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from zlens.errors import CatalogError, ZlensError
+from zlens.schema.plain_text import replace_controls
 from zlens.schema.toml_lines import line_of
 
 #: The largest integer that JavaScript represents exactly.
@@ -82,7 +83,10 @@ class DocumentErrors(Struct):
         near = difflib.get_close_matches(name, names, 1)
         cure = f"did you mean {near[0]}?" if near else "leave it out"
         return self.general_error(
-            f"{printable(where)} is not known here", cure, f"one of {', '.join(names)}", where
+            f"{replace_controls(where[:200], '?')} is not known here",
+            cure,
+            f"one of {', '.join(names)}",
+            where,
         )
 
     def missing(self, where: str, key: Key) -> ZlensError:
@@ -628,9 +632,4 @@ def format_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     text = "null" if value is None else f'"{value}"' if isinstance(value, str) else str(value)
-    return printable(text if len(text) <= 60 else text[:57] + "...")
-
-
-def printable(text: str) -> str:
-    """External text without characters that move the cursor."""
-    return "".join(character if character.isprintable() else "?" for character in text[:200])
+    return replace_controls(text if len(text) <= 60 else text[:57] + "...", "?")

@@ -10,7 +10,8 @@ from typing import Any
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.time_blocks import TimeWindow
 from zlens.errors import QueryError
-from zlens.server.workspace import Workspace, parse_request_time
+from zlens.inputs.options import parse_instant
+from zlens.server.workspace import Workspace
 
 #: Columns that contain the time of a row, in order of preference.
 TIMES = ("interval_end", "time")
@@ -31,7 +32,7 @@ def of_columns(request: dict[str, Any], types: Mapping[str, str]) -> dict[str, s
 def window(request: dict[str, Any]) -> TimeWindow:
     """The requested time window."""
     start, end = (
-        None if request[name] is None else instant(request[name]).timestamp() for name in ("from", "to")
+        None if request[name] is None else parse_instant(request[name]).timestamp() for name in ("from", "to")
     )
     return TimeWindow(start, end)
 
@@ -42,7 +43,7 @@ def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:
     tests += of_columns(request, types).values()
     for name, sign in (("from", ">"), ("to", "<=")):
         if request[name] is not None:
-            tests.append(f"{_time(request['table'], types)} {sign} {_literal(instant(request[name]))}")
+            tests.append(f"{_time(request['table'], types)} {sign} {_literal(parse_instant(request[name]))}")
     return tests
 
 
@@ -51,13 +52,6 @@ def _time(table: str, types: Mapping[str, str]) -> str:
         if name in types:
             return name
     raise QueryError(f"{table} has no times", cure="leave from and to out")
-
-
-def instant(value: float | str) -> dt.datetime:
-    parsed = parse_request_time(value)
-    if parsed.date is None:
-        raise QueryError(f"{value!r} has no date", expected="seconds since 1970, or a date with a time")
-    return parsed.utc(dt.UTC, parsed.date)
 
 
 def is_one_of(name: str, wanted: Sequence[Any]) -> str:
@@ -91,9 +85,9 @@ def buckets(place: Workspace, request: dict[str, Any], most: int) -> tuple[float
     first = min(info.first_us or 0 for info in infos) / 1e6
     last = max(info.last_us or 0 for info in infos) / 1e6
     if request["from"] is not None:
-        first = max(first, instant(request["from"]).timestamp())
+        first = max(first, parse_instant(request["from"]).timestamp())
     if request["to"] is not None:
-        last = min(last, instant(request["to"]).timestamp())
+        last = min(last, parse_instant(request["to"]).timestamp())
     # Interval ends drift by milliseconds; do not count such a remainder as another interval.
     intervals = math.ceil((last - first) / nominal - 0.01)
     if intervals <= most:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.compare import CompareOptions, Side, compare, html_format, measure_run, text_format
+from zlens.compare import CompareOptions, Side, compare, measure_run, render, tables
 from zlens.compare.data_format import objects
 from zlens.engine import cancellation
 from zlens.errors import QueryError
@@ -41,7 +41,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     cancellation.report_progress(len(windows), len(windows) + 1, "testing differences")
     comparison = compare(sides, choice)
     if request["format"] == "html":
-        return {"html": html_format.render(comparison)}
+        return {"html": render(comparison, "html")}
     by_kind: dict[str, list[Any]] = {"difference": [], "part": [], "warning": [], "note": []}
     for entry in objects(comparison):
         by_kind[entry["kind"]].append(json_values.json_value(entry))
@@ -55,7 +55,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "warnings": by_kind["warning"],
         "notes": by_kind["note"],
         "criterion": [
-            line for system in comparison.systems for line in text_format.criterion_lines(system, names)
+            line for system in comparison.systems for line in tables.criterion_lines(system, names)
         ],
     }
 

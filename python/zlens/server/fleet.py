@@ -10,9 +10,9 @@ from typing import Any
 
 from zlens.catalog import measures
 from zlens.errors import QueryError
+from zlens.inputs.options import parse_instant
 from zlens.models.constants import constant
 from zlens.server import json_values
-from zlens.server.buckets import instant
 from zlens.server.laboratory import as_data
 from zlens.server.workspace import Workspace
 from zlens.studies import cluster, fleet, trend
@@ -22,7 +22,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     moments = [request[name] for name in ("from", "to", "base_from", "base_to")]
 
     def work() -> dict[str, Any]:
-        start, end, base_start, base_end = (None if at is None else instant(at) for at in moments)
+        start, end, base_start, base_end = (None if at is None else parse_instant(at) for at in moments)
         before = None if base_start is None and base_end is None else (base_start, base_end)
         return _systems(place, fleet.members(place.session, (start, end), before))
 
@@ -107,7 +107,7 @@ def trends(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _span(request: dict[str, Any]) -> fleet.Span:
-    start, end = (None if request[at] is None else instant(request[at]) for at in ("from", "to"))
+    start, end = (None if request[at] is None else parse_instant(request[at]) for at in ("from", "to"))
     return start, end
 
 

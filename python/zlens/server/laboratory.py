@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from typing import Any
 
 from zlens import models
+from zlens.answers.answer import Answer
 from zlens.engine.memory_limits import memory_text
 from zlens.errors import InputError, QueryError, ScenarioError, Wording
+from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice, scenario, sweeps
-from zlens.models.answer import Answer
 from zlens.plan import planning
 from zlens.rendering import charts
-from zlens.rendering.rows import iso
 from zlens.schema import user_files
 from zlens.server import json_values, scenario_numbers
-from zlens.server.workspace import Workspace, parse_request_time
+from zlens.server.workspace import Workspace
 
 #: Name of a sent scenario in messages.
 SENT = "scenario"
@@ -81,7 +79,7 @@ def expected(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     module = models.measured(name)
     with user_files.forbid_file_names():
         system = interval_choice.choose_system(place.session, module.TABLE, request["system"])
-        at = parse_request_time(request["at"]) if request["at"] is not None else None
+        at = parse_time_spec(request["at"]) if request["at"] is not None else None
         end = interval_choice.choose_interval(place.session, system, at, module.busy(request["set"]))
         answer: Answer = module.compare(place.session, system, end, request["set"])
     return {"answer": as_data(answer), "system": system, "at": json_values.json_value(end)}
@@ -89,23 +87,12 @@ def expected(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 def plan(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """A measured interval solved before and after a change; without one, what can be changed."""
-    at = request["at"]
-    if isinstance(at, int | float):
-        at = _clock(at)
     with user_files.forbid_file_names():
         if request["set"]:
-            answer = planning.plan(place.session, request["set"], system=request["system"], at=at)
+            answer = planning.plan(place.session, request["set"], system=request["system"], at=request["at"])
         else:
-            answer = planning.list_settings(place.session, system=request["system"], at=at)
+            answer = planning.list_settings(place.session, system=request["system"], at=request["at"])
     return {"answer": as_data(answer)}
-
-
-def _clock(at: float) -> str:
-    """A time in the form of --at."""
-    try:
-        return iso(dt.datetime.fromtimestamp(math.floor(at), dt.UTC))
-    except (ValueError, OverflowError, OSError):
-        raise QueryError(f"{at:g} is not a time", expected="seconds since 1970") from None
 
 
 def keys(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from zlens.compare import measure_run
 from zlens.compare.comparison import REGRESSION_CRITERION
 from zlens.compare.correlation import correlated_metrics as moved_with
 from zlens.compare.noise import FEWEST_INTERVALS
+from zlens.inputs.options import parse_instant
 from zlens.models import interval_choice
 from zlens.models.interval_choice import BusyInterval
 from zlens.server import aggregate, buckets, endpoints, json_values
@@ -128,9 +129,7 @@ def correlated_metrics(place: Workspace, request: dict[str, Any]) -> dict[str, A
 
 
 def _window(request: dict[str, Any]) -> tuple[dt.datetime | None, dt.datetime | None]:
-    first, last = (
-        None if request[name] is None else buckets.instant(request[name]) for name in ("from", "to")
-    )
+    first, last = (None if request[name] is None else parse_instant(request[name]) for name in ("from", "to"))
     return first, last
 
 

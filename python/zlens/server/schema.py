@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -12,14 +11,13 @@ from zlens.catalog.reports import definition, menus
 from zlens.engine import cancellation
 from zlens.findings.evaluate import USUAL
 from zlens.inputs.source import SystemInfo, without_raw_tables
+from zlens.inputs.unix_time import from_unix_us
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
 from zlens.server import workload_hints
 from zlens.server.workspace import Workspace
 from zlens.session.source_choice import SystemSource
 from zlens.version import VERSION
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +113,7 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
 
 
 def _time(micro: int | None) -> str | None:
-    return None if micro is None else iso(_EPOCH + dt.timedelta(microseconds=micro))
+    return None if micro is None else iso(from_unix_us(micro))
 
 
 def _tables(place: Workspace) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from zlens.catalog import measures
 from zlens.catalog.expressions import quote
 from zlens.engine import cancellation
 from zlens.errors import QueryError
-from zlens.inputs.options import Options, TimeSpec, parse_time_spec
+from zlens.inputs.options import Options, parse_time_spec
 from zlens.server.resource_pool import ResourcePool
 from zlens.server.rig_runs import RigRuns
 from zlens.server.sql_workers import ProcessesOf, SqlWorkers
@@ -187,8 +186,8 @@ class Workspace(Struct):
         if start is not None or end is not None:
             options = replace(
                 options,
-                start=options.start if start is None else parse_request_time(start),
-                end=options.end if end is None else parse_request_time(end),
+                start=options.start if start is None else parse_time_spec(start),
+                end=options.end if end is None else parse_time_spec(end),
             )
         return options
 
@@ -269,14 +268,3 @@ class Workspace(Struct):
                 return None
             self._derived.add(query)
         return quote(self.session.materialize_query(query, {table: columns}))
-
-
-def parse_request_time(value: str | float) -> TimeSpec:
-    """A time of a request: seconds since 1970, or in the form of --from."""
-    if isinstance(value, str):
-        return parse_time_spec(value)
-    try:
-        time = dt.datetime.fromtimestamp(value, dt.UTC)
-    except (ValueError, OverflowError, OSError):
-        raise QueryError(f"{value:g} is not a time", expected="seconds since 1970") from None
-    return TimeSpec(time.date(), time.time(), dt.UTC)

@@ -8,7 +8,6 @@ that one query answers for all of them. A value printed as 0.0 is not below zero
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,11 +18,11 @@ from zlens.catalog import listings
 from zlens.catalog.expressions import quote
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import ArrowSource, FilelessSource, Interval, RawTable, Source
+from zlens.inputs.unix_time import to_unix_us
 from zlens.session.session import CoreSession
 
 #: Between the name of a system or a machine and the number of its change; no name has it.
 CHANGE_SEPARATOR = "\n"
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _OPTIONS: dict[str, Any] = {
     "systems": (),
     "start": None,
@@ -128,7 +127,7 @@ class _PerturbedSource(FilelessSource):
         for system, source, end, seconds, flag in session.sql(
             "SELECT system, source, interval_end, seconds, flag FROM interval ORDER BY interval_end"
         ).rows:
-            end_us = (end - _EPOCH) // dt.timedelta(microseconds=1)
+            end_us = to_unix_us(end)
             intervals.setdefault((system, source), []).append(Interval(end_us, seconds, flag))
         self.systems = [
             replace(

@@ -28,6 +28,7 @@ from zlens.inputs.source import (
     SystemInfo,
     table_prefix,
 )
+from zlens.inputs.unix_time import from_unix_us, to_unix_us
 from zlens.schema.wording import phrase
 from zlens.session.open_inputs import open_inputs
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from zlens.session.source_choice import SystemSource
     from zlens.session.throughput_join import ClockOffset
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
 #: Whether a row with a time, but without the end of an interval, is in a selected interval.
 _WITHIN = """EXISTS (
@@ -391,7 +391,7 @@ class CoreSession:
             own_rows = (
                 [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
             )
-            busy = [(_micro(end), seconds, value) for _, _, end, seconds, _, value in own_rows]
+            busy = [(to_unix_us(end), seconds, value) for _, _, end, seconds, _, value in own_rows]
             measure = own_rows[0][4] if own_rows else "busy"
             offset = self.options.throughput_offset_s
             suggestions.append(suggest_offset(self.throughput, info, busy, self.options.tz, offset, measure))
@@ -486,7 +486,7 @@ class CoreSession:
         if not (self.options.start or self.options.end or self.options.shift):
             return True
         zone = dt.UTC if self.options.utc else info.zone()
-        end = _EPOCH + dt.timedelta(microseconds=interval.end_us)
+        end = from_unix_us(interval.end_us)
         local = end.astimezone(zone)
         if self.options.start and not _after(local, self.options.start, zone):
             return False
@@ -541,7 +541,7 @@ class CoreSession:
             beside.close()
         loads: dict[tuple[str, str], list[IntervalLoad]] = {}
         for system, source, end, seconds, weight, busy in rows:
-            load = IntervalLoad(Interval(_micro(end), seconds), weight, busy)
+            load = IntervalLoad(Interval(to_unix_us(end), seconds), weight, busy)
             loads.setdefault((system, source), []).append(load)
         return [(info, loads[key]) for info in self.systems if (key := (info.system, info.source)) in loads]
 
@@ -676,7 +676,7 @@ class CoreSession:
             named |= {"system", "source", "interval_end"}
             if (span := ends()) is not None:
                 # The same as a plain range, which can exclude whole blocks of rows.
-                first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in span)
+                first, last = (from_unix_us(end) for end in span)
                 parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
         elif self.options.is_selective and {"system", "source", "time"} <= names:
             # Events that were computed before.
@@ -696,15 +696,8 @@ def _after(local: dt.datetime, moment: TimeSpec, zone: dt.tzinfo) -> bool:
     return local > moment.utc(zone, moment.date)
 
 
-def _micro(time: dt.datetime) -> int:
-    return (time - _EPOCH) // dt.timedelta(microseconds=1)
-
-
 def _span(session: CoreSession, info: SystemInfo) -> str:
-    first, last = (
-        session.display(_EPOCH + dt.timedelta(microseconds=info.intervals[at].end_us), info.system)
-        for at in (0, -1)
-    )
+    first, last = (session.display(from_unix_us(info.intervals[at].end_us), info.system) for at in (0, -1))
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({info.system})"
 
 

@@ -8,6 +8,8 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import astuple
+
 from zlens.catalog import measures, session_columns
 from zlens.catalog.interval_flags import GAP, SHORT
 from zlens.catalog.raw_columns import RawColumn
@@ -89,19 +91,7 @@ def tables(
         ]  # fmt: skip
 
     def listed(problems: Iterable[Problem]) -> list[tuple[Any, ...]]:
-        return [
-            (
-                problem.system,
-                problem.source,
-                problem.file,
-                problem.offset,
-                problem.record,
-                problem.kind,
-                problem.detail,
-                problem.bytes,
-            )
-            for problem in problems
-        ]
+        return [astuple(problem) for problem in problems]
 
     def resets() -> list[tuple[Any, ...]]:
         reset_rows = [(source.name, *reset) for source in session.sources for reset in source.resets()]

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from zlens import _native
 from zlens.catalog import codes, generations, writer_plans
-from zlens.errors import ScenarioError
+from zlens.errors import QueryError, ScenarioError
+from zlens.inputs.options import parse_instant
 from zlens.models.constants import constant
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.relocation import link as relocation_link
@@ -80,15 +81,10 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
 
 def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> float:
     """Seconds since 1970 of a time; one without a zone is in that of the scenario."""
-    if isinstance(value, int | float):
-        return float(value)
     try:
-        time = dt.datetime.fromisoformat(value)
-    except ValueError:
-        raise scenario.problem.value(where, value, "a time such as 2026-03-02T08:00:00Z") from None
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=dt.timezone(dt.timedelta(hours=zone)))
-    return time.timestamp()
+        return parse_instant(value, dt.timezone(dt.timedelta(hours=zone))).timestamp()
+    except QueryError as error:
+        raise scenario.problem.value(where, value, error.expected or "") from None
 
 
 def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:

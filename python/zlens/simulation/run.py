@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import datetime as dt
 import json
 import multiprocessing
 import os
@@ -21,10 +20,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens import _native, models, simulation
+from zlens.answers.answer import Assumption
 from zlens.catalog import writer_plans
 from zlens.errors import InputError, ScenarioError
+from zlens.inputs.unix_time import from_unix_us
 from zlens.models import simulation_spec
-from zlens.models.answer import Assumption
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, check_scenario, set_value
 from zlens.models.system.spec import SPEC
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 #: Simulations at most in one command.
 MOST_RUNS = 999
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 #: Seconds between two looks at runs in other processes.
 _LOOK_S = 0.1
 #: Constants that scenarios have for the answer alone.
@@ -275,7 +274,7 @@ def _write_throughput(path: str, scenario: dict[str, Any], summary: dict[str, An
 
 
 def _utc(tod: int) -> str:
-    time = _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod))
+    time = from_unix_us(_native.unix_us_from_tod(tod))
     return time.isoformat(timespec="microseconds")
 
 

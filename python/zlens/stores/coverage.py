@@ -18,6 +18,7 @@ from zlens.catalog import roles
 from zlens.errors import LakeError
 from zlens.lake.retained import Retained, retained
 from zlens.lake.rollups import DAY_US, day_name
+from zlens.schema.plain_text import format_count
 from zlens.schema.wording import phrase
 from zlens.session.session import CoreSession
 
@@ -44,8 +45,7 @@ class Lost(Struct, frozen=True):
     intervals: int
 
     def __str__(self) -> str:
-        number = f"{self.intervals:,} interval{'' if self.intervals == 1 else 's'}"
-        return f"{self.system}, {self.day}: {number} of {self.table}"
+        return f"{self.system}, {self.day}: {format_count(self.intervals, 'interval')} of {self.table}"
 
 
 class Coverage(Struct):

@@ -15,6 +15,7 @@ from zlens.catalog import measures
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.source import Progress
+from zlens.inputs.unix_time import from_unix_us
 from zlens.lake import documents, file_names, lake_folder, rollups
 from zlens.lake.documents import MeasuresDocument, MeasuresFile
 from zlens.lake.file_names import is_lake
@@ -36,7 +37,6 @@ from zlens.stores.coverage import Lost, coverage, lost_error
 _DAYS = 7
 #: Records that have intervals of their own may end so much later than the day.
 _LATE_US = 2 * 3_600_000_000
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class RollupResult(Struct):
@@ -376,5 +376,5 @@ def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> 
 
 
 def _moment(us: int) -> TimeSpec:
-    time = _EPOCH + dt.timedelta(microseconds=us)
+    time = from_unix_us(us)
     return TimeSpec(time.date(), time.time(), dt.UTC)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from zlens.answers.answer import Answer
 from zlens.errors import QueryError
-from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, check_scenario
 from zlens.schema.validators import Spec
 from zlens.schema.wording import phrase

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries

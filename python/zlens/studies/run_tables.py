@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from zlens.models.answer import AnswerColumn, AnswerTable
+from zlens.answers.answer import AnswerColumn, AnswerTable
 from zlens.studies.measurement import MeasuredRun
 from zlens.studies.runs import WorkloadRun
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from zlens.answers.answer import Answer, AnswerFigure
 from zlens.catalog.capacity_curves import Point
-from zlens.models.answer import Answer, AnswerFigure
 from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.scenario import Scenario
 from zlens.schema.validators import Boolean, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec

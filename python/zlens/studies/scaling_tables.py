@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from zlens.models.answer import AnswerColumn, AnswerTable, Value
+from zlens.answers.answer import AnswerColumn, AnswerTable, Value
 from zlens.models.capacity import scaling, usl
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.studies.run_tables import other_numbers, window

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog import measures
 from zlens.errors import QueryError, ScenarioError
-from zlens.inputs.options import Options, Shift, parse_shift
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.inputs.options import Options, Shift, parse_date, parse_shift, parse_time_spec
 from zlens.models.scenario import Scenario
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.validators import Key, ListOf, MapOf, Number, SingleLine, Spec, Text
@@ -150,9 +150,9 @@ def _series(scenario: Scenario) -> Iterator[ShiftHours]:
         raise ScenarioError("has data and series", expected="one of them", cure="remove one")
     for series in scenario["series"]:
         try:
-            first = dt.datetime.fromisoformat(series["from"])
-        except ValueError:
-            raise ScenarioError(f"from is {series['from']!r}", expected="a date: 2026-01-05") from None
+            first = dt.datetime.combine(parse_date(series["from"]), dt.time())
+        except QueryError as error:
+            raise ScenarioError(error.message, expected=error.expected) from None
         days = [first + dt.timedelta(days=at, hours=12) for at in range(len(series["values"]))]
         points = zip(days, series["values"], strict=True)
         yield ShiftHours(series["name"], ALL, [(day, value, 1.0) for day, value in points])
@@ -160,7 +160,6 @@ def _series(scenario: Scenario) -> Iterator[ShiftHours]:
 
 def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
     import zlens
-    from zlens.inputs.options import parse_time_spec
     from zlens.lake.file_names import is_url
 
     if not scenario["data"]:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens import models
+from zlens.answers.answer import Answer
 from zlens.catalog import measures
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer
 from zlens.models.interval_choice import QuerySession, interval_sql, local_time
 from zlens.schema.wording import phrase
 

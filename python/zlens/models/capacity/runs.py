@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.catalog.capacity_curves import Point
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.capacity import scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
 from zlens.models.scenario import Scenario

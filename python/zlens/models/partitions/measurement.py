@@ -16,11 +16,12 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import models
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.interval_choice import QuerySession, interval_sql, local_time
 from zlens.models.partitions.model import TYPES
+from zlens.schema.plain_text import format_list
 
 TABLE = "partition"
 #: Cores that a partition used.
@@ -118,7 +119,9 @@ def measured_partitions(session: QuerySession, system: str, end: dt.datetime) ->
         for words in _partition_notes(partition, logical, weight, capped, caps, used, msu):
             names_by_note.setdefault(words, []).append(pair[0])
         measurement.scenario["partition"].append(partition)
-    measurement.notes += [f"{_enumerated(names)}: {words}" for words, names in names_by_note.items()]
+    measurement.notes += [
+        f"{format_list(names, _MOST_NAMES)}: {words}" for words, names in names_by_note.items()
+    ]
     if not measurement.scenario["partition"]:
         measurement.notes.append("the data report no partition with cores and a weight in this interval")
     elif len(measurement.vertical) < sum(
@@ -236,8 +239,8 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
     ]
     if different:
         notes.append(
-            f"{_enumerated(different)}: polarity differs from that expected from the weights of this "
-            "interval; weights or cores may have changed, or a cap that these data do not report applies"
+            f"{format_list(different, _MOST_NAMES)}: polarity differs from that expected from the weights of "
+            "this interval; weights or cores may have changed, or a cap that these data do not report applies"
         )
     # This answer does not show the bands of accuracy.
     assumed = [assumption for assumption in solved.assumptions if assumption.name != "vertical_bands"]
@@ -302,8 +305,3 @@ def _polarity(
 def _dicts(table: AnswerTable) -> list[dict[str, Value]]:
     names = [column.key for column in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.rows]
-
-
-def _enumerated(names: Sequence[str]) -> str:
-    some = ", ".join(names[:_MOST_NAMES])
-    return some if len(names) <= _MOST_NAMES else f"{some} and {len(names) - _MOST_NAMES} others"

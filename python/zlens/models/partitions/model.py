@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from zlens.answers.answer import Answer, AnswerFigure
 from zlens.catalog import processor_types
-from zlens.models.answer import Answer, AnswerFigure
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
 from zlens.models.partitions.tables import NEGLIGIBLE, PartitionMember, Pool

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.models.answer import AnswerColumn, AnswerTable, Value
+from zlens.answers.answer import AnswerColumn, AnswerTable, Value
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.partitions.prsm import Claim, Polarity
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.queueing import queues
 from zlens.models.scenario import Scenario
 from zlens.rendering.charts import Chart, ChartSeries

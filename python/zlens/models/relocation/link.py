@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.models.answer import AnswerColumn, AnswerFigure, AnswerTable
+from zlens.answers.answer import AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
 from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Spec

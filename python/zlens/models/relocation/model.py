@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.catalog import codes
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import models
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.interval_choice import BUSY, QuerySession, interval_sql
 
 TABLE = "guest"

@@ -14,12 +14,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens import models
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.interval_choice import QuerySession, interval_sql, local_time
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switch_bounds
+from zlens.schema.plain_text import format_list
 
 __all__ = ["TABLE", "busy", "compare", "switch_bounds"]
 
@@ -372,23 +373,24 @@ def _missing_notes(
     without = [name for name, core in says.items() if "max_capacity_factor" not in core]
     if without:
         yield (
-            f"{_enumerated(without)}: the system recorded no largest capacity factor, so capacity factor, "
-            "productivity and utilization are not solved; try one with max_capacity_factor=130"
+            f"{format_list(without, _MOST_NAMES)}: the system recorded no largest capacity factor, "
+            "so capacity factor, productivity and utilization are not solved; "
+            "try one with max_capacity_factor=130"
         )
     silent = [str(row[0]) for row in rows if row[10] is None and row[2]]
     if silent:
         yield (
-            f"{_enumerated(silent)}: productivity was not recorded; z/VM does not compute it for a core "
-            "that is nearly idle or nearly always busy"
+            f"{format_list(silent, _MOST_NAMES)}: productivity was not recorded; z/VM does not compute it "
+            "for a core that is nearly idle or nearly always busy"
         )
     no_density = [str(row[0]) for row in rows if row[4] is None and row[2]]
     if no_density:
-        yield f"{_enumerated(no_density)}: thread density was not recorded"
+        yield f"{format_list(no_density, _MOST_NAMES)}: thread density was not recorded"
     alone = [name for name in says if name in measurement.alone]
     if alone:
         yield (
-            f"{_enumerated(alone)}: density or productivity is the recorded value, not solved, so its "
-            "error is unknown"
+            f"{format_list(alone, _MOST_NAMES)}: density or productivity is the recorded value, not solved, "
+            "so its error is unknown"
         )
 
 
@@ -401,7 +403,7 @@ def _unrecorded_notes(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
 
 
 def _merged_notes(measurement: MeasuredCores) -> list[str]:
-    return [f"core {_enumerated(names)}: {words}" for words, names in measurement.notes.items()]
+    return [f"core {format_list(names, _MOST_NAMES)}: {words}" for words, names in measurement.notes.items()]
 
 
 def _worst(key: str, rows: Sequence[tuple[Value, ...]], at: int, unit: str, text: str) -> AnswerFigure:
@@ -425,8 +427,3 @@ def _relative_error(recorded: float | None, solved: float | None) -> float | Non
 def _sum(values: Sequence[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return sum(present) if len(present) == len(values) else None
-
-
-def _enumerated(names: Sequence[str]) -> str:
-    some = ", ".join(names[:_MOST_NAMES])
-    return some if len(names) <= _MOST_NAMES else f"{some} and {len(names) - _MOST_NAMES} others"

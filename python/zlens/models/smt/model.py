@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog import processor_types
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import interval_choice
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.constants import constant
 from zlens.models.interval_choice import QuerySession, interval_sql
 from zlens.models.scenario_errors import ScenarioErrors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from zlens.models.answer import AnswerColumn, AnswerTable
+from zlens.answers.answer import AnswerColumn, AnswerTable
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 

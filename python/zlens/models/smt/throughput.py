@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.models.answer import Answer, AnswerFigure, AnswerTable, Value
+from zlens.answers.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import DemandPart, ThroughputBound

@@ -9,7 +9,7 @@ import math
 
 from msgspec.structs import replace
 
-from zlens.models.answer import Answer, AnswerFigure
+from zlens.answers.answer import Answer, AnswerFigure
 from zlens.models.partitions import model as partitions
 from zlens.models.scenario import Scenario
 from zlens.models.shares import model as shares

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.published_numbers import number
 from zlens.models.scenario import Scenario
 from zlens.models.unparking import policies

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 
 from zlens.inputs.source import SystemInfo
+from zlens.inputs.unix_time import to_unix_us
 from zlens.readers.linux.perf import PerfReading
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -72,19 +73,15 @@ class ReadingClock:
             self._note_local("times are local and the time zone is unknown; set it (option tz)", offset)
             return (local - _EPOCH) // dt.timedelta(microseconds=1)
         aware = local.replace(tzinfo=zone)
-        if last is not None and _us(aware) <= last:
+        if last is not None and to_unix_us(aware) <= last:
             # In the hour that a clock repeats, the second time comes later.
             aware = local.replace(tzinfo=zone, fold=1)
         shift = aware.utcoffset()
         self._info.utc_offset_s = round(shift.total_seconds()) if shift is not None else None
-        return _us(aware)
+        return to_unix_us(aware)
 
     def _note_local(self, detail: str, offset: int) -> None:
         self._info.local_time = True
         if not self._warned:
             self._warned = True
             self._note("zone", detail, offset)
-
-
-def _us(aware: dt.datetime) -> int:
-    return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)

@@ -14,11 +14,11 @@ from zlens.catalog import layouts
 from zlens.catalog.interval_flags import GAP, flag
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
+from zlens.inputs.unix_time import from_unix_us
 from zlens.readers.boundaries import IntervalDigest, RepeatedRange, append_repeat
 
 NAME = "zvm-monitor"
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CLOCK = "%Y-%m-%d %H:%M:%S"
 _TOD_US = 4096
 _HEADER_TOD = slice(8, 16)
@@ -278,4 +278,4 @@ def _gap(
 
 
 def _time(tod: int, leap: int) -> dt.datetime:
-    return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, leap))
+    return from_unix_us(_native.unix_us_from_tod(tod, leap))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 
 from zlens import _native
 from zlens.catalog import layouts, plans, roles
 from zlens.catalog.layout_selection import select_layout
 from zlens.inputs.problems import Problem
+from zlens.inputs.unix_time import from_unix_us
 from zlens.readers.zvm.intervals import MAX_REMARKS, NAME, MonitorSystem
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CLOCK = "%Y-%m-%d %H:%M:%S"
 _TOD = slice(8, 16)
 #: The last record before a suspension of event recording, and the first one after it.
@@ -68,5 +67,5 @@ def _lost(data: bytes) -> int | None:
 
 
 def _time(tod: int, leap: int) -> str:
-    time = _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, leap))
+    time = from_unix_us(_native.unix_us_from_tod(tod, leap))
     return f"{time:{_CLOCK}}"

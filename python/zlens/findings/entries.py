@@ -1,19 +1,19 @@
-"""Findings as text: one block for each rule and system, worst first."""
+"""Findings as an answer: one entry for each rule and system, worst first."""
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from zlens.answers.answer import Answer, AnswerEntry
 from zlens.catalog.rules import CLASSES, SEVERITIES
 from zlens.findings.evaluate import FindingsResult, FindingsSession
 from zlens.findings.finding import Finding, format_amount
+from zlens.rendering.text_lines import WIDTH
+from zlens.schema.plain_text import replace_controls
 from zlens.version import VERSION
 
-WIDTH = 100
-_MARGIN = 10
 #: Maximum subjects printed for a rule and system; the other formats contain all.
 SHOWN = 8
 _LABELS = {"crit": "CRITICAL", "warn": "WARNING", "info": "INFO"}
@@ -24,28 +24,32 @@ _COUNTED = {
 }
 
 
-def render(findings: FindingsResult, *, missing: bool = False, now: datetime | None = None) -> str:
-    """The findings, then the rules that could not be computed."""
-    lines = list(_head(findings, now or datetime.now()))
-    for block in _blocks(findings.rows):
-        lines += ["", *_block(block, findings)]
-    lines += ["", *_unchecked_lines(findings, missing)]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+def build_answer(
+    findings: FindingsResult, *, most: int | None = None, missing: bool = False, now: datetime | None = None
+) -> Answer:
+    """The findings, then the rules that were not checked; `most`: subjects of a rule and system."""
+    left, program = f"FINDINGS  Run {now or datetime.now():%Y/%m/%d %H:%M:%S}", f"zlens {VERSION}"
+    blocks = _blocks(findings.rows)
+    return Answer(
+        "findings",
+        f"{left}{program:>{WIDTH - len(left)}}",
+        lead=list(_lead(findings, blocks)),
+        entries=[
+            *(_entry(block, findings, most) for block in blocks),
+            AnswerEntry("", [*_unchecked(findings, missing)]),
+        ],
+    )
 
 
-def _head(findings: FindingsResult, now: datetime) -> Iterator[str]:
-    program = f"zlens {VERSION}"
-    left = f"FINDINGS  Run {now:%Y/%m/%d %H:%M:%S}"
-    yield f"{left}{program:>{WIDTH - len(left)}}"
+def _lead(findings: FindingsResult, blocks: list[list[Finding]]) -> Iterator[str]:
     yield from _inputs(findings.session)
     if findings.baseline is not None:
         yield from (f"against {line}" for line in _inputs(findings.baseline))
-    counts = Counter(block[0].severity for block in _blocks(findings.rows))
+    counts = Counter(block[0].severity for block in blocks)
     summary = [
         f"{count} {_COUNTED[severity][count > 1]}" for severity in SEVERITIES if (count := counts[severity])
     ]
     yield f"{', '.join(summary) or 'Nothing found'}; {len(findings.asked)} rules checked"
-    yield "_" * WIDTH
 
 
 def _inputs(session: FindingsSession) -> Iterator[str]:
@@ -55,7 +59,8 @@ def _inputs(session: FindingsSession) -> Iterator[str]:
         'FROM "interval" GROUP BY ALL ORDER BY ALL'
     ).rows
     for system, data, count, start, end in spans:
-        yield f"{_one_line(system)}  {data}  {_span(session, system, start, end)}, {count:,} intervals"
+        name = replace_controls(system, "?")
+        yield f"{name}  {data}  {_span(session, system, start, end)}, {count:,} intervals"
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
@@ -66,38 +71,32 @@ def _blocks(rows: list[Finding]) -> list[list[Finding]]:
     return list(blocks.values())
 
 
-def _block(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
+def _entry(block: list[Finding], findings: FindingsResult, most: int | None) -> AnswerEntry:
     first = block[0]
     rule = first.rule
     kind = "balance, tolerance" if rule.kind == "balance" else "class"
-    left = f"{_LABELS[first.severity]:<{_MARGIN}}{rule.id}  {rule.title}"
-    right = f"[{kind} {rule.threshold_class}]"
-    yield f"{left}{right:>{max(WIDTH - len(left), len(right) + 2)}}"
-    on = _one_line(first.system or "this input")
+    title = f"{_LABELS[first.severity]:<10}{rule.id}  {rule.title}"
+    on = replace_controls(first.system or "this input", "?")
     if len(block) == 1:
-        yield from _wrap_hanging("On", on)
-        yield from _wrap_hanging("", _summary(first, findings))
+        facts = [("On", on), ("", _summary(first, findings))]
     else:
-        heads = (f"{on}, {len(block):,} found", *_common(block, findings))
-        yield from _wrap_hanging("On", "; ".join(heads))
         limits = {finding.limit for finding in block}
-        for finding in block[:SHOWN]:
-            yield from _wrap_hanging("", _entry(finding, findings, limit=len(limits) > 1))
-    if len(block) > SHOWN:
-        yield from _wrap_hanging("", f"and {len(block) - SHOWN:,} more (--format csv lists all)")
-    yield from _wrap_hanging("Means", rule.meaning)
-    yield from _wrap_hanging("Action", rule.action)
-    yield from _wrap_hanging("Caution", rule.guard)
-    for other in first.others:
-        yield from _wrap_hanging("But", other)
-    yield from _wrap_hanging("Source", rule.source)
+        facts = [("On", "; ".join((f"{on}, {len(block):,} found", *_common(block, findings))))]
+        facts += [("", _subject(finding, findings, limit=len(limits) > 1)) for finding in block[:most]]
+    if most is not None and len(block) > most:
+        facts.append(("", f"and {len(block) - most:,} more (--format csv lists all)"))
+    facts += [("Means", rule.meaning), ("Action", rule.action), ("Caution", rule.guard)]
+    facts += [*(("But", other) for other in first.others), ("Source", rule.source)]
+    aside = f"[{kind} {rule.threshold_class}]"
+    return AnswerEntry(title, [fact for fact in facts if fact[1]], aside, first.severity)
 
 
 def _summary(finding: Finding, findings: FindingsResult) -> str:
     """Subject, value against threshold, and time."""
     parts = [*_values(finding, limit=True), _interval(finding, findings)]
     text = "; ".join(filter(None, parts))
-    return _one_line(f"{finding.subject}: {text}" if finding.subject and text else finding.subject or text)
+    on_subject = f"{finding.subject}: {text}" if finding.subject and text else finding.subject or text
+    return replace_controls(on_subject, "?")
 
 
 def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
@@ -111,7 +110,7 @@ def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
         yield _span(findings.session, block[0].system or "", min(starts), max(ends))
 
 
-def _entry(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
+def _subject(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
     """One of several subjects of a rule: its value and number of intervals."""
     parts = _values(finding, limit=limit)
     if finding.rule.compare == "exists" or not finding.worst:
@@ -120,7 +119,7 @@ def _entry(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
         time = _clock(findings, finding.system or "", finding.worst, finding.last or finding.worst)
         parts.append(f"in {finding.held:,} of {finding.tested:,} intervals, worst at {time}")
     text = "; ".join(parts)
-    return _one_line(f"{finding.subject or 'all'}: {text}" if text else finding.subject)
+    return replace_controls(f"{finding.subject or 'all'}: {text}" if text else finding.subject, "?")
 
 
 def _values(finding: Finding, *, limit: bool) -> list[str]:
@@ -174,50 +173,29 @@ def _clock(findings: FindingsResult, system: str, time: datetime, last: datetime
     return f"{shown:%H:%M:%S}" if shown.date() == end.date() else f"{shown:%Y/%m/%d %H:%M:%S}"
 
 
-def _unchecked_lines(findings: FindingsResult, missing: bool) -> Iterator[str]:
-    yield "_" * WIDTH
+def _unchecked(findings: FindingsResult, missing: bool) -> Iterator[tuple[str, str]]:
     if findings.off:
         classes = sorted({rule.threshold_class for rule in findings.off}, key=list(CLASSES).index)
-        yield from _wrapped(
+        yield (
+            "",
             f"Not checked: {len(findings.off)} rules of class {', '.join(classes)} "
-            "(--all, --class, or --baseline with an input to compare with)."
+            "(--all, --class, or --baseline with an input to compare with).",
         )
     if not findings.missing:
         return
     tables = Counter(table for _, names in findings.missing for table in dict.fromkeys(map(_table, names)))
     listed = sorted(tables.items(), key=lambda item: (-item[1], item[0]))
     counts = ", ".join(f"{table} ({count})" for table, count in listed)
-    yield from _wrapped(
+    yield (
+        "",
         f"Not computable here: {len(findings.missing)} rules that need values of {counts}."
-        + ("" if missing else " --missing lists them.")
+        + ("" if missing else " --missing lists them."),
     )
     if missing:
         for rule, names in findings.missing:
-            yield from _wrap_hanging(f"  {rule.id}", f"{rule.title}: without {', '.join(names)}", margin=12)
+            yield f"  {rule.id}", f"{rule.title}: without {', '.join(names)}"
 
 
 def _table(name: str) -> str:
     """The measure of a missing column; a baseline is not a column."""
     return "the baseline" if " " in name else name.rpartition(".")[0]
-
-
-def _wrap_hanging(head: str, text: str, margin: int = _MARGIN) -> list[str]:
-    if not text:
-        return []
-    return textwrap.wrap(
-        " ".join(text.split()),
-        WIDTH,
-        initial_indent=f"{head:<{margin}}",
-        subsequent_indent=" " * margin,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, break_on_hyphens=False)
-
-
-def _one_line(text: str) -> str:
-    """Text without control characters: names come from the input and must not act on the terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)

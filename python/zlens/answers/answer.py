@@ -1,4 +1,4 @@
-"""The answer of a model: tables, figures, charts and assumptions."""
+"""An answer: what a model, study, comparison or check returns, independent of its format."""
 
 from __future__ import annotations
 
@@ -15,27 +15,43 @@ Value = str | int | float | bool | None
 
 
 class AnswerColumn(Struct, frozen=True):
-    """key: its name in JSON and CSV. unit: "" for none. decimals: shown in text output."""
+    """key: its name in JSON and CSV. heading: of one or more lines. unit: "" for none.
+
+    decimals  shown in text output
+    numeric   texts of the column are numbers, aligned right
+    """
 
     key: str
     heading: str
     unit: str = ""
     text: str = ""
     decimals: int = 1
+    numeric: bool = False
 
 
 class AnswerTable(Struct, frozen=True):
-    """Rows with one value per column; None where a value cannot be computed."""
+    """Rows with one value per column; None where a value cannot be computed.
+
+    groups  the group of each row, shown above its first row
+    bars    a number of each row that is also drawn; None: no bar
+    """
 
     key: str
     title: str
     columns: tuple[AnswerColumn, ...]
     rows: Sequence[tuple[Value, ...]]
+    groups: Sequence[str] = ()
+    bars: Sequence[float | None] = ()
 
     def column(self, key: str) -> list[Value]:
         """The values of one column."""
         at = [column.key for column in self.columns].index(key)
         return [row[at] for row in self.rows]
+
+    def is_text(self, at: int) -> bool:
+        """Whether a column contains words, which are aligned left."""
+        column = self.columns[at]
+        return not (column.unit or column.numeric) and any(isinstance(row[at], str) for row in self.rows)
 
     def labels(self) -> list[str]:
         """A label for each row: its name, with its type if several rows have the name (LINUX1.IFL)."""
@@ -68,21 +84,41 @@ class Assumption(Struct, frozen=True):
     source: str
 
 
+class AnswerList(Struct, frozen=True):
+    """A title with lines below it."""
+
+    title: str
+    lines: Sequence[str] = ()
+
+
+class AnswerEntry(Struct, frozen=True):
+    """Labeled sentences under a title. aside: at its right. kind: style of HTML. facts: label and text."""
+
+    title: str
+    facts: Sequence[tuple[str, str]]
+    aside: str = ""
+    kind: str = ""
+
+
 class Answer(Struct):
     """Everything a model answers.
 
+    lead    lines below the title
     notes   sentences to read with the numbers
     follow  table and column whose values a sweep shows beside the figures, named after the first column
     """
 
     model: str
     title: str
-    tables: list[AnswerTable]
+    tables: list[AnswerTable] = field(default_factory=list)
     figures: list[AnswerFigure] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
     follow: tuple[str, str] | None = None
+    lead: list[str] = field(default_factory=list)
+    entries: list[AnswerEntry] = field(default_factory=list)
+    lists: list[AnswerList] = field(default_factory=list)
 
     def table(self, key: str) -> AnswerTable:
         """One of the tables by its key."""

@@ -1,25 +1,39 @@
-"""An answer as readable text: figures, tables with units in their headings, bars, assumptions and notes."""
+"""Answers as readable text: entries, figures, tables with units in their headings, bars and notes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from textwrap import wrap
+from collections.abc import Iterator, Sequence
 
-from zlens.models.answer import Answer, AnswerColumn, AnswerTable, Value
+from zlens.answers.answer import Answer, AnswerEntry, AnswerTable, Value
 from zlens.rendering.charts import Chart
-from zlens.rendering.text_tables import line
+from zlens.rendering.text_lines import WIDTH, line, wrap_hanging
 
 #: Width of the longest bar.
 _BAR = 40
+#: Width of the longest bar of a table.
+_TABLE_BAR = 30
 #: A longer text is a sentence, and lines of sentences have this width.
 _SENTENCE_WIDTH, _WIDTH = 80, 110
 #: A chart with more rows is too long to read at a glance.
 _MOST_BARS = 40
 
 
-def render(answer: Answer) -> str:
-    lines = [answer.title, ""]
+def render(*answers: Answer) -> str:
+    return "\n".join("\n".join(line.rstrip() for line in _lines(one)).rstrip() + "\n" for one in answers)
+
+
+def _lines(answer: Answer) -> list[str]:
+    lines = [answer.title, *(() if answer.entries else ("",)), *answer.lead]
+    if answer.entries:
+        lines.append("_" * WIDTH)
+    for entry in answer.entries:
+        lines += ["", *_entry(entry)]
+    if answer.lead:
+        lines.append("")
+    for one in answer.lists:
+        lines.append(f"{one.title}:" if one.lines else one.title)
+        lines += [*(f"  {text}" for text in one.lines), ""]
     for figure in answer.figures:
         value = format_value(figure.value, figure.decimals)
         lines.append(f"{figure.text}: {value}{' ' * bool(figure.unit)}{figure.unit}")
@@ -38,7 +52,18 @@ def render(answer: Answer) -> str:
         ]
         lines.append("")
     lines += [f"Note: {note}" for note in answer.notes]
-    return "\n".join(lines).rstrip() + "\n"
+    return lines
+
+
+def _entry(entry: AnswerEntry) -> Iterator[str]:
+    """An entry without a title is set off by a line."""
+    if entry.title:
+        yield f"{entry.title}{entry.aside:>{max(WIDTH - len(entry.title), len(entry.aside) + 2)}}"
+    else:
+        yield "_" * WIDTH
+    margin = max(10, *(len(label) + 2 for label, _ in entry.facts)) if entry.facts else 0
+    for label, text in entry.facts:
+        yield from wrap_hanging(label.ljust(margin) if entry.title or label else "", text)
 
 
 def format_value(value: Value, decimals: int) -> str:
@@ -56,37 +81,43 @@ def format_value(value: Value, decimals: int) -> str:
 def _table(table: AnswerTable) -> Iterator[str]:
     if table.title:
         yield table.title
-    heads = [(column.heading, f"({column.unit})" if column.unit else "") for column in table.columns]
+    heads = [column.heading.split("\n") for column in table.columns]
+    depth = max(map(len, heads), default=1)
+    heads = [[""] * (depth - len(head)) + head for head in heads]
+    if any(column.unit for column in table.columns):
+        for head, column in zip(heads, table.columns, strict=True):
+            head.append(f"({column.unit})" if column.unit else "")
     cells = [
         [format_value(row[at], column.decimals) for row in table.rows]
         for at, column in enumerate(table.columns)
     ]
+    if table.groups:
+        cells[0] = [f"  {cell}" for cell in cells[0]]
     longest = [max(map(len, column), default=0) for column in cells]
     # Sentences stand below their row: beside it, nobody sees where a line goes on.
     below = [at for at, length in enumerate(longest) if length > _SENTENCE_WIDTH]
     beside = [at for at in range(len(cells)) if at not in below]
     widths = [max(longest[at], *map(len, heads[at])) for at in beside]
-    left = [_is_text(table.columns[at], table, at) for at in beside]
-    for part in (0, 1) if any(heads[at][1] for at in beside) else (0,):
-        yield line([heads[at][part] for at in beside], widths, left)
+    left = [table.is_text(at) for at in beside]
+    bars = _row_bars(table.bars)
+    for part in zip(*(heads[at] for at in beside), strict=True):
+        yield line(part, widths, left)
     yield "  ".join("-" * width for width in widths)
     for row in range(len(table.rows)):
-        yield line([cells[at][row] for at in beside], widths, left)
+        if table.groups and table.groups[row] not in table.groups[max(row - 1, 0) : row]:
+            yield table.groups[row]
+        yield line([cells[at][row] for at in beside], widths, left) + (f"  {bars[row]}" if bars else "")
         for at in below:
-            text = f"{heads[at][0]}: {cells[at][row]}"
             # A path stays whole, to be copied.
-            yield from wrap(
-                text,
-                _WIDTH,
-                initial_indent=" " * 4,
-                subsequent_indent=" " * 6,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            text = f"{' '.join(heads[at][:depth]).strip()}: {cells[at][row]}"
+            yield from wrap_hanging(" " * 4, text, width=_WIDTH, indent=6)
 
 
-def _is_text(column: AnswerColumn, table: AnswerTable, at: int) -> bool:
-    return not column.unit and any(isinstance(row[at], str) for row in table.rows)
+def _row_bars(values: Sequence[float | None]) -> list[str]:
+    """A bar of + or - for each value, the longest for the largest."""
+    numbers = [value or 0.0 for value in values]
+    largest = max(map(abs, numbers), default=0.0) or 1.0
+    return [("+" if x > 0 else "-") * round(_TABLE_BAR * abs(x) / largest) for x in numbers]
 
 
 def _bars(chart: Chart) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from zlens.models.answer import Answer, Value
+from zlens.answers.answer import Answer, Value
 from zlens.rendering import rows as out_rows
 
 
@@ -75,8 +75,10 @@ def rows(answer: Answer) -> Iterator[dict[str, Value]]:
         yield {"table": "notes", "text": note}
 
 
-def flat(answer: Answer) -> tuple[list[str], list[Sequence[Value]]]:
-    """Headings and all rows, for CSV."""
+def to_csv(answer: Answer) -> str:
+    """The rows of all tables under the names of all their columns."""
     records = list(rows(answer))
     names = list(dict.fromkeys(name for record in records for name in record))
-    return names, [[record.get(name) for name in names] for record in records]
+    out = io.StringIO()
+    out_rows.write_csv(out, names, [[record.get(name) for name in names] for record in records])
+    return out.getvalue()

@@ -1,8 +1,12 @@
-"""Tables of plain text."""
+"""Lines of plain text: aligned columns and wrapped sentences."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+
+#: Width of sentences.
+WIDTH = 100
 
 
 def align_columns(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
@@ -22,3 +26,15 @@ def line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> s
         for cell, width, side in zip(cells, widths, left, strict=True)
     )
     return "  ".join(padded).rstrip()
+
+
+def wrap_hanging(head: str, text: str, *, width: int = WIDTH, indent: int | None = None) -> list[str]:
+    """Sentences as lines of whole words, the first after `head`, the others indented, by default as far."""
+    return textwrap.wrap(
+        " ".join(text.split()),
+        max(width, len(head) + 40),
+        initial_indent=head,
+        subsequent_indent=" " * (len(head) if indent is None else indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
