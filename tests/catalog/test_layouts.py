@@ -80,14 +80,14 @@ def test_places_of_fields_that_several_sources_give() -> None:
 
 def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
-    real = toml.loads
+    real = toml.parse
 
-    def loads(text: str) -> dict[str, object]:
+    def parse(text: str) -> dict[str, object]:
         parsed.append(text)
         return real(text)
 
     layouts.clear_cache()
-    monkeypatch.setattr(toml, "loads", loads)
+    monkeypatch.setattr(toml, "parse", parse)
     assert layouts.records(NOWHERE)
     assert parsed == []
     head = layouts.record_info("D0R2", NOWHERE)

@@ -315,7 +315,7 @@ def test_what_does_not_fit_is_told_with_its_line(base: Path, text: str, line: in
 def test_a_broken_user_file_stops_the_import_with_a_sentence(base: Path) -> None:
     bring(base, layout_of("D0R2"))
     before = sorted((p.name, p.read_bytes()) for p in (base / "7.3").glob("d*.toml"))
-    with pytest.raises(CatalogError, match="not TOML"):
+    with pytest.raises(CatalogError, match="not valid TOML"):
         say(base, "this is = = not")
     with pytest.raises(CatalogError, match="correct the file or remove it"):
         bring(base, with_new(layout_of("D0R2")))

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from zlens.errors import CatalogError, ZlensError
-from zlens.schema.toml_lines import line_of
+from zlens.schema.toml import line_of
 
 #: The largest integer that JavaScript represents exactly.
 EXACT = 2**53
