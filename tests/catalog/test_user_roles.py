@@ -251,7 +251,7 @@ def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:
         user_roles.bindings()
     (data / "roles.toml").rmdir()
     (data / "roles.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(CatalogError, match="cannot be read: .*utf-8"):
+    with pytest.raises(CatalogError, match=r"cannot be read: .*utf-8"):
         user_roles.bindings()
     (data / "roles.toml").write_bytes(b"#" * (1024 * 1024 + 1))
     with pytest.raises(CatalogError, match="too large"):
