@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from itertools import groupby
@@ -27,6 +28,29 @@ def reference() -> dict[str, str]:
         "metrics.md": exposition.exposition_page(),
         "rules.md": rules.rules_page(),
         **report_pages(),
+        **schemas(),
+    }
+
+
+def schemas() -> dict[str, str]:
+    """JSON Schemas of files of facts, for editors, by their names in the reference."""
+    from zlens.catalog.admitted import AllowList
+    from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
+    from zlens.catalog.subjects import Subject
+    from zlens.exposition.dashboards import DashboardFile
+    from zlens.schema.structs import json_schema
+
+    tables = {
+        "admission": AllowList,
+        "exposition/counters": CountersFile,
+        "exposition/dashboards": DashboardFile,
+        "exposition/names": NamesFile,
+        "exposition/others": ConventionsFile,
+        "subjects": Subject,
+    }
+    return {
+        f"schemas/{name}.json": json.dumps(json_schema(table), indent=2) + "\n"
+        for name, table in tables.items()
     }
 
 

@@ -169,6 +169,11 @@ def counter_record_types() -> tuple[int, ...]:
     return record_types_by_form("counters")
 
 
+def full_source(text: str, sources: Mapping[str, str]) -> str:
+    """A source with its abbreviations replaced."""
+    return "; ".join(sources[word] for word in text.split("; "))
+
+
 def _triplet(facts: Mapping[str, int] | None) -> Triplet | None:
     return Triplet(facts["offset_at"], facts["length_at"], facts["count_at"]) if facts else None
 

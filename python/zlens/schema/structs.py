@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -40,7 +40,7 @@ def parse(text: str, file: str, table: type[T], root: str = "the file") -> T:
 def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) -> T:
     """Values of a parsed text as a struct."""
     try:
-        return msgspec.convert(values, table)
+        return msgspec.convert(values, table, str_keys=True)
     except msgspec.ValidationError as error:
         raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
 
@@ -102,7 +102,7 @@ def _plain(kind: Any) -> tuple[Any, tuple[Meta, ...]]:
 
 def _fits(value: Any, kind: Any) -> bool:
     try:
-        msgspec.convert(value, kind)
+        msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError:
         return False
     return True
@@ -127,7 +127,7 @@ def _find_error(value: Any, kind: Any, where: str, problem: DocumentErrors) -> Z
         parts = [(before + name, entry, known[name].type) for name, entry in value.items()]
     elif get_origin(plain) is dict and isinstance(value, dict):
         for name in value:
-            if not _fits(name, inner[0]):
+            if not _fits({name: None}, GenericAlias(dict, (inner[0], Any))):
                 return problem.value(f"a name in {where or problem.root}", name, describe(inner[0]))
         parts = [(before + name, entry, inner[1]) for name, entry in value.items()]
     elif get_origin(plain) in (tuple, list, frozenset) and isinstance(value, list):
