@@ -36,6 +36,8 @@ def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
     from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
+    from zlens.catalog.smf import SmfCounterLayout, SmfTypes
+    from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
     from zlens.exposition.dashboards import DashboardFile
     from zlens.schema.structs import json_schema
@@ -46,6 +48,9 @@ def schemas() -> dict[str, str]:
         "exposition/dashboards": DashboardFile,
         "exposition/names": NamesFile,
         "exposition/others": ConventionsFile,
+        "smf/counters": SmfCounterLayout,
+        "smf/sections": SmfLayout,
+        "smf/types": SmfTypes,
         "subjects": Subject,
     }
     return {
