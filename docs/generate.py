@@ -36,6 +36,7 @@ def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
     from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
+    from zlens.catalog.rmf_reports import RmfReport
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
@@ -48,6 +49,7 @@ def schemas() -> dict[str, str]:
         "exposition/dashboards": DashboardFile,
         "exposition/names": NamesFile,
         "exposition/others": ConventionsFile,
+        "rmf": RmfReport,
         "smf/counters": SmfCounterLayout,
         "smf/sections": SmfLayout,
         "smf/types": SmfTypes,

@@ -297,8 +297,8 @@ def plan(record: int) -> dict[str, Any]:
         "processor": reader.processor,
         "run": reader.run,
         "first": reader.first,
-        "versions": reader.versions,
-        "watched": reader.watched,
+        "versions": [*reader.versions],
+        "watched": [*reader.watched],
     }
 
 
