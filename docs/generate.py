@@ -36,6 +36,7 @@ def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
     from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
+    from zlens.catalog.layout_file import RecordTable
     from zlens.catalog.rmf_reports import RmfReport
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
@@ -54,6 +55,7 @@ def schemas() -> dict[str, str]:
         "smf/sections": SmfLayout,
         "smf/types": SmfTypes,
         "subjects": Subject,
+        "zvm/records": RecordTable,
     }
     return {
         f"schemas/{name}.json": json.dumps(json_schema(table), indent=2) + "\n"

@@ -100,17 +100,19 @@ def _plain(kind: Any) -> tuple[Any, tuple[Meta, ...]]:
         kind = others[0]
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _reason(value: Any, kind: Any) -> msgspec.ValidationError | None:
+    """Why a value does not fit a type, if so."""
     try:
         msgspec.convert(value, kind, str_keys=True)
-    except msgspec.ValidationError:
-        return False
-    return True
+    except msgspec.ValidationError as error:
+        return error
+    return None
 
 
 def _find_error(value: Any, kind: Any, where: str, problem: DocumentErrors) -> ZlensError | None:
     """The error of the first part of a value that does not fit its type."""
-    if _fits(value, kind):
+    reason = _reason(value, kind)
+    if reason is None:
         return None
     plain, _ = _plain(kind)
     inner = get_args(plain)
@@ -127,7 +129,7 @@ def _find_error(value: Any, kind: Any, where: str, problem: DocumentErrors) -> Z
         parts = [(before + name, entry, known[name].type) for name, entry in value.items()]
     elif get_origin(plain) is dict and isinstance(value, dict):
         for name in value:
-            if not _fits({name: None}, GenericAlias(dict, (inner[0], Any))):
+            if _reason({name: None}, GenericAlias(dict, (inner[0], Any))):
                 return problem.value(f"a name in {where or problem.root}", name, describe(inner[0]))
         parts = [(before + name, entry, inner[1]) for name, entry in value.items()]
     elif get_origin(plain) in (tuple, list, frozenset) and isinstance(value, list):
@@ -138,6 +140,9 @@ def _find_error(value: Any, kind: Any, where: str, problem: DocumentErrors) -> Z
             ]
     errors = (_find_error(entry, entry_kind, place, problem) for place, entry, entry_kind in parts)
     found = next((error for error in errors if error is not None), None)
+    if found is None and parts and reason.__cause__ is not None:
+        # The table itself refuses values that fit its keys.
+        return problem.general_error(f"{where or problem.root}: {reason.__cause__}", where=where)
     return found or problem.value(where, value, describe(kind))
 
 
