@@ -35,8 +35,10 @@ def reference() -> dict[str, str]:
 def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
+    from zlens.catalog.cpumf import BalancesFile, HintTable
     from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
     from zlens.catalog.layout_file import RecordTable
+    from zlens.catalog.processor_types import ProcessorType
     from zlens.catalog.rmf_reports import RmfReport
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
@@ -50,6 +52,9 @@ def schemas() -> dict[str, str]:
         "exposition/dashboards": DashboardFile,
         "exposition/names": NamesFile,
         "exposition/others": ConventionsFile,
+        "machines/balances": BalancesFile,
+        "machines/workload_hint": HintTable,
+        "processor_types": dict[str, ProcessorType],
         "rmf": RmfReport,
         "smf/counters": SmfCounterLayout,
         "smf/sections": SmfLayout,
