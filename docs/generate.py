@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from itertools import groupby
@@ -31,6 +32,43 @@ def reference() -> dict[str, str]:
         "rules.md": rules.rules_page(),
         **report_pages(),
         **interface_pages(),
+        **schemas(),
+    }
+
+
+def schemas() -> dict[str, str]:
+    """JSON Schemas of files of facts, for editors, by their names in the reference."""
+    from zlens.catalog.admitted import AllowList
+    from zlens.catalog.cpumf import BalancesFile, HintTable
+    from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
+    from zlens.catalog.layout_file import RecordTable
+    from zlens.catalog.processor_types import ProcessorType
+    from zlens.catalog.rmf_reports import RmfReport
+    from zlens.catalog.smf import SmfCounterLayout, SmfTypes
+    from zlens.catalog.smf_sections import SmfLayout
+    from zlens.catalog.subjects import Subject
+    from zlens.exposition.dashboards import DashboardFile
+    from zlens.schema.structs import json_schema
+
+    tables = {
+        "admission": AllowList,
+        "exposition/counters": CountersFile,
+        "exposition/dashboards": DashboardFile,
+        "exposition/names": NamesFile,
+        "exposition/others": ConventionsFile,
+        "machines/balances": BalancesFile,
+        "machines/workload_hint": HintTable,
+        "processor_types": dict[str, ProcessorType],
+        "rmf": RmfReport,
+        "smf/counters": SmfCounterLayout,
+        "smf/sections": SmfLayout,
+        "smf/types": SmfTypes,
+        "subjects": Subject,
+        "zvm/records": RecordTable,
+    }
+    return {
+        f"schemas/{name}.json": json.dumps(json_schema(table), indent=2) + "\n"
+        for name, table in tables.items()
     }
 
 

@@ -117,7 +117,7 @@ def _sql() -> str:
         "# SQL",
         "",
         "`zlens sql`, `Session.sql`, `/api/v1/sql` and the web UI run one SELECT of DuckDB's dialect over",
-        "the tables of an input: [measures](measures.md), roles, and raw tables ([z/VM](records.md), [SMF](smf.md)).",
+        "the tables of an input: [measures](measures.md), roles, raw tables ([z/VM](records.md), [SMF](smf.md)).",
         "",
         "`SHOW TABLES` lists them, `DESCRIBE cpu` the columns of one. Nothing but these tables can be read.",
         "",

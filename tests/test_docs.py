@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -68,6 +69,16 @@ def test_links_of_the_reference_lead_somewhere(pages: Path) -> None:
 @pytest.mark.parametrize("name", REFERENCE)
 def test_the_reference_has_the_facts(pages: Path, name: str) -> None:
     assert REFERENCE[name] in (pages / "docs" / "reference" / name).read_text(encoding="utf-8")
+
+
+def test_schemas_of_facts_are_beside_the_reference(pages: Path) -> None:
+    folder = pages / "docs" / "reference" / "schemas"
+    for path in folder.rglob("*.json"):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        assert all(table.get("additionalProperties") is False for table in schema["$defs"].values()), path
+    record = json.loads((folder / "zvm" / "records.json").read_text(encoding="utf-8"))["$defs"]["RecordTable"]
+    assert record["properties"]["dsect"] == {"type": "string", "description": "the name of its page"}
+    assert {"record", "dsect", "title", "kind"} == {*record["required"]}
 
 
 def test_every_report_is_in_the_reference(pages: Path) -> None:

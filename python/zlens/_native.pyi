@@ -303,3 +303,10 @@ def simulate(
     outputs: Mapping[str, tuple[str, str]],
     progress: Callable[[float], bool] | None = None,
 ) -> str: ...
+def toml_values(text: str, deepest: int) -> dict[str, Any]:
+    """The values of a TOML text; a ValueError has what is wrong with it, and a line."""
+    ...
+
+def toml_line(text: str, path: str) -> int | None:
+    """The line of a key such as `tables[2].columns[1].width`, or of the nearest one around it."""
+    ...

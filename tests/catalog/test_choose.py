@@ -34,8 +34,10 @@ def layout(
     if complete and at < length:
         filled.append(MonitorField("*", at, length - at))
     return RecordLayout(
-        *("D0R2", 0, 2, "MRSYTPRP", "Processor Data", "sample", release, length, False, complete),
-        *("a test", "verified", None, "x", tuple(filled), (), "processor", (), (), callevel),
+        **{"record": "D0R2", "domain": 0, "number": 2, "dsect": "MRSYTPRP", "title": "Processor Data"},
+        **{"kind": "sample", "release": release, "length": length, "complete": complete, "source": "a test"},
+        **{"status": "verified", "pack": "x", "fields": tuple(filled), "subject": (), "reset_on": ()},
+        **{"subject_kind": "processor", "sections": (), "callevel": callevel},
     )
 
 
@@ -53,7 +55,13 @@ class Packs:
     def add(self, pack: str, *made: RecordLayout, record: str = "D0R2") -> None:
         domain, number = layouts.record_key(record)
         head = RecordInfo(
-            record, domain, number, "MRSYTPRP", "Processor Data", "sample", {}, False, None, pack
+            record=record,
+            domain=domain,
+            number=number,
+            dsect="MRSYTPRP",
+            title="Processor Data",
+            kind="sample",
+            pack=pack,
         )
         record_file_writer.save(
             record_file_writer.record_file(head, made), self.root / pack / layouts.file_name(record)

@@ -128,8 +128,8 @@ def test_others_name_what_is_exported() -> None:
     exported = {family.sample for group in exposition.names().groups for family in group.families}
     labels = {"system", *exposition.names().system_labels}
     for program in exposition.other_conventions():
-        assert program.entries
-        assert {ours for ours, _ in program.entries} <= exported | labels
+        assert program.entry
+        assert {ours for ours, _ in program.names()} <= exported | labels
 
 
 def test_the_check_finds_no_fault() -> None:

@@ -80,14 +80,14 @@ def test_places_of_fields_that_several_sources_give() -> None:
 
 def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
-    real = toml.loads
+    real = toml.parse
 
-    def loads(text: str) -> dict[str, object]:
+    def parse(text: str) -> dict[str, object]:
         parsed.append(text)
         return real(text)
 
     layouts.clear_cache()
-    monkeypatch.setattr(toml, "loads", loads)
+    monkeypatch.setattr(toml, "parse", parse)
     assert layouts.records(NOWHERE)
     assert parsed == []
     head = layouts.record_info("D0R2", NOWHERE)
@@ -214,7 +214,7 @@ _fields = st.builds(
     name=_text,
     offset=_number,
     length=_number,
-    type=_text,
+    type=_text.map(lambda text: text or "signed"),
     kind=_text,
     kind_status=_text,
     unit=_some_text,
@@ -249,11 +249,23 @@ _sections = st.builds(
 def test_whatever_a_page_says_is_written_and_read_back(
     some: list[MonitorField], sections: list[MonitorSection], text: str, copies: int
 ) -> None:
-    head = RecordInfo("D3R4", 3, 4, text, text, text, {text: 1}, bool(copies), text or None, "p")
+    named = {
+        "record": "D3R4",
+        "domain": 3,
+        "number": 4,
+        "dsect": text,
+        "title": text,
+        "kind": text,
+        "pack": "p",
+    }
+    head = RecordInfo(**named, lengths={text: 1}, variable=bool(copies), note=text or None)
     made = tuple(
         RecordLayout(
-            *("D3R4", 3, 4, text, text, text, f"{text}{i}", i, bool(i), not i, text, text, text or None, "p"),
-            *(tuple(some), (), None, (), tuple(sections), tuple(range(i)), i or None),
+            **named,
+            **{"release": f"{text}{i}", "length": i, "variable": bool(i), "complete": not i, "source": text},
+            **{"status": text, "note": text or None, "fields": tuple(some), "subject": (), "reset_on": ()},
+            **{"subject_kind": None, "sections": tuple(sections), "callevel": tuple(range(i))},
+            stable_to=i or None,
         )
         for i in range(copies)
     )
@@ -264,10 +276,19 @@ def test_whatever_a_page_says_is_written_and_read_back(
 def test_the_writer_knows_every_member_of_a_field() -> None:
     made = MonitorField("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n")
     assert all(getattr(made, m.name) != m.default for m in members(MonitorField))
-    head = RecordInfo("D3R4", 3, 4, "MRX", "t", "sample", {}, False, None, "p")
+    named = {"record": "D3R4", "domain": 3, "number": 4, "dsect": "MRX", "title": "t", "kind": "sample"}
+    head = RecordInfo(**named, pack="p")
     layout = RecordLayout(
-        *("D3R4", 3, 4, "MRX", "t", "sample", "5.3", 30, False, True, "s", "verified", None, "p"),
-        *((made,), (), None, (), ()),
+        **named,
+        **{
+            "release": "5.3",
+            "length": 30,
+            "complete": True,
+            "source": "s",
+            "status": "verified",
+            "pack": "p",
+        },
+        **{"fields": (made,), "subject": (), "subject_kind": None, "reset_on": (), "sections": ()},
     )
     assert layouts.parse(record_file_writer.text(RecordFile(head, (), None, (), (layout,))), "p").layouts == (
         layout,

@@ -242,7 +242,16 @@ def test_the_user_says_whose_entries_a_section_has(base: Path) -> None:
         MonitorField("SYTPRP_WHO", 0, 2, "unsigned"),
         MonitorField("SYTPRP_USES", 2, 4, "unsigned", text="number of times"),
     )
-    section = MonitorSection("STANZA", "one of them", 6, 0, 6, None, entry)
+    section = MonitorSection(
+        name="STANZA",
+        title="one of them",
+        length=6,
+        offset=0,
+        stride=6,
+        fields=entry,
+        source="",
+        status="unverified",
+    )
     bring(base, replace(layout_of("D0R2"), sections=(section,)))
     place = '[D0R2.section.STANZA]\noffset = "SYTPRP_PLSCUHAF"\nstride = 6\ncount = 2\n'
     assert say(base, place + 'subject = ["SYTPRP_WHO"]\n') == []
@@ -315,7 +324,7 @@ def test_what_does_not_fit_is_told_with_its_line(base: Path, text: str, line: in
 def test_a_broken_user_file_stops_the_import_with_a_sentence(base: Path) -> None:
     bring(base, layout_of("D0R2"))
     before = sorted((p.name, p.read_bytes()) for p in (base / "7.3").glob("d*.toml"))
-    with pytest.raises(CatalogError, match="not TOML"):
+    with pytest.raises(CatalogError, match="not valid TOML"):
         say(base, "this is = = not")
     with pytest.raises(CatalogError, match="correct the file or remove it"):
         bring(base, with_new(layout_of("D0R2")))

@@ -123,7 +123,16 @@ def test_a_section_that_nobody_placed_names_the_fields_that_may_say_where_it_is(
         MonitorField("SYTPRP_OTHER", end + 6, 2, "unsigned", text="what it is"),
     )
     entry = (MonitorField("SYTPRP_WHO", 0, 2, "unsigned"),)
-    section = MonitorSection("STANZA", "one of them", 2, "SYTPRP_NEWOFF", 2, None, entry)
+    section = MonitorSection(
+        name="STANZA",
+        title="one of them",
+        length=2,
+        offset="SYTPRP_NEWOFF",
+        stride=2,
+        fields=entry,
+        source="",
+        status="unverified",
+    )
     made = built(
         page_render.page(replace(D0R2, fields=(*D0R2.fields, *telling), length=end + 8, sections=(section,)))
     )

@@ -423,5 +423,9 @@ def test_what_is_made_of_mutated_pages_can_be_written_and_read_back() -> None:
 
 
 def test_a_field_of_no_length_in_the_middle_is_no_field() -> None:
-    fields = (*GOOD.fields[:2], MonitorField("SYTPRP_LABEL", GOOD.fields[2].offset, 0), *GOOD.fields[2:])
+    fields = (
+        *GOOD.fields[:2],
+        MonitorField("SYTPRP_LABEL", GOOD.fields[2].offset, 0, "character"),
+        *GOOD.fields[2:],
+    )
     assert layout_of(page_render.page(replace(GOOD, fields=fields))).field("SYTPRP_LABEL") is None

@@ -155,8 +155,9 @@ def _made(
     *fields: MonitorField, release: str = "7.3", sections: tuple[MonitorSection, ...] = ()
 ) -> RecordLayout:
     return RecordLayout(
-        *("D0R99", 0, 99, "MRX", "t", "sample", release, 60, False, False, "s", "verified", None, "p"),
-        *(fields, (), None, (), sections),
+        **{"record": "D0R99", "domain": 0, "number": 99, "dsect": "MRX", "title": "t", "kind": "sample"},
+        **{"release": release, "length": 60, "source": "s", "status": "verified", "pack": "p"},
+        **{"fields": fields, "subject": (), "subject_kind": None, "reset_on": (), "sections": sections},
     )
 
 
@@ -181,11 +182,34 @@ def test_what_one_release_does_not_say_another_may() -> None:
 def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
     entry = (MonitorField("E", 0, 4, "unsigned"),)
     one = _made(
-        MonitorField("A", 20, 4, "unsigned"), sections=(MonitorSection("S", "t", 4, 24, 4, None, entry),)
+        MonitorField("A", 20, 4, "unsigned"),
+        sections=(
+            MonitorSection(
+                name="S",
+                title="t",
+                length=4,
+                offset=24,
+                stride=4,
+                fields=entry,
+                source="",
+                status="unverified",
+            ),
+        ),
     )
     two = _made(
         MonitorField("A", 20, 4, "unsigned"),
-        sections=(MonitorSection("S", "t", 4, 32, 4, None, entry),),
+        sections=(
+            MonitorSection(
+                name="S",
+                title="t",
+                length=4,
+                offset=32,
+                stride=4,
+                fields=entry,
+                source="",
+                status="unverified",
+            ),
+        ),
         release="7.2",
     )
     plan = plans.table_plan("d0r99_s", "D0R99", {60: one, 64: two})

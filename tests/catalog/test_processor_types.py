@@ -16,7 +16,7 @@ def test_what_holds_for_types() -> None:
 
 @pytest.mark.parametrize("table", ["cpu_type", "rmf_cpu_type", "smf70_cpu_type"])
 def test_codes_lead_to_types(table: str) -> None:
-    assert set(codes.words(table).values()) <= {each.name for each in processor_types.types()}
+    assert set(codes.words(table).values()) <= {*processor_types.types()}
 
 
 def test_the_system_has_the_threads_of_every_modeled_type() -> None:

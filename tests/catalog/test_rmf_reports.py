@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import tomli_w
 
 from zlens.catalog import rmf_reports
 from zlens.errors import CatalogError
@@ -45,7 +46,7 @@ def test_the_report_of_monitor_iii() -> None:
     assert all(head.startswith("CPCH") for head in heads)
     assert len(set(heads)) == len(heads)
     # What no public page explains has no column.
-    assert not facts.sections["caption"].unexplained & {rmf_reports.key(head) for head in heads}
+    assert not facts.sections["caption"].unexplained_keys & {rmf_reports.key(head) for head in heads}
     assert {c.head[:4] for c in facts.sections["partitions"].columns} == {"CPCP"}
     assert "unverified" not in {c.status for s in facts.sections.values() for c in s.columns}
 
@@ -64,18 +65,18 @@ def _section(facts: dict[str, Any], name: str) -> dict[str, Any]:
 
 FAULTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no title": (lambda f: f.pop("title"), "title is missing"),
-    "no head": (lambda f: _section(f, "cpu")["column"][0].pop("head"), "its head is missing"),
-    "no text": (lambda f: _section(f, "cpu")["column"][0].update(text=""), "it has no text"),
+    "no head": (lambda f: _section(f, "cpu")["column"][0].pop("head"), "head is missing"),
+    "no text": (lambda f: _section(f, "cpu")["column"][0].update(text=""), 'text is ""'),
     "no name": (lambda f: _section(f, "cpu")["column"][0].pop("name"), "name"),
-    "wrong name": (lambda f: _section(f, "cpu")["column"][0].update(name="CPU #"), "lower-case"),
-    "wrong type": (lambda f: _section(f, "cpu")["column"][0].update(type="percent"), "its type"),
-    "wrong status": (lambda f: _section(f, "cpu")["column"][0].update(status="sure"), "its status"),
-    "wrong take": (lambda f: _section(f, "cpu")["column"][0].update(take="half"), "cannot take"),
+    "wrong name": (lambda f: _section(f, "cpu")["column"][0].update(name="CPU #"), "a lower-case name"),
+    "wrong type": (lambda f: _section(f, "cpu")["column"][0].update(type="percent"), "type is"),
+    "wrong status": (lambda f: _section(f, "cpu")["column"][0].update(status="sure"), "status is"),
+    "wrong take": (lambda f: _section(f, "cpu")["column"][0].update(take="half"), "take is"),
     "stray key": (lambda f: _section(f, "cpu")["column"][0].update(units="%"), "units"),
     "twice": (lambda f: _section(f, "cpu")["column"][1].update(name="cpu_number"), "the same name"),
-    "wrong shape": (lambda f: _section(f, "cpu").update(shape="list"), "wrong shape"),
+    "wrong shape": (lambda f: _section(f, "cpu").update(shape="list"), "shape is"),
     "no table": (lambda f: f["table"].pop(), "belongs to no table"),
-    "no element": (lambda f: f.update(element="page"), "its element is not one of"),
+    "no element": (lambda f: f.update(element="page"), "element is"),
     "two for the rest": (
         lambda f: _section(f, "blocked").update(shape="rest"),
         "exactly one section for the rest",
@@ -89,5 +90,5 @@ def test_faults_are_named(spoil: Callable[[dict[str, Any]], Any], words: str) ->
     facts = copy.deepcopy(FACTS)
     spoil(facts)
     with pytest.raises(CatalogError, match=words) as caught:
-        rmf_reports.compile_report(facts, "made.toml")
-    assert caught.value.file == "made.toml"
+        rmf_reports.parse(tomli_w.dumps(facts), "made.toml")
+    assert str(caught.value.file).startswith("made.toml")

@@ -171,8 +171,10 @@ def test_files(tmp_path: Path) -> None:
     bad.write_text("count = = 2\n", encoding="utf-8")
     binary.write_bytes(b"count = \xff\n")
     assert scenario.read(str(good)) == {"count": 2}
+    with pytest.raises(ScenarioError, match="is not valid TOML") as caught:
+        scenario.read(str(bad))
+    assert caught.value.file == f"{bad}:1"
     for path, said in (
-        (bad, "is not valid TOML"),
         (binary, "at byte 8: is not text in UTF-8"),
         (tmp_path / "none.toml", "cannot be read: No such file"),
         (tmp_path, "cannot be read: Is a directory"),

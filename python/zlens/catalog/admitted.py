@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
 
-from msgspec import Struct
+from msgspec import field
 
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
+
+_Names = frozenset[str]
 
 
-class RefusedFunctions(Struct, frozen=True):
+class RefusedFunctions(FactTable, frozen=True):
     """Functions of the engine that no query may call.
 
     what      what they have in common
@@ -21,63 +23,69 @@ class RefusedFunctions(Struct, frozen=True):
     """
 
     what: str
-    names: frozenset[str]
-    prefixes: tuple[str, ...]
-    fix: str
+    names: _Names
+    prefixes: tuple[str, ...] = ()
+    fix: str = ""
 
 
-class AllowList(Struct, frozen=True):
-    """Names that the engine's parser gives to what a query may consist of.
+class AllowedExpressions(FactTable, frozen=True):
+    """Expressions.
 
-    kinds               kinds of query nodes, relations, modifiers and orders
-    classes             classes of expressions
-    operators           kinds of expressions of the class OPERATOR
-    types               names of types, in lower case as all that follow
-    functions           functions that compute values
-    table_functions     functions in FROM
-    listings            tables of the engine that list what can be queried
-    information_schema  tables of the schema of this name
-    shown               what SHOW lists
-    refused             functions that the engine has and that are not allowed
+    classes    classes of expressions
+    operators  kinds of expressions of the class OPERATOR
+    types      names of types, in lower case
     """
 
-    kinds: frozenset[str]
-    classes: frozenset[str]
-    operators: frozenset[str]
-    types: frozenset[str]
-    functions: frozenset[str]
-    table_functions: frozenset[str]
-    listings: frozenset[str]
-    information_schema: frozenset[str]
-    shown: frozenset[str]
+    classes: _Names
+    operators: _Names
+    types: _Names
+
+
+class AllowedListings(FactTable, frozen=True):
+    """What lists what can be queried, in lower case.
+
+    tables              tables of the engine
+    information_schema  tables of the schema of this name
+    show                what SHOW lists
+    """
+
+    tables: _Names
+    information_schema: _Names
+    show: _Names
+
+
+class AllowList(FactTable, frozen=True, dict=True):
+    """Names that the engine's parser gives to what a query may consist of.
+
+    statements       kinds of query nodes, relations, modifiers and orders
+    function_groups  names of functions by subject, in lower case; `tables`: those in FROM
+    refused          functions that the engine has and that are not allowed
+    """
+
+    statements: dict[str, _Names]
+    expressions: AllowedExpressions
+    listings: AllowedListings
+    function_groups: dict[str, _Names] = field(name="functions")
     refused: tuple[RefusedFunctions, ...]
+
+    @cached_property
+    def kinds(self) -> _Names:
+        """All kinds of what a statement consists of."""
+        return _Names().union(*self.statements.values())
+
+    @property
+    def table_functions(self) -> _Names:
+        """Functions in FROM."""
+        return self.function_groups["tables"]
+
+    @cached_property
+    def functions(self) -> _Names:
+        """Functions that compute values."""
+        groups = self.function_groups
+        return _Names().union(*(names for group, names in groups.items() if group != "tables"))
 
 
 @cache
 def allow_list() -> AllowList:
     """The list of the catalog."""
-    facts = document.load_unchecked(FACTS / "admission.toml")
-    statements, expressions, functions = facts["statements"], facts["expressions"], facts["functions"]
-    values = [name for group, names in functions.items() if group != "tables" for name in names]
-    return AllowList(
-        frozenset(kind for kinds in statements.values() for kind in kinds),
-        frozenset(expressions["classes"]),
-        frozenset(expressions["operators"]),
-        _lower(expressions["types"]),
-        _lower(values),
-        _lower(functions["tables"]),
-        _lower(facts["listings"]["tables"]),
-        _lower(facts["listings"]["information_schema"]),
-        _lower(facts["listings"]["show"]),
-        tuple(_refused(entry) for entry in facts["refused"]),
-    )
-
-
-def _refused(entry: dict[str, Any]) -> RefusedFunctions:
-    return RefusedFunctions(
-        entry["what"], _lower(entry["names"]), (*entry.get("prefixes", ()),), entry.get("fix", "")
-    )
-
-
-def _lower(names: list[str]) -> frozenset[str]:
-    return frozenset(name.lower() for name in names)
+    return structs.load(FACTS / "admission.toml", AllowList)

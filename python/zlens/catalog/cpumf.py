@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import expressions, generations
 from zlens.errors import CatalogError
+from zlens.schema import structs
+from zlens.schema.structs import FactTable
 
 #: The shares of L1 misses: the counters they name tell where the lines came from.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
@@ -101,30 +103,40 @@ class Generation(Struct, frozen=True):
     metrics: Mapping[str, CpumfMetric]
 
 
-class Balance(Struct, frozen=True):
+class Balance(FactTable, frozen=True):
     """left <= right must hold, or the counters do not mean what they are taken to mean."""
 
-    name: str
-    left: str
-    right: str
-    tolerance: float
-    slack: float
-    text: str
+    name: Annotated[str, Meta(description="its name")]
+    left: Annotated[str, Meta(description="a formula of counters")]
+    right: Annotated[str, Meta(description="a formula that is not less")]
+    tolerance: Annotated[float, Meta(description="the part of right by which left may exceed it")]
+    slack: Annotated[float, Meta(description="the count by which left may exceed it besides")]
+    text: Annotated[str, Meta(description="what is wrong if it does")]
 
 
-class Hint(Struct, frozen=True):
-    """The LSPR workload category for a condition `when` on l1mp and rni."""
+class BalancesFile(FactTable, frozen=True):
+    """What must hold between counters."""
 
-    when: str
-    category: str
+    damage: Annotated[
+        float, Meta(description="the part of a system's samples that may contradict themselves")
+    ]
+    balance: tuple[Balance, ...]
 
 
-class HintTable(Struct, frozen=True):
+class Hint(FactTable, frozen=True):
+    """The LSPR workload category for a condition on l1mp and rni."""
+
+    when: Annotated[str, Meta(description="the condition")]
+    category: Annotated[str, Meta(description="the category")]
+
+
+class HintTable(FactTable, frozen=True):
+    """The LSPR workload categories; the first condition that holds counts."""
+
     status: str
     source: str
     note: str
-    generations: tuple[str, ...]
-    hints: tuple[Hint, ...]
+    hints: tuple[Hint, ...] = field(name="hint")
 
 
 def linux_facts() -> Mapping[str, Any]:
@@ -429,14 +441,18 @@ COMMON_ONLY = "only metrics that all machines have in common"
 
 
 @cache
+def _balances() -> BalancesFile:
+    return structs.load(generations.common_path("balances"), BalancesFile)
+
+
 def balances() -> tuple[Balance, ...]:
     """Relations that must hold between counters if they mean what they are taken to mean."""
-    return tuple(Balance(**facts) for facts in generations.common("balances")["balance"])
+    return _balances().balance
 
 
 def max_contradicting_share() -> float:
     """The part of a system's samples that may contradict themselves before all are in doubt."""
-    return float(generations.common("balances")["damage"])
+    return _balances().damage
 
 
 def l1_source_counters(name: str) -> list[int]:
@@ -452,11 +468,9 @@ def l1_source_counters(name: str) -> list[int]:
 @cache
 def hint_table() -> HintTable:
     """The table of LSPR workload categories."""
-    facts = generations.common("workload_hint")
-    return HintTable(
-        facts["status"],
-        facts["source"],
-        facts["note"],
-        tuple(name for name in generations.names() if generations.facts(name)["workload_hint"]),
-        tuple(Hint(**hint) for hint in facts["hint"]),
-    )
+    return structs.load(generations.common_path("workload_hint"), HintTable)
+
+
+def hinted_generations() -> tuple[str, ...]:
+    """The generations to which that table applies."""
+    return tuple(name for name in generations.names() if generations.facts(name)["workload_hint"])

@@ -222,7 +222,7 @@ def _hint_status(trust: FormulaPolicy, present: Present) -> str:
 
 def _hint_rni(generation: str | None, trust: FormulaPolicy) -> StatedFormula | None:
     """RNI of a generation that the table of hints covers, if the user trusts it."""
-    if generation is None or generation not in cpumf.hint_table().generations:
+    if generation is None or generation not in cpumf.hinted_generations():
         return None
     return counter_formula(generation, "rni", trust)
 

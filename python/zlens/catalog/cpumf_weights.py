@@ -16,7 +16,7 @@ from typing import Any
 from zlens.catalog import cpumf, generations
 from zlens.catalog.formula_policy import CpumfWeights
 from zlens.errors import InputError
-from zlens.schema import user_files
+from zlens.schema import document, user_files
 
 #: The status of values computed from the user's numbers.
 USER = "user"
@@ -34,7 +34,7 @@ def read(path: str) -> CpumfWeights:
 
 def parse(text: str, path: str) -> CpumfWeights:
     """The weights in the text of a file."""
-    data = user_files.toml(text, path, _CURE)
+    data = document.parse_toml(text, path, InputError, _CURE)
     rni: dict[str, tuple[float, ...]] = {}
     finite: dict[str, tuple[float, ...]] = {}
     for generation, line in data.items():

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 
 from zlens.catalog import measures, roles
 from zlens.catalog.measures import LEADING, Measure, MeasureColumn
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Integer, Key, ListOf, MapOf, Prose, Spec, Text
+from zlens.schema.structs import FactTable
 
 #: Labels that Prometheus keeps for itself.
 RESERVED = frozenset({"job", "instance", "le", "quantile"})
@@ -25,19 +25,66 @@ RESERVED = frozenset({"job", "instance", "le", "quantile"})
 _LEADING = frozenset(column.name for column in LEADING)
 
 
-class BaseUnit(Struct, frozen=True):
+_FOLDER = FACTS / "exposition"
+_NAMES_FILE, _COUNTERS_FILE = _FOLDER / "names.toml", _FOLDER / "counters.toml"
+_OTHERS_FILE = _FOLDER / "others.toml"
+
+
+class BaseUnit(FactTable, frozen=True):
     """A base unit: the ending of a metric's name, and how a column's values become those of the metric."""
 
-    suffix: str
-    drop: tuple[str, ...]
-    per: int
-    times: int
+    suffix: Annotated[str, Meta(description="the ending of a metric's name")]
+    drop: Annotated[tuple[str, ...], Meta(description="endings of a column's name that it replaces")] = ()
+    per: Annotated[int, Meta(ge=1, le=10**12, description="what values are divided by")] = 1
+    times: Annotated[int, Meta(ge=1, le=10**12, description="what values are multiplied by")] = 1
 
     def sql(self, value: str) -> str:
         """SQL of a value in the base unit."""
         if self.per != 1:
             return f"{value} / {self.per}"
         return value if self.times == 1 else f"{value} * {self.times}"
+
+
+_PLAIN = BaseUnit("")
+
+
+class MeasureNames(FactTable, frozen=True):
+    """What differs from the default in the metrics of a measure."""
+
+    subject: Annotated[str, Meta(description="what the names begin with")] = ""
+    prefix: Annotated[str, Meta(description="instead of that of the source")] = ""
+    prefixes: Annotated[tuple[str, ...], Meta(description="the only ones it can have")] = ()
+    main: Annotated[str, Meta(description="the column that ranks its rows")] = ""
+    names: Annotated[dict[str, str], Meta(description="names of columns")] = field(default_factory=dict)
+    columns: Annotated[tuple[str, ...], Meta(description="keys that are values, too")] = ()
+
+
+class NamesFile(FactTable, frozen=True):
+    """How the names of metrics are made."""
+
+    sources: Annotated[dict[str, str], Meta(description="prefix by source, the preferred source first")]
+    prefixes: Annotated[dict[str, str], Meta(description="what a prefix stands for")]
+    units: Annotated[dict[str, BaseUnit], Meta(description="base unit by unit")]
+    system_labels: Annotated[dict[str, str], Meta(description="label by column of `system`")]
+    labels: Annotated[dict[str, str], Meta(description="label by column")]
+    left_out: Annotated[dict[str, str], Meta(description="why a measure is not exported")]
+    measure: Annotated[dict[str, MeasureNames], Meta(description="what differs from the default")]
+
+
+class CounterNames(FactTable, frozen=True):
+    """Cumulative counters of an entity."""
+
+    entity: Annotated[str, Meta(description="whose roles they are")]
+    measure: Annotated[str, Meta(description="whose labels they have")]
+    roles: Annotated[dict[str, str], Meta(description="name by role")]
+    prefixes: Annotated[tuple[str, ...], Meta(description="the only ones they can have")] = ()
+    replaces: Annotated[tuple[str, ...], Meta(description="columns that say the same")] = ()
+
+
+class CountersFile(FactTable, frozen=True):
+    """The cumulative counters."""
+
+    counter: Annotated[tuple[CounterNames, ...], Meta(description="cumulative counters")]
 
 
 class MetricFamily(Struct, frozen=True):
@@ -119,54 +166,70 @@ class ExportedNames(Struct, frozen=True):
 @cache
 def names() -> ExportedNames:
     """All metrics of all measures; CatalogError if the facts are wrong."""
-    facts = document.load(_NAMES_FILE, _NAMES, "the names")
-    counters = document.load(_COUNTERS_FILE, _COUNTERS, "the counters")["counter"]
-    unknown = {*facts["measure"], *facts["left_out"]} - {*measures.measure_names()}
+    facts = structs.load(_NAMES_FILE, NamesFile, "the names")
+    counters = structs.load(_COUNTERS_FILE, CountersFile, "the counters").counter
+    unknown = {*facts.measure, *facts.left_out} - {*measures.measure_names()}
     if unknown:
         raise CatalogError(f"there is no measure {min(unknown)!r}", file=str(_NAMES_FILE))
-    replaced = {(entry["measure"], name) for entry in counters for name in entry["replaces"]}
+    replaced = {(entry.measure, name) for entry in counters for name in entry.replaces}
     groups = [
         _measure(facts, measures.load_measure(name), {column for of, column in replaced if of == name})
         for name in measures.measure_names()
-        if name not in facts["left_out"] and not measures.load_measure(name).empty
+        if name not in facts.left_out and not measures.load_measure(name).empty
     ]
     by_name = {group.measure: group for group in groups}
-    groups += [_counters(facts, by_name[entry["measure"]], entry) for entry in counters]
+    groups += [_counters(facts, by_name[entry.measure], entry) for entry in counters]
     _unique(groups)
-    return ExportedNames(
-        facts["sources"], facts["prefixes"], facts["system_labels"], facts["left_out"], tuple(groups)
-    )
+    return ExportedNames(facts.sources, facts.prefixes, facts.system_labels, facts.left_out, tuple(groups))
 
 
-class NamingConvention(Struct, frozen=True):
-    """Another exporter, or a convention, and what it calls the same things: our name, its name."""
+class OtherName(FactTable, frozen=True):
+    """What others call a label or a metric."""
 
-    name: str
-    source: str
-    note: str
-    entries: tuple[tuple[str, str], ...]
+    theirs: Annotated[str, Meta(description="their name")]
+    label: Annotated[str, Meta(description="a label of zlens")] = ""
+    metric: Annotated[str, Meta(description="measure.column")] = ""
+
+
+class NamingConvention(FactTable, frozen=True):
+    """Another exporter, or a convention, and what it calls the same things."""
+
+    name: Annotated[str, Meta(description="who has the names")]
+    source: Annotated[str, Meta(description="where they are published")]
+    note: Annotated[str, Meta(description="how they differ")]
+    entry: Annotated[tuple[OtherName, ...], Meta(description="what they call what")]
+
+    def names(self) -> list[tuple[str, str]]:
+        """Our names, and theirs; CatalogError if one is that of nothing that is exported."""
+        return [(_own_name(entry), entry.theirs) for entry in self.entry]
+
+
+class ConventionsFile(FactTable, frozen=True):
+    """The names of others."""
+
+    program: Annotated[tuple[NamingConvention, ...], Meta(description="exporters and conventions")]
 
 
 @cache
-def other_conventions() -> list[NamingConvention]:
-    """The names of others; CatalogError if they are those of nothing that is exported."""
-    programs: list[NamingConvention] = document.load(_OTHERS_FILE, _OTHERS, "the names of others")["program"]
-    return programs
+def other_conventions() -> tuple[NamingConvention, ...]:
+    """The names of others; CatalogError if the file is wrong."""
+    return structs.load(_OTHERS_FILE, ConventionsFile, "the names of others").program
 
 
-def _entry(label: str, metric: str, theirs: str) -> tuple[str, str]:
-    if metric:
-        measure, _, column = metric.partition(".")
-        return family_of(measure, column)[1].sample, theirs
-    if label != "system" and label not in names().system_labels:
-        raise CatalogError(f"there is no label {label!r}", file=str(_OTHERS_FILE))
-    return label, theirs
+def _own_name(entry: OtherName) -> str:
+    if entry.metric:
+        measure, _, column = entry.metric.partition(".")
+        return family_of(measure, column)[1].sample
+    if entry.label != "system" and entry.label not in names().system_labels:
+        raise CatalogError(f"there is no label {entry.label!r}", file=str(_OTHERS_FILE))
+    return entry.label
 
 
 def check() -> list[str]:
     """What is wrong with the names, if anything."""
     try:
-        names(), other_conventions()
+        for convention in other_conventions():
+            convention.names()
     except CatalogError as error:
         return [str(error)]
     return []
@@ -181,44 +244,44 @@ def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
     raise CatalogError(f"{measure}.{column} is not exported", file=str(_NAMES_FILE))
 
 
-def _measure(facts: Mapping[str, Any], table: Measure, replaced: set[str]) -> MetricGroup:
-    own = _OWN.defaults | facts["measure"].get(table.name, {})
+def _measure(facts: NamesFile, table: Measure, replaced: set[str]) -> MetricGroup:
+    own = facts.measure.get(table.name, MeasureNames())
     columns = [column for column in table.columns if column.name not in _LEADING or table.plain]
     keys = [column for column in columns if column.name in table.key]
-    subject = own["subject"] or table.name
+    subject = own.subject or table.name
     labels = {column.name: _label(facts, column.name) for column in keys}
     info: dict[str, str] = {}
     families: list[MetricFamily] = []
     for column in columns:
         if column.name in ("system", "source", "flag", *labels) or column.name in replaced:
             continue
-        if column.name == "interval_end" and column.name not in own["columns"]:
+        if column.name == "interval_end" and column.name not in own.columns:
             continue
         if column.type == "text" or (
             column.type == "int" and column.aggregate == "state" and not column.unit
         ):
             info[column.name] = _label(facts, column.name)
         else:
-            families.append(_family(facts, table, column, subject, own["names"]))
+            families.append(_family(facts, table, column, subject, own.names))
     if info:
         text = f"{table.text.rstrip('.')}: what does not change often"
         families.insert(0, MetricFamily(subject, "info", "", text, "", "text", _PLAIN))
-    prefix = own["prefix"]
-    all_prefixes = dict.fromkeys(facts["sources"].values())
-    main = own["main"] or next((family.column for family in families if family.column), "")
-    prefixes = (prefix,) if prefix else own["prefixes"] or tuple(all_prefixes)
+    prefix = own.prefix
+    all_prefixes = dict.fromkeys(facts.sources.values())
+    main = own.main or next((family.column for family in families if family.column), "")
+    prefixes = (prefix,) if prefix else own.prefixes or tuple(all_prefixes)
     return MetricGroup(table.name, "", labels, info, tuple(families), prefix, prefixes, main)
 
 
-def _counters(facts: Mapping[str, Any], of: MetricGroup, entry: Mapping[str, Any]) -> MetricGroup:
-    entity = roles.catalog_entity(entry["entity"])
-    subject = facts["measure"].get(of.measure, {}).get("subject") or of.measure
+def _counters(facts: NamesFile, of: MetricGroup, entry: CounterNames) -> MetricGroup:
+    entity = roles.catalog_entity(entry.entity)
+    subject = facts.measure.get(of.measure, MeasureNames()).subject or of.measure
     families = []
-    for role_name, name in entry["roles"].items():
+    for role_name, name in entry.roles.items():
         role = entity.roles.get(role_name)
         if role is None:
             raise CatalogError(f"{entity.name} has no role {role_name!r}", file=str(_COUNTERS_FILE))
-        base = facts["units"].get(role.unit, _PLAIN)
+        base = facts.units.get(role.unit, _PLAIN)
         families.append(
             MetricFamily(
                 _joined(subject, name, base.suffix if not name.endswith(base.suffix) else ""),
@@ -234,14 +297,14 @@ def _counters(facts: Mapping[str, Any], of: MetricGroup, entry: Mapping[str, Any
     if len(labels) < len(of.labels):
         raise CatalogError(f"{entity.name} lacks labels of {of.measure}", file=str(_COUNTERS_FILE))
     return MetricGroup(
-        of.measure, entity.name, labels, {}, tuple(families), of.prefix, entry["prefixes"] or of.prefixes, ""
+        of.measure, entity.name, labels, {}, tuple(families), of.prefix, entry.prefixes or of.prefixes, ""
     )
 
 
 def _family(
-    facts: Mapping[str, Any], table: Measure, column: MeasureColumn, subject: str, given: Mapping[str, str]
+    facts: NamesFile, table: Measure, column: MeasureColumn, subject: str, given: Mapping[str, str]
 ) -> MetricFamily:
-    base = facts["units"].get(column.unit, _PLAIN)
+    base = facts.units.get(column.unit, _PLAIN)
     stem = given.get(column.name)
     if stem is None:
         stem = column.name
@@ -272,8 +335,8 @@ def _family(
     )
 
 
-def _label(facts: Mapping[str, Any], column: str) -> str:
-    label: str = facts["labels"].get(column) or column.removesuffix("_id")
+def _label(facts: NamesFile, column: str) -> str:
+    label: str = facts.labels.get(column) or column.removesuffix("_id")
     if label in RESERVED:
         raise CatalogError(f"the label {label!r} is one of Prometheus itself", file=str(_NAMES_FILE))
     return label
@@ -292,94 +355,3 @@ def _unique(groups: list[MetricGroup]) -> None:
             if name in seen:
                 raise CatalogError(f"{name} is of {seen[name]} and of {whose}", file=str(_NAMES_FILE))
             seen[name] = whose
-
-
-_FOLDER = FACTS / "exposition"
-_NAMES_FILE, _COUNTERS_FILE = _FOLDER / "names.toml", _FOLDER / "counters.toml"
-_OTHERS_FILE = _FOLDER / "others.toml"
-_TEXT, _EMPTY = Text(), Text(100)
-_TEXTS = MapOf(_TEXT, 0)
-_TUPLE = ListOf(_TEXT, into=tuple)
-_UNIT = Spec(
-    (
-        Key("suffix", _TEXT, "the ending of a metric's name"),
-        Key("drop", _TUPLE, "endings of a column's name that it replaces", default=()),
-        Key("per", Integer(1, 10**12), "what values are divided by", default=1),
-        Key("times", Integer(1, 10**12), "what values are multiplied by", default=1),
-    ),
-    BaseUnit,
-)
-_PLAIN = BaseUnit("", (), 1, 1)
-_OWN = Spec(
-    (
-        Key("subject", _EMPTY, "what the names begin with", default=""),
-        Key("prefix", _EMPTY, "instead of that of the source", default=""),
-        Key("prefixes", _TUPLE, "the only ones it can have", default=()),
-        Key("main", _EMPTY, "the column that ranks its rows", default=""),
-        Key("names", _TEXTS, "names of columns", default={}),
-        Key("columns", _TUPLE, "keys that are values, too", default=()),
-    )
-)
-_NAMES = Spec(
-    (
-        Key("sources", _TEXTS, "prefix by source"),
-        Key("prefixes", _TEXTS, "what a prefix stands for"),
-        Key("units", MapOf(_UNIT), "base unit by unit"),
-        Key("system_labels", _TEXTS, "label by column of `system`"),
-        Key("labels", _TEXTS, "label by column"),
-        Key("left_out", MapOf(Prose()), "why a measure is not exported"),
-        Key("measure", MapOf(_OWN), "what differs from the default"),
-    )
-)
-_COUNTERS = Spec(
-    (
-        Key(
-            "counter",
-            ListOf(
-                Spec(
-                    (
-                        Key("entity", _TEXT, "whose roles they are"),
-                        Key("measure", _TEXT, "whose labels they have"),
-                        Key("roles", _TEXTS, "name by role"),
-                        Key("prefixes", _TUPLE, "the only ones they can have", default=()),
-                        Key("replaces", _TUPLE, "columns that say the same", default=()),
-                    )
-                )
-            ),
-            "cumulative counters",
-        ),
-    )
-)
-_OTHERS = Spec(
-    (
-        Key(
-            "program",
-            ListOf(
-                Spec(
-                    (
-                        Key("name", Prose(), "who has the names"),
-                        Key("source", Prose(), "where they are published"),
-                        Key("note", Prose(), "how they differ"),
-                        Key(
-                            "entry",
-                            ListOf(
-                                Spec(
-                                    (
-                                        Key("label", _EMPTY, "a label", default=""),
-                                        Key("metric", _EMPTY, "measure.column", default=""),
-                                        Key("theirs", _TEXT, "their name"),
-                                    ),
-                                    _entry,
-                                ),
-                                into=tuple,
-                            ),
-                            "what they call what",
-                        ),
-                    ),
-                    lambda **values: NamingConvention(entries=values.pop("entry"), **values),
-                )
-            ),
-            "exporters and conventions",
-        ),
-    )
-)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Annotated
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Meta, field
+from msgspec.structs import force_setattr, replace
 
+from zlens.schema.structs import FactTable
+
+#: The largest offset, length or number of elements in a record.
+LARGEST = 0xFFFF
+Size = Annotated[int, Meta(ge=0, le=LARGEST)]
+Count = Annotated[int, Meta(ge=1, le=LARGEST)]
+Names = tuple[str, ...]
 #: Kinds whose difference between two samples is meaningful.
 DIFFERENCED = ("counter", "timer", "sampled")
 #: Bytes of the shortest counter with a difference: one of 16 bits wraps any number of times between two
@@ -14,7 +22,7 @@ DIFFERENCED = ("counter", "timer", "sampled")
 LEAST_BYTES = 3
 
 
-class MonitorField(Struct, frozen=True):
+class MonitorField(FactTable, frozen=True):
     """One field of a record or of a section entry.
 
     `length` is that of one element as on IBM's pages; an array has `count` elements numbered from
@@ -22,19 +30,26 @@ class MonitorField(Struct, frozen=True):
     area. An overlay names bytes that another field covers too.
     """
 
-    name: str
-    offset: int
-    length: int
-    type: str = "character"
-    kind: str = "unknown"
-    kind_status: str = "unknown"
-    unit: str | None = None
-    text: str | None = None
-    direction: str | None = None
-    overlay: bool = False
-    count: int = 1
-    first: int = 1
-    note: str | None = None
+    name: Annotated[str, Meta(description="the name on its page")]
+    offset: Annotated[Size, Meta(description="its offset")] = field(name="at")
+    length: Annotated[Size, Meta(description="its length in bytes")] = field(name="len")
+    type: Annotated[str, Meta(description="how to read its bytes")] = ""
+    kind: Annotated[str, Meta(description="what it is")] = "unknown"
+    kind_status: Annotated[str, Meta(description="how well that is known")] = "unknown"
+    unit: Annotated[str | None, Meta(description="what it counts")] = None
+    text: Annotated[str | None, Meta(description="what the page says of it")] = None
+    direction: Annotated[str | None, Meta(description="whether it counts up")] = None
+    overlay: Annotated[bool, Meta(description="whether it overlays another")] = False
+    count: Annotated[Count, Meta(description="how many elements it has")] = 1
+    first: Annotated[Size, Meta(description="the number of its first element")] = 1
+    note: Annotated[str | None, Meta(description="a remark")] = None
+
+    def __post_init__(self) -> None:
+        if not self.type:
+            if not self.reserved:
+                raise ValueError(f"type is missing ({self.name})")
+            # The content of a reserved area is unknown: it is bytes.
+            force_setattr(self, "type", "character")
 
     @property
     def total_length(self) -> int:
@@ -58,16 +73,16 @@ class MonitorField(Struct, frozen=True):
         return self.kind in DIFFERENCED and self.kind_status != "unknown"
 
 
-class JoinedCounterSet(Struct, frozen=True):
+class JoinedCounterSet(FactTable, frozen=True):
     """One set of joined counters: its name in cpumf, its bit, and its own place if each set has one."""
 
-    name: str
-    bit: int
-    offset: str | None = None
-    length: str | None = None
+    name: Annotated[str, Meta(description="its letter")]
+    bit: Annotated[Count, Meta(description="its bit in the active sets")]
+    offset: Annotated[str | None, Meta(description="the field with its offset")] = None
+    length: Annotated[str | None, Meta(description="the field with its length")] = None
 
 
-class RecordJoin(Struct, frozen=True):
+class RecordJoin(FactTable, frozen=True, kw_only=True):
     """How to join records that continue each other; everything but `sets` is a field of the record.
 
     `more` has the bit `more_bit` set if another record follows, in which the fields of `same` are the
@@ -76,15 +91,15 @@ class RecordJoin(Struct, frozen=True):
     `cfvn` and `csvn` are the counter versions that determine their sizes.
     """
 
-    more: str
-    more_bit: int
-    same: tuple[str, ...]
-    within_us: int
-    length: str | None
-    active: str
-    cfvn: str
-    csvn: str
-    sets: tuple[JoinedCounterSet, ...]
+    more: Annotated[str, Meta(description="the field that shows whether more follows")]
+    more_bit: Annotated[Count, Meta(description="its bit")]
+    same: Annotated[Names, Meta(description="fields that are the same in all parts")] = ()
+    within_us: Annotated[int, Meta(description="how far apart parts may be, in microseconds")]
+    length: Annotated[str | None, Meta(description="the field with the length")] = None
+    active: Annotated[str, Meta(description="the field with the active sets")]
+    cfvn: Annotated[str, Meta(description="the field with the first version number")]
+    csvn: Annotated[str, Meta(description="the field with the second version number")]
+    sets: Annotated[tuple[JoinedCounterSet, ...], Meta(description="the counter sets")]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -138,7 +153,32 @@ class RecordJoin(Struct, frozen=True):
         return [*((field, "count") for field in counts), *((field, "counter") for field in counters)]
 
 
-class MonitorSection(Struct, frozen=True):
+class SectionKeys(FactTable, frozen=True, kw_only=True):
+    """What a section has in its file and in a layout."""
+
+    name: Annotated[str, Meta(description="its name")]
+    title: Annotated[str, Meta(description="what it is")]
+    count: Annotated[Size | str | None, Meta(description="how many entries: a number, or its field")] = None
+    fields: Annotated[tuple[MonitorField, ...], Meta(description="the fields of an entry")] = ()
+    subject: Annotated[Names, Meta(description="fields that identify entries")] = ()
+    subject_kind: Annotated[str | None, Meta(description="the subject of an entry")] = None
+    within: Annotated[str | None, Meta(description="the section it is in")] = None
+    source: Annotated[str, Meta(description="where it is described")]
+    status: Annotated[str, Meta(description="how well it is known")]
+    note: Annotated[str | None, Meta(description="a remark")] = None
+    bound: Annotated[str | None, Meta(description="the field with its end")] = None
+    inner: Annotated[
+        tuple[str, str] | None, Meta(description="fields with place and number of what is in an entry")
+    ] = None
+    equal: Annotated[tuple[str, str] | None, Meta(description="fields that are equal")] = None
+    ordinal: Annotated[str | None, Meta(description="the name of an entry's number")] = None
+    texts_at: Annotated[Size, Meta(description="where texts begin")] = 0
+    texts: Annotated[Names, Meta(description="the names of texts")] = ()
+    tail: Annotated[tuple[MonitorField, ...], Meta(description="fields after the texts")] = ()
+    join: Annotated[RecordJoin | None, Meta(description="how to combine parts in several records")] = None
+
+
+class MonitorSection(SectionKeys, frozen=True, kw_only=True):
     """Entries after the fixed part of a record.
 
     `offset` (of the first entry, from the record's start), `stride` (bytes from one entry to the
@@ -158,29 +198,11 @@ class MonitorSection(Struct, frozen=True):
     are joined, and a row contains what several of them count.
     """
 
-    name: str
-    title: str
     length: int
     offset: str | int
     stride: str | int
-    count: str | int | None
-    fields: tuple[MonitorField, ...]
-    subject: tuple[str, ...] = ()
-    subject_kind: str | None = None
     match: tuple[str, str] | None = None
-    within: str | None = None
-    source: str = ""
-    status: str = "unverified"
-    note: str | None = None
-    bound: str | None = None
-    inner: tuple[str, str] | None = None
-    equal: tuple[str, str] | None = None
-    ordinal: str | None = None
-    texts_at: int = 0
-    texts: tuple[str, ...] = ()
-    tail: tuple[MonitorField, ...] = ()
     arrays: tuple[tuple[str, str], ...] = ()
-    join: RecordJoin | None = None
 
     @property
     def derived(self) -> bool:

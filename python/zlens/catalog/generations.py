@@ -45,7 +45,12 @@ def facts(name: str) -> Mapping[str, Any]:
 @cache
 def common(name: str) -> Mapping[str, Any]:
     """The facts in one of the files for all generations."""
-    return document.load_unchecked(root() / "common" / f"{name}.toml")
+    return document.load_unchecked(common_path(name))
+
+
+def common_path(name: str) -> Path:
+    """One of the files for all generations."""
+    return root() / "common" / f"{name}.toml"
 
 
 @cache

@@ -91,7 +91,7 @@ def read(path: str) -> Groups:
 
 def parse(text: str, path: str) -> Groups:
     """The groups in the text of a file."""
-    data = user_files.toml(text, path, _CURE)
+    data = document.parse_toml(text, path, InputError, _CURE)
     show = data.pop("show", "sum")
     if show not in SHOWN:
         raise InputError(

@@ -12,13 +12,24 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
-from zlens.catalog.fields import DIFFERENCED, JoinedCounterSet, MonitorField, MonitorSection, RecordJoin
+from zlens.catalog.fields import (
+    DIFFERENCED,
+    LARGEST,
+    JoinedCounterSet,
+    MonitorField,
+    MonitorSection,
+    RecordJoin,
+    Size,
+)
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
 __all__ = [
     "BUILTIN",
@@ -71,8 +82,6 @@ SIM = "zlens-sim"
 #: The release in the system configuration record of such a file.
 SIM_MARK = "ZLENSSIM"
 HEADER_LENGTH = 20
-#: The largest offset, length or number of elements in a record.
-LARGEST = 0xFFFF
 
 TYPES = ("unsigned", "signed", "character", "bitstring")
 KINDS = ("counter", "timer", "sampled", "gauge", "identifier", "text", "flags", "time", "unknown")
@@ -114,23 +123,55 @@ STATUS = (
 CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "event+sample-config")
 
 
-class RecordInfo(Struct, frozen=True):
+class HeadKeys(FactTable, frozen=True, kw_only=True):
+    """What a record has in its file and without its fields."""
+
+    record: Annotated[
+        str,
+        Meta(
+            pattern=r"^D\d{1,2}R\d{1,5}$",
+            title="a monitor record: an id such as D0R2",
+            description="its id",
+        ),
+    ]
+    dsect: Annotated[str, Meta(description="the name of its page")]
+    title: Annotated[str, Meta(description="its title")]
+    kind: Annotated[str, Meta(description="sample or event")]
+    lengths: Annotated[dict[str, Size], Meta(description="its length by release, as published")] = (
+        msgspec.field(default_factory=dict)
+    )
+    variable: Annotated[bool, Meta(description="whether these are the minimum")] = False
+    note: Annotated[str | None, Meta(description="a remark")] = None
+
+
+class RecordInfo(HeadKeys, frozen=True, kw_only=True):
     """A record without its fields."""
 
-    record: str
     domain: int
     number: int
-    dsect: str
-    title: str
-    kind: str
-    #: Record length by release as published; `variable` when a page gives it as a minimum.
-    lengths: dict[str, int]
-    variable: bool
-    note: str | None
     pack: str
 
 
-class RecordLayout(Struct, frozen=True):
+class LayoutKeys(FactTable, frozen=True, kw_only=True):
+    """What a layout has in its file and with what its file shares."""
+
+    release: Annotated[str, Meta(description="the release")]
+    length: Annotated[Size, Meta(description="the length of the record")]
+    variable: Annotated[bool, Meta(description="whether that is the minimum")] = False
+    complete: Annotated[bool, Meta(description="whether all its fields are known")] = False
+    source: Annotated[str, Meta(description="where it is described")]
+    status: Annotated[str, Meta(description="how well it is known")]
+    note: Annotated[str | None, Meta(description="a remark")] = None
+    fields: Annotated[tuple[MonitorField, ...], Meta(description="its fields")] = ()
+    callevel: Annotated[
+        tuple[Size, ...], Meta(description="bits of CALLEVEL in the system configuration that must be on")
+    ] = ()
+    stable_to: Annotated[
+        Size | None, Meta(description="how far longer records share it; none: all of it")
+    ] = None
+
+
+class RecordLayout(LayoutKeys, frozen=True, kw_only=True):
     """The fields of one record in one release."""
 
     record: str
@@ -139,23 +180,11 @@ class RecordLayout(Struct, frozen=True):
     dsect: str
     title: str
     kind: str
-    release: str
-    length: int
-    variable: bool
-    complete: bool
-    source: str
-    status: str
-    note: str | None
     pack: str
-    fields: tuple[MonitorField, ...]
     subject: tuple[str, ...]
     subject_kind: str | None
     reset_on: tuple[str, ...]
     sections: tuple[MonitorSection, ...]
-    #: CALLEVEL bits of the system configuration record that must be on for this layout.
-    callevel: tuple[int, ...] = ()
-    #: A longer record shares this layout only up to this byte (None: all of it).
-    stable_to: int | None = None
 
     def field(self, name: str) -> MonitorField | None:
         for field in self.fields:

@@ -3,50 +3,41 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta
 
-from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
-_FILE = FACTS / "processor_types.toml"
 
+class ProcessorType(FactTable, frozen=True):
+    """A type of processor."""
 
-class ProcessorType(Struct, frozen=True):
-    """A type of processor; the file explains its flags."""
-
-    name: str
-    text: str
-    full_speed: bool
-    modeled: bool
-    cpu_pool: bool
-    source: str
+    text: Annotated[str, Meta(description="what it is")]
+    full_speed: Annotated[bool, Meta(description="whether it always runs at full speed")]
+    modeled: Annotated[bool, Meta(description="whether models and what-ifs support it")]
+    cpu_pool: Annotated[bool, Meta(description="whether CPU pools of z/VM can limit it")]
+    source: Annotated[str, Meta(description="where that is from")]
 
 
 @cache
-def types() -> tuple[ProcessorType, ...]:
-    """All types in the order of the file."""
-    try:
-        return tuple(
-            ProcessorType(name=name, **facts) for name, facts in document.load_unchecked(_FILE).items()
-        )
-    except TypeError as error:
-        raise CatalogError(
-            f"processor_types.toml is not complete: {error}", file=str(_FILE), cure="copy a neighbor in it"
-        ) from None
+def types() -> dict[str, ProcessorType]:
+    """All types by name, in the order of the file."""
+    return structs.load(FACTS / "processor_types.toml", dict[str, ProcessorType])
 
 
 def modeled_types() -> tuple[str, ...]:
     """The types that models and what-ifs support."""
-    return tuple(processor_type.name for processor_type in types() if processor_type.modeled)
+    return tuple(name for name, facts in types().items() if facts.modeled)
 
 
 def full_speed_types() -> frozenset[str]:
     """The types that always run at full speed."""
-    return frozenset(processor_type.name for processor_type in types() if processor_type.full_speed)
+    return frozenset(name for name, facts in types().items() if facts.full_speed)
 
 
 def cpu_pool_types() -> tuple[str, ...]:
     """The types that z/VM CPU pools can limit."""
-    return tuple(processor_type.name for processor_type in types() if processor_type.cpu_pool)
+    return tuple(name for name, facts in types().items() if facts.cpu_pool)

@@ -2,121 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from typing import Annotated, Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Meta, field
+from msgspec.structs import replace
 
-from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
+from zlens.schema.validators import DocumentErrors
 
-TYPES = ("text", "int", "float", "bool", "time", "duration")
-#: "rest": everything that no other section takes, as text.
-SHAPES = ("interval", "variables", "table", "rest")
+_Status = Literal["verified", "carried", "derived", "unverified"]
+STATUS: tuple[str, ...] = get_args(_Status)
 #: The elements that may contain a report: of the Postprocessor, of Monitor III.
-ELEMENTS = ("postprocessor", "report")
-STATUS = ("verified", "carried", "derived", "unverified")
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TAKE = re.compile(r"|brackets|block|place|headed|hexadecimal|letter [1-9]|equals \S.*")
-
-
-class RmfColumn(Struct, frozen=True):
-    """A column of a raw table, and the name or heading that locates it."""
-
-    name: str
-    type: str
-    text: str
-    status: str
-    unit: str = ""
-    head: str = ""
-    take: str = ""
-    rename: dict[str, str] = field(default_factory=dict)
-    not_applicable: tuple[str, ...] = ()
-    #: Applies to the rows that continue its own, too.
-    above: bool = False
-
-    @property
-    def stored(self) -> str:
-        """The type of the column in the table."""
-        return "float" if self.type == "duration" else self.type
-
-
-class RmfSection(Struct, frozen=True):
-    """One part of a report: a list of named values or a table."""
-
-    id: str
-    shape: str
-    segment: str
-    part: str
-    columns: tuple[RmfColumn, ...]
-    #: The columns by the key of their heading.
-    heads: dict[str, tuple[RmfColumn, ...]]
-    #: The kind of a table's rows: by type SUM, by the first cell, otherwise. Empty: rows are of one kind.
-    row_kind_sum: str = ""
-    row_kind_first: dict[str, str] = field(default_factory=dict)
-    row_kind_other: str = ""
-    #: Or by the last letter of the cell under a heading.
-    row_kind_head: str = ""
-    row_kind_last: dict[str, str] = field(default_factory=dict)
-    #: Rows are in blocks; the first row of one begins with this mark and names it.
-    block_mark: str = ""
-    #: A row without text under this heading continues the row above.
-    continues: str = ""
-    #: Names and headings that RMF writes and no public page explains.
-    unexplained: frozenset[str] = frozenset()
-    #: A row may lack cells without loss if only this many leading cells have content.
-    short_rows: int = 0
-    #: Places of the columns that identify a row; empty: a row may come again.
-    key: tuple[int, ...] = ()
-
-    @property
-    def has_row_kind(self) -> bool:
-        return bool(self.row_kind_other)
-
-    @property
-    def label(self) -> str:
-        return ": ".join(filter(None, (self.segment, self.part)))
-
-
-class RmfTable(Struct, frozen=True):
-    """A raw table: the common columns, the row kind if there are several, and those of its sections.
-
-    printed  only printed reports have it
-    """
-
-    name: str
-    text: str
-    sections: tuple[str, ...]
-    columns: tuple[RmfColumn, ...]
-    printed: bool = False
-
-
-class RmfReport(Struct, frozen=True):
-    """All facts about one report."""
-
-    report: str
-    element: str
-    title: str
-    source: str
-    not_applicable: tuple[str, ...]
-    common: tuple[RmfColumn, ...]
-    tables: tuple[RmfTable, ...]
-    sections: dict[str, RmfSection]
-    places: dict[tuple[str, str, str], RmfSection]
-
-    @property
-    def rest(self) -> RmfSection:
-        """The section that takes what no other does."""
-        return next(section for section in self.sections.values() if section.shape == "rest")
-
-    def find(self, segment: str, part: str, shape: str) -> RmfSection | None:
-        """The section for a part of a segment, by the printed names."""
-        return self.places.get((key(segment), key(part), shape))
-
-
-_ROW_KIND = RmfColumn("row_kind", "text", "what the row is", "derived")
+_Element = Literal["postprocessor", "report"]
+ELEMENTS: tuple[str, ...] = get_args(_Element)
 
 
 def key(text: str) -> str:
@@ -124,105 +25,188 @@ def key(text: str) -> str:
     return "".join(text.split()).casefold()
 
 
+class RmfColumn(FactTable, frozen=True):
+    """A column of a raw table, and the name or heading that locates it."""
+
+    name: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$", title="a lower-case name", description="its name")]
+    type: Annotated[Literal["text", "int", "float", "bool", "time", "duration"], Meta(description="its type")]
+    text: Annotated[str, Meta(min_length=1, description="what it is")]
+    status: Annotated[_Status, Meta(description="how well it is known")]
+    unit: Annotated[str, Meta(description="its unit")] = ""
+    head: Annotated[str, Meta(description="its name or heading in the report")] = ""
+    take: Annotated[
+        str,
+        Meta(
+            pattern=r"^(brackets|block|place|headed|hexadecimal|letter [1-9]|equals \S.*)$",
+            title="brackets, block, place, headed, hexadecimal, letter N or equals TEXT",
+            description="how the value follows from the text",
+        ),
+    ] = ""
+    rename: Annotated[dict[str, str], Meta(description="values by other texts for them")] = field(
+        default_factory=dict
+    )
+    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are no value")] = ()
+    above: Annotated[bool, Meta(description="whether it applies to the rows that continue its own")] = False
+
+    @property
+    def stored(self) -> str:
+        """The type of the column in the table."""
+        return "float" if self.type == "duration" else self.type
+
+
+class RowKinds(FactTable, frozen=True):
+    """The kind of a row: by type SUM, by the first cell, by the last letter under a heading, otherwise."""
+
+    other: Annotated[str, Meta(description="of rows of no other kind")]
+    sum: Annotated[str, Meta(description="of rows of type SUM")] = ""
+    first: Annotated[dict[str, str], Meta(description="by the first cell")] = field(default_factory=dict)
+    head: Annotated[str, Meta(description="the heading")] = ""
+    last: Annotated[dict[str, str], Meta(description="by the last letter under the heading")] = field(
+        default_factory=dict
+    )
+
+
+class RmfSection(FactTable, frozen=True, dict=True):
+    """One part of a report: named values, a table, or all that no other section takes, as text (`rest`)."""
+
+    id: Annotated[str, Meta(description="its name here")]
+    shape: Annotated[Literal["interval", "variables", "table", "rest"], Meta(description="its form")]
+    columns: Annotated[tuple[RmfColumn, ...], Meta(description="its columns")] = field(name="column")
+    segment: Annotated[str, Meta(description="the title of its segment")] = ""
+    part: Annotated[str, Meta(description="its title in the segment")] = ""
+    row_kind: Annotated[RowKinds | None, Meta(description="kinds of its rows; none: one kind")] = None
+    block_mark: Annotated[str, Meta(description="what a row that names a block begins with")] = ""
+    continues: Annotated[str, Meta(description="the heading without text in further rows")] = ""
+    unexplained: Annotated[
+        frozenset[str], Meta(description="names and headings that no public page explains")
+    ] = frozenset()
+    short_rows: Annotated[int, Meta(description="cells with content in rows that may lack others")] = 0
+    key: Annotated[tuple[str, ...], Meta(description="columns that identify a row")] = ()
+
+    @property
+    def has_row_kind(self) -> bool:
+        return self.row_kind is not None
+
+    @property
+    def label(self) -> str:
+        return ": ".join(filter(None, (self.segment, self.part)))
+
+    @cached_property
+    def heads(self) -> dict[str, tuple[RmfColumn, ...]]:
+        """The columns by the key of their heading."""
+        heads: dict[str, tuple[RmfColumn, ...]] = {}
+        for column in self.columns:
+            heads[key(column.head)] = (*heads.get(key(column.head), ()), column)
+        return heads
+
+    @cached_property
+    def key_places(self) -> tuple[int, ...]:
+        """The places of the columns that identify a row."""
+        names = [column.name for column in self.columns]
+        return tuple(names.index(name) for name in self.key)
+
+    @cached_property
+    def unexplained_keys(self) -> frozenset[str]:
+        return frozenset(map(key, self.unexplained))
+
+
+class RmfTable(FactTable, frozen=True):
+    """A raw table: the common columns, the row kind if there are several, and those of its sections.
+
+    In a report its columns are stated.
+    """
+
+    name: Annotated[str, Meta(description="its name")]
+    text: Annotated[str, Meta(description="what it has")]
+    sections: Annotated[tuple[str, ...], Meta(min_length=1, description="its sections")]
+    printed: Annotated[bool, Meta(description="whether only printed reports have it")] = False
+    columns: Annotated[tuple[RmfColumn, ...], Meta(description="instead of those of its sections")] = ()
+
+
+class RmfReport(FactTable, frozen=True, dict=True):
+    """All facts about one report."""
+
+    report: Annotated[str, Meta(description="its name in the XML")]
+    element: Annotated[_Element, Meta(description="the element that contains it")]
+    title: Annotated[str, Meta(description="its title")]
+    source: Annotated[str, Meta(description="where it is described")]
+    not_applicable: Annotated[tuple[str, ...], Meta(description="texts that are no value")]
+    common: Annotated[tuple[RmfColumn, ...], Meta(description="columns of every table")]
+    tables: Annotated[tuple[RmfTable, ...], Meta(description="its tables")] = field(name="table")
+    section: Annotated[tuple[RmfSection, ...], Meta(description="its sections")]
+
+    @cached_property
+    def sections(self) -> dict[str, RmfSection]:
+        """The sections by name."""
+        return {section.id: section for section in self.section}
+
+    @property
+    def rest(self) -> RmfSection:
+        """The section that takes what no other does."""
+        return next(section for section in self.section if section.shape == "rest")
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str, str], RmfSection]:
+        return {(key(section.segment), key(section.part), section.shape): section for section in self.section}
+
+    def find(self, segment: str, part: str, shape: str) -> RmfSection | None:
+        """The section for a part of a segment, by the printed names."""
+        return self._places.get((key(segment), key(part), shape))
+
+
+_ROW_KIND = RmfColumn("row_kind", "text", "what the row is", "derived")
+
+
 @cache
 def report(name: str) -> RmfReport:
     """The report of a catalog file, checked."""
     path = FACTS / "rmf" / f"{name}.toml"
-    return compile_report(document.load_unchecked(path), str(path))
+    return parse(document.text_of(path), str(path))
 
 
-def compile_report(facts: dict[str, Any], file: str) -> RmfReport:
-    """A report from the facts of a TOML file; every fault of the file is a CatalogError."""
+def parse(text: str, file: str) -> RmfReport:
+    """A report from the text of its file; CatalogError with the line if something is wrong."""
+    facts = structs.parse(text, file, RmfReport)
+    problem = DocumentErrors(file, text=text)
+    _check_columns(facts.common, "common", problem, headed=False)
+    for number, section in enumerate(facts.section, 1):
+        where = f"section[{number}]"
+        _check_columns(section.columns, f"{where}.column", problem, headed=True)
+        if unknown := {*section.key} - {column.name for column in section.columns}:
+            raise problem.general_error(f"{where}.key has {min(unknown)}, which is no column", where=where)
+    if len(facts.sections) < len(facts.section):
+        raise problem.general_error("a section is defined twice", where="section")
+    if [section.shape for section in facts.section].count("rest") != 1:
+        raise problem.general_error("there must be exactly one section for the rest", where="section")
+    tables = tuple(
+        replace(table, columns=table.columns or _columns(facts, table, f"table[{number}]", problem))
+        for number, table in enumerate(facts.tables, 1)
+    )
+    if unplaced := {*facts.sections} - {name for table in tables for name in table.sections}:
+        raise problem.general_error(f"section {min(unplaced)} belongs to no table", where="section")
+    return replace(facts, tables=tables)
 
-    def fault(problem: str) -> CatalogError:
-        return CatalogError(problem, file=file)
 
-    def columns(rows: list[dict[str, Any]], where: str, *, headed: bool) -> tuple[RmfColumn, ...]:
-        columns = []
-        for row in rows:
-            try:
-                values = {**row, "not_applicable": tuple(row.get("not_applicable", ()))}
-                column = RmfColumn(**values)
-            except TypeError as error:
-                raise fault(f"a column of {where}: {error}") from None
-            checks: list[tuple[bool, str]] = [
-                (_NAME.fullmatch(column.name) is not None, "its name is not a lower-case name"),
-                (column.type in TYPES, f"its type is not one of {', '.join(TYPES)}"),
-                (column.status in STATUS, f"its status is not one of {', '.join(STATUS)}"),
-                (bool(column.text), "it has no text"),
-                (bool(column.head) == headed, "its head is missing or not allowed"),
-                (_TAKE.fullmatch(column.take) is not None, f"it cannot take {column.take!r}"),
-            ]
-            for valid, problem in checks:
-                if not valid:
-                    raise fault(f"column {column.name} of {where}: {problem}")
-            columns.append(column)
-        if len({column.name for column in columns}) != len(columns):
-            raise fault(f"two columns of {where} have the same name")
-        return tuple(columns)
+def _check_columns(
+    columns: tuple[RmfColumn, ...], where: str, problem: DocumentErrors, *, headed: bool
+) -> None:
+    for number, column in enumerate(columns, 1):
+        if bool(column.head) != headed:
+            place = f"{where}[{number}]"
+            raise problem.general_error(f"{place}.head is missing or not allowed", where=place)
+    _check_once(columns, where, problem)
 
-    try:
-        common = columns(facts["common"], "common", headed=False)
-        sections: dict[str, RmfSection] = {}
-        for row in facts["section"]:
-            kinds = row.get("row_kind", {})
-            section_columns = columns(row["column"], f"section {row['id']}", headed=True)
-            own = [column.name for column in section_columns]
-            if unknown := set(row.get("key", ())) - set(own):
-                raise fault(f"section {row['id']}: its key has {unknown.pop()}, which is no column")
-            section = RmfSection(
-                id=row["id"],
-                shape=row["shape"],
-                segment=row.get("segment", ""),
-                part=row.get("part", ""),
-                columns=section_columns,
-                heads={
-                    key(c.head): tuple(other for other in section_columns if key(other.head) == key(c.head))
-                    for c in section_columns
-                },
-                row_kind_sum=kinds.get("sum", ""),
-                row_kind_first=kinds.get("first", {}),
-                row_kind_other=kinds.get("other", ""),
-                row_kind_head=key(kinds.get("head", "")),
-                row_kind_last=kinds.get("last", {}),
-                block_mark=row.get("block_mark", ""),
-                continues=key(row.get("continues", "")),
-                unexplained=frozenset(key(name) for name in row.get("unexplained", ())),
-                short_rows=row.get("short_rows", 0),
-                key=tuple(own.index(name) for name in row.get("key", ())),
-            )
-            if section.shape not in SHAPES or section.id in sections:
-                raise fault(f"section {section.id} has a wrong shape or is defined twice")
-            sections[section.id] = section
-        tables = []
-        for row in facts["table"]:
-            names = tuple(row["sections"])
-            of_sections = [sections[name] for name in names]
-            kind = (_ROW_KIND,) if of_sections[0].has_row_kind else ()
-            all_columns = common + kind + tuple(c for section in of_sections for c in section.columns)
-            if len({column.name for column in all_columns}) != len(all_columns):
-                raise fault(f"two columns of table {row['name']} have the same name")
-            tables.append(RmfTable(row["name"], row["text"], names, all_columns, row.get("printed", False)))
-        if [section.shape for section in sections.values()].count("rest") != 1:
-            raise fault("there must be exactly one section for the rest")
-        if facts["element"] not in ELEMENTS:
-            raise fault(f"its element is not one of {', '.join(ELEMENTS)}")
-        unplaced = set(sections) - {name for table in tables for name in table.sections}
-        if unplaced:
-            raise fault(f"section {min(unplaced)} belongs to no table")
-        return RmfReport(
-            report=facts["report"],
-            element=facts["element"],
-            title=facts["title"],
-            source=facts["source"],
-            not_applicable=tuple(facts["not_applicable"]),
-            common=common,
-            tables=tuple(tables),
-            sections=sections,
-            places={
-                (key(section.segment), key(section.part), section.shape): section
-                for section in sections.values()
-            },
-        )
-    except KeyError as error:
-        raise fault(f"{error.args[0]} is missing") from None
+
+def _columns(facts: RmfReport, table: RmfTable, where: str, problem: DocumentErrors) -> tuple[RmfColumn, ...]:
+    if unknown := {*table.sections} - {*facts.sections}:
+        raise problem.general_error(f"{where}: section {min(unknown)} is missing", where=where)
+    sections = [facts.sections[name] for name in table.sections]
+    kind = (_ROW_KIND,) if sections[0].has_row_kind else ()
+    columns = (*facts.common, *kind, *(column for section in sections for column in section.columns))
+    _check_once(columns, where, problem)
+    return columns
+
+
+def _check_once(columns: tuple[RmfColumn, ...], where: str, problem: DocumentErrors) -> None:
+    if len({column.name for column in columns}) < len(columns):
+        raise problem.general_error(f"two columns of {where} have the same name", where=where)

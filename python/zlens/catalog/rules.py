@@ -18,7 +18,7 @@ from zlens.catalog import layouts
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.toml_lines import line_of
+from zlens.schema.toml import line_of
 from zlens.schema.validators import (
     Choice,
     DocumentErrors,

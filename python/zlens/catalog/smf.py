@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta
+from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
 #: Length of a header with subsystem and subtype.
 HEADER_LENGTH = 24
@@ -27,7 +30,7 @@ COLUMN_TYPES = ("int", "text", "hex", "time", "bit", "code")
 _TABLE_TYPES = {"int": "int", "text": "text", "hex": "text", "time": "time", "bit": "bool", "code": "text"}
 
 
-class Triplet(Struct, frozen=True):
+class Triplet(FactTable, frozen=True):
     """The places of offset (4 bytes), length and number (2 bytes each) of sections."""
 
     offset_at: int
@@ -35,71 +38,68 @@ class Triplet(Struct, frozen=True):
     count_at: int
 
 
-class SmfCounterSection(Struct, frozen=True):
-    """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
+class BytePlace(FactTable, frozen=True):
+    """The place of a number in an entry."""
 
-    name: str
-    text: str
-    triplet: Triplet | None
-    length: int | None
-    status: str
-    source: str
-
-
-class Subtype(Struct, frozen=True):
-    """How the records of one subtype store their counters.
-
-    values   delta or absolute
-    length   of the data section
-    entries  triplet of the list of counter sets, in the data section
-    entry    bytes of one entry
-    kind     offset and length of the set's number, in an entry
-    own      triplet of the counters, in an entry; else
-    count    offset and length of the number of counters, in an entry, and
-    area     triplet of all counters, in the data section
-    """
-
-    number: int
-    text: str
-    values: str
-    length: int
-    entries: Triplet
-    entry: int
-    kind: tuple[int, int]
-    own: Triplet | None
-    count: tuple[int, int] | None
-    area: Triplet | None
-    status: str
-    source: str
-    note: str
-
-
-class SmfCounterField(Struct, frozen=True):
-    """subtype None: in records of all subtypes. bit: which bit of the field it is, from the left."""
-
-    section: str
-    name: str
-    subtype: int | None
     offset: int
     length: int
-    type: str
-    bit: int | None
-    text: str
-    status: str
-    source: str
-    note: str
 
 
-class SmfColumn(Struct, frozen=True):
-    """A column of the raw table that is not a counter. fields: first choice first."""
+class SmfCounterSection(FactTable, frozen=True):
+    """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
 
-    name: str
-    type: str
-    fields: tuple[str, ...]
-    text: str
-    unit: str
-    codes: str
-    marked: str
+    text: Annotated[str, Meta(description="what it is")]
+    status: Annotated[str, Meta(description="how well it is known")]
+    source: Annotated[str, Meta(description="where it is described")]
+    triplet: Annotated[Triplet | None, Meta(description="where it is")] = None
+    length: Annotated[int | None, Meta(description="its length")] = None
+
+
+class Subtype(FactTable, frozen=True):
+    """How the records of one subtype store their counters."""
+
+    text: Annotated[str, Meta(description="what it is")]
+    values: Annotated[Literal["delta", "absolute"], Meta(description="what counters are")]
+    length: Annotated[int, Meta(description="the length of the data section")]
+    entries: Annotated[Triplet, Meta(description="the list of counter sets, in the data section")]
+    entry: Annotated[int, Meta(description="the length of an entry")]
+    kind: Annotated[BytePlace, Meta(description="the number of the set, in an entry")]
+    status: Annotated[str, Meta(description="how well it is known")]
+    source: Annotated[str, Meta(description="where it is described")]
+    own: Annotated[
+        Triplet | None, Meta(description="counters of a set, in an entry; else count and area")
+    ] = None
+    count: Annotated[BytePlace | None, Meta(description="the number of counters, in an entry")] = None
+    area: Annotated[Triplet | None, Meta(description="all counters, in the data section")] = None
+    note: Annotated[str, Meta(description="a remark")] = ""
+
+
+class SmfCounterField(FactTable, frozen=True):
+    """A field of a part. In a layout its status and source are stated."""
+
+    section: Annotated[str, Meta(description="its part")]
+    name: Annotated[str, Meta(description="IBM's name without SMF113_ and the subtype")]
+    offset: Annotated[int, Meta(description="its offset in the part")]
+    length: Annotated[int, Meta(description="its length")]
+    type: Annotated[str, Meta(description="how to read its bytes")]
+    text: Annotated[str, Meta(description="what it is")]
+    subtype: Annotated[int | None, Meta(description="the subtype that has it; none: all")] = None
+    bit: Annotated[int | None, Meta(description="which bit of the field it is, from the left")] = None
+    status: Annotated[str, Meta(description="how well it is known, if not like its part")] = ""
+    source: Annotated[str, Meta(description="where it is described, if not like its part")] = ""
+    note: Annotated[str, Meta(description="a remark")] = ""
+
+
+class SmfColumn(FactTable, frozen=True):
+    """A column of the raw table that is not a counter."""
+
+    name: Annotated[str, Meta(description="its name")]
+    type: Annotated[str, Meta(description="its type")]
+    fields: Annotated[tuple[str, ...], Meta(description="its fields, first choice first")]
+    text: Annotated[str, Meta(description="what it is")]
+    unit: Annotated[str, Meta(description="its unit")] = ""
+    codes: Annotated[str, Meta(description="the list of its codes")] = ""
+    marked: Annotated[str, Meta(description="the column that distinguishes codes")] = ""
 
     @property
     def table_type(self) -> str:
@@ -107,21 +107,46 @@ class SmfColumn(Struct, frozen=True):
         return _TABLE_TYPES[self.type]
 
 
-class SmfCounterLayout(Struct, frozen=True):
+class OtherSet(FactTable, frozen=True):
+    """A kind of counter set without numbers of their own."""
+
+    kind: Annotated[int, Meta(description="its number in the record")]
+    text: Annotated[str, Meta(description="what it is")]
+
+
+class CounterReader(FactTable, frozen=True):
+    """What the reader needs: fields with times, and columns."""
+
+    start: str
+    end: str
+    written: str
+    processor: str
+    run: str
+    first: str
+    versions: Annotated[tuple[str, ...], Meta(description="columns that say what numbers mean")]
+    watched: Annotated[tuple[str, ...], Meta(description="columns whose change is an event")]
+
+
+class SmfCounterLayout(FactTable, frozen=True):
     """One record type."""
 
-    record: int
-    table: str
-    title: str
-    text: str
-    order: tuple[int, ...]
-    sections: Mapping[str, SmfCounterSection]
-    subtypes: Mapping[int, Subtype]
-    fields: tuple[SmfCounterField, ...]
-    columns: tuple[SmfColumn, ...]
-    #: Kinds of counter set without numbers of their own: name to number in the record and text.
-    other_sets: Mapping[str, tuple[int, str]]
-    reader: Mapping[str, Any]
+    record: Annotated[int, Meta(description="its number")]
+    table: Annotated[str, Meta(description="its raw table")]
+    title: Annotated[str, Meta(description="what it is")]
+    text: Annotated[str, Meta(description="what the table has")]
+    order: Annotated[tuple[int, ...], Meta(description="subtypes, first choice first")]
+    sources: Annotated[dict[str, str], Meta(description="the sources that the file abbreviates")]
+    sections: Annotated[dict[str, SmfCounterSection], Meta(description="parts of the record")]
+    subtypes: Annotated[dict[int, Subtype], Meta(description="subtypes")]
+    fields: Annotated[tuple[SmfCounterField, ...], Meta(description="fields")] = msgspec.field(name="field")
+    columns: Annotated[tuple[SmfColumn, ...], Meta(description="columns")] = msgspec.field(name="column")
+    other_sets: Annotated[dict[str, OtherSet], Meta(description="sets without numbers")] = msgspec.field(
+        name="sets"
+    )
+    reader: Annotated[CounterReader, Meta(description="what the reader needs")]
+    identity: Annotated[
+        dict[str, str], Meta(description="what streams of records of one system's name differ in")
+    ]
 
     def field(self, name: str, subtype: int | None) -> SmfCounterField:
         """The field with that name in records of that subtype."""
@@ -131,6 +156,15 @@ class SmfCounterLayout(Struct, frozen=True):
         raise CatalogError(
             f"type {self.record} subtype {subtype} has no field {name}", file=str(path(self.record))
         )
+
+
+class SmfTypes(FactTable, frozen=True):
+    """The record types."""
+
+    status: Annotated[str, Meta(description="how well the names are known")]
+    source: Annotated[str, Meta(description="where they are from")]
+    forms: Annotated[dict[str, tuple[int, ...]], Meta(description="types that are decoded, by form")]
+    names: Annotated[dict[int, str], Meta(description="short names")]
 
 
 def root() -> Path:
@@ -143,11 +177,13 @@ def path(record: int) -> Path:
 
 
 @cache
+def _types() -> SmfTypes:
+    return structs.load(root() / "types.toml", SmfTypes)
+
+
 def type_names() -> dict[int, str]:
     """Short names of record types."""
-    return {
-        int(number): name for number, name in document.load_unchecked(root() / "types.toml")["names"].items()
-    }
+    return _types().names
 
 
 def title(record: int, subtype: int | None = None) -> str:
@@ -158,10 +194,9 @@ def title(record: int, subtype: int | None = None) -> str:
     return name
 
 
-@cache
 def record_types_by_form(form: str) -> tuple[int, ...]:
     """The record types of one form of record: `counters`, or `sections` (see smf_sections)."""
-    return tuple(document.load_unchecked(root() / "types.toml")["forms"][form])
+    return _types().forms[form]
 
 
 def counter_record_types() -> tuple[int, ...]:
@@ -169,85 +204,31 @@ def counter_record_types() -> tuple[int, ...]:
     return record_types_by_form("counters")
 
 
-def _triplet(facts: Mapping[str, int] | None) -> Triplet | None:
-    return Triplet(facts["offset_at"], facts["length_at"], facts["count_at"]) if facts else None
+def full_source(text: str, sources: Mapping[str, str]) -> str:
+    """A source with its abbreviations replaced."""
+    return "; ".join(sources[word] for word in text.split("; "))
 
 
 @cache
 def layout(record: int) -> SmfCounterLayout:
     """The layout of a record type; CatalogError if its file is wrong."""
-    file = path(record)
-    try:
-        data = document.load_unchecked(file)
-        sources = data["sources"]
+    facts = structs.load(path(record), SmfCounterLayout)
+    sections = {
+        name: replace(section, source=full_source(section.source, facts.sources))
+        for name, section in facts.sections.items()
+    }
+    subtypes = {
+        number: replace(subtype, source=full_source(subtype.source, facts.sources))
+        for number, subtype in facts.subtypes.items()
+    }
 
-        def named(text: str) -> str:
-            return "; ".join(sources[word] for word in text.split("; "))
+    def completed(field: SmfCounterField) -> SmfCounterField:
+        # A field has the status of its section, or of its subtype's data section, unless it states its own.
+        parent = sections[field.section] if field.subtype is None else subtypes[field.subtype]
+        source = full_source(field.source, facts.sources) if field.source else parent.source
+        return replace(field, status=field.status or parent.status, source=source)
 
-        sections = {
-            name: SmfCounterSection(
-                name, facts["text"], _triplet(facts.get("triplet")), facts.get("length"), facts["status"],
-                named(facts["source"]),
-            )
-            for name, facts in data["sections"].items()
-        }  # fmt: skip
-        subtypes = {
-            int(number): _subtype(int(number), facts, named) for number, facts in data["subtypes"].items()
-        }
-        fields = tuple(_field(facts, sections, subtypes, named) for facts in data["field"])
-        columns = tuple(
-            SmfColumn(
-                facts["name"], facts["type"], tuple(facts["fields"]), facts["text"], facts.get("unit", ""),
-                facts.get("codes", ""), facts.get("marked", ""),
-            )
-            for facts in data["column"]
-        )  # fmt: skip
-        other = {name: (facts["kind"], facts["text"]) for name, facts in data["sets"].items()}
-        return SmfCounterLayout(
-            data["record"], data["table"], data["title"], data["text"], tuple(data["order"]), sections,
-            subtypes, fields, columns, other, data["reader"],
-        )  # fmt: skip
-    except KeyError as error:
-        raise CatalogError(
-            f"{error} is missing", file=str(file), cure="see smf/113.toml for an example"
-        ) from None
-
-
-def _subtype(number: int, facts: Mapping[str, Any], named: Any) -> Subtype:
-    entries = _triplet(facts["entries"])
-    assert entries is not None
-    count = facts.get("count")
-    return Subtype(
-        number,
-        facts["text"],
-        facts["values"],
-        facts["length"],
-        entries,
-        facts["entry"],
-        (facts["kind"]["offset"], facts["kind"]["length"]),
-        _triplet(facts.get("own")),
-        (count["offset"], count["length"]) if count else None,
-        _triplet(facts.get("area")),
-        facts["status"],
-        named(facts["source"]),
-        facts.get("note", ""),
-    )
-
-
-def _field(
-    facts: Mapping[str, Any],
-    sections: Mapping[str, SmfCounterSection],
-    subtypes: Mapping[int, Subtype],
-    named: Any,
-) -> SmfCounterField:
-    subtype = facts.get("subtype")
-    # A field has the status of its section, or of its subtype's data section, unless it states its own.
-    parent = subtypes[subtype] if subtype is not None else sections[facts["section"]]
-    return SmfCounterField(
-        facts["section"], facts["name"], subtype, facts["offset"], facts["length"], facts["type"],
-        facts.get("bit"), facts["text"], facts.get("status", parent.status),
-        named(facts["source"]) if "source" in facts else parent.source, facts.get("note", ""),
-    )  # fmt: skip
+    return replace(facts, sections=sections, subtypes=subtypes, fields=tuple(map(completed, facts.fields)))
 
 
 def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
@@ -258,7 +239,7 @@ def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
         (name, counter_set.smf, counter_set.first, counter_set.max_size)
         for name, counter_set in cpumf.sets().items()
     ]
-    return sets + [(name, kind, 0, 0) for name, (kind, _) in layout(record).other_sets.items()]
+    return sets + [(name, other.kind, 0, 0) for name, other in layout(record).other_sets.items()]
 
 
 def columns(record: int) -> list[tuple[str, str, str, str]]:
@@ -284,17 +265,13 @@ def plan(record: int) -> dict[str, Any]:
     def place(name: str, subtype: int) -> int:
         return record_layout.field(name, subtype).offset
 
-    def at(triplet: Triplet | None) -> dict[str, int]:
-        assert triplet is not None
-        return {"offset_at": triplet.offset_at, "length_at": triplet.length_at, "count_at": triplet.count_at}
-
     def listed(subtype: Subtype) -> dict[str, Any]:
         if subtype.own is not None:
-            counters: dict[str, Any] = {"own": at(subtype.own)}
+            counters: dict[str, Any] = {"own": _places(subtype.own)}
         else:
             assert subtype.count is not None
-            counters = {"shared": {"count": _bytes(subtype.count), "area": at(subtype.area)}}
-        return {"entries": at(subtype.entries), "kind": _bytes(subtype.kind), "counters": counters}
+            counters = {"shared": {"count": asdict(subtype.count), "area": _places(subtype.area)}}
+        return {"entries": _places(subtype.entries), "kind": asdict(subtype.kind), "counters": counters}
 
     return {
         "table": record_layout.table,
@@ -303,11 +280,11 @@ def plan(record: int) -> dict[str, Any]:
             {
                 "subtype": number,
                 "values": record_layout.subtypes[number].values,
-                "identification": at(record_layout.sections["identification"].triplet),
-                "start": place(reader["start"], number),
-                "end": place(reader["end"], number),
-                "data": at(record_layout.sections["data"].triplet),
-                "written": place(reader["written"], number),
+                "identification": _places(record_layout.sections["identification"].triplet),
+                "start": place(reader.start, number),
+                "end": place(reader.end, number),
+                "data": _places(record_layout.sections["data"].triplet),
+                "written": place(reader.written, number),
                 "list": listed(record_layout.subtypes[number]),
             }
             for number in record_layout.order
@@ -317,12 +294,17 @@ def plan(record: int) -> dict[str, Any]:
             {"kind": kind, "size": f"{name}_counters", "first": first, "counters": most}
             for name, kind, first, most in counter_sets(record)
         ],
-        **{name: reader[name] for name in ("processor", "run", "first", "versions", "watched")},
+        "processor": reader.processor,
+        "run": reader.run,
+        "first": reader.first,
+        "versions": [*reader.versions],
+        "watched": [*reader.watched],
     }
 
 
-def _bytes(place: tuple[int, int]) -> dict[str, int]:
-    return {"offset": place[0], "length": place[1]}
+def _places(triplet: Triplet | None) -> dict[str, int]:
+    assert triplet is not None
+    return asdict(triplet)
 
 
 _PARTS = {"header": "record", "identification": "identification", "data": "data"}

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import smf, smf_sections
-from zlens.schema import document
 
 #: A component that a record does not have is left out: it differs from none.
 Identity = Mapping[str, str]
@@ -50,13 +49,13 @@ class Component(Struct, frozen=True):
 @cache
 def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
     """The components of a record type, by subtype if those differ (else None)."""
-    places = document.load_unchecked(smf.path(record)).get("identity", {})
     if record in smf.counter_record_types():
         layout = smf.layout(record)
         return {
-            subtype: tuple(_of_counters(layout, subtype, name, place) for name, place in places.items())
+            subtype: tuple(_of_counters(layout, subtype, *place) for place in layout.identity.items())
             for subtype in layout.order
         }
+    places = smf_sections.layout(record).identity
     return {None: tuple(_of_sections(record, name, place) for name, place in places.items())}
 
 

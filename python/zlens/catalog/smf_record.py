@@ -171,13 +171,16 @@ def _counters(
         _put_triplet(record, layout_subtype.area, data, len(record), 8, count)
     for position, counter_set in enumerate(sets):
         entry = entries + position * layout_subtype.entry
-        offset, length = layout_subtype.kind
-        record[entry + offset : entry + offset + length] = numbers[counter_set.name].to_bytes(length)
+        _put_number(record, entry, layout_subtype.kind, numbers[counter_set.name])
         width = 8 if layout_subtype.own is None else counter_set.width
         if layout_subtype.own is not None:
             _put_triplet(record, layout_subtype.own, entry, len(record), width, len(counter_set.values))
         if layout_subtype.count is not None:
-            offset, length = layout_subtype.count
-            record[entry + offset : entry + offset + length] = len(counter_set.values).to_bytes(length)
+            _put_number(record, entry, layout_subtype.count, len(counter_set.values))
         for value in counter_set.values:
             record.extend(value.to_bytes(width))
+
+
+def _put_number(record: bytearray, entry: int, place: smf.BytePlace, number: int) -> None:
+    start = entry + place.offset
+    record[start : start + place.length] = number.to_bytes(place.length)

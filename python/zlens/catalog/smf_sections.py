@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
 
 from zlens.catalog import smf
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
+from zlens.schema.structs import FactTable
 
 #: The type in the raw table of a kind of field.
 KINDS = {
@@ -38,52 +41,59 @@ KINDS = {
 }
 
 
-class SmfField(Struct, frozen=True):
-    """A field of a section. bits: name to place and text; date: the field with the day of a time of day."""
+class SmfField(FactTable, frozen=True):
+    """A field of a section. In a layout its column, status and source are stated."""
 
-    name: str
-    column: str
-    offset: int
-    length: int
-    kind: str
-    unit: str
-    text: str
-    date: str
-    after: str
-    bits: Mapping[str, tuple[int, str]]
-    status: str
-    source: str
+    name: Annotated[str, Meta(description="IBM's name without that of the record")]
+    offset: Annotated[int, Meta(ge=0, description="its offset in the section")]
+    length: Annotated[int, Meta(ge=0, description="its length in bytes")]
+    kind: Annotated[str, Meta(description="how to read its bytes")]
+    text: Annotated[str, Meta(description="what it is")]
+    column: Annotated[str, Meta(description="its column, if not prefix and name")] = ""
+    unit: Annotated[str, Meta(description="its unit")] = ""
+    date: Annotated[str, Meta(description="the field with the day of a time of day")] = ""
+    after: Annotated[str, Meta(description="the field with a time that comes before it")] = ""
+    bits: Annotated[
+        dict[str, tuple[int, str]], Meta(description="named bits: number from the left, and text")
+    ] = msgspec.field(default_factory=dict)
+    status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
+    source: Annotated[str, Meta(description="where it is described, if not like its section")] = ""
 
 
-class SectionOwner(Struct, frozen=True):
+class SectionOwner(FactTable, frozen=True):
     """A section of another kind that owns sections: the first of them, and their number."""
 
-    column: str
-    section: str
-    first: str
-    number: str
-    base: int
-    none: int | None
-    text: str
-    status: str
+    column: Annotated[str, Meta(description="the column with the number of the owner")]
+    section: Annotated[str, Meta(description="the kind of the owner")]
+    first: Annotated[str, Meta(description="the field of the owner with the number of its first section")]
+    base: Annotated[int, Meta(description="the number of the first of all sections")]
+    text: Annotated[str, Meta(description="what the column is")]
+    number: Annotated[str, Meta(description="the field of the owner with the count of its sections")] = ""
+    none: Annotated[int | None, Meta(description="the value that means no section")] = None
+    status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
 
 
-class SmfSection(Struct, frozen=True):
-    """A kind of section. triplet: the place of its offset, length and number; None: the header itself."""
+class SmfSection(FactTable, frozen=True):
+    """A kind of section. In a layout its table is stated."""
 
-    name: str
-    table: str
-    title: str
-    triplet: int | None
-    structure: str
-    length: int
-    status: str
-    source: str
-    note: str
-    fields: tuple[SmfField, ...]
-    owner: SectionOwner | None
-    #: Columns that repeat a field under the name by which sections are joined.
-    keys: Mapping[str, str]
+    name: Annotated[str, Meta(description="its name, the end of that of its raw table")]
+    title: Annotated[str, Meta(description="what it is")]
+    prefix: Annotated[str, Meta(description="what names of columns begin with")]
+    length: Annotated[int, Meta(ge=0, description="its length")]
+    status: Annotated[str, Meta(description="how well it is known")]
+    source: Annotated[str, Meta(description="where it is described")]
+    fields: Annotated[tuple[SmfField, ...], Meta(description="its fields")]
+    triplet: Annotated[
+        int | None, Meta(description="the offset of its offset, length and number; none: the header")
+    ] = None
+    structure: Annotated[str, Meta(description="IBM's name")] = ""
+    note: Annotated[str, Meta(description="a remark")] = ""
+    owner: Annotated[SectionOwner | None, Meta(description="the section that owns sections")] = None
+    keys: Annotated[
+        dict[str, str],
+        Meta(description="columns that repeat a field under a name to join by"),
+    ] = msgspec.field(default_factory=dict)
+    table: Annotated[str, Meta(description="its raw table, if not named after the record and it")] = ""
 
     def field(self, name: str) -> SmfField:
         for field in self.fields:
@@ -92,17 +102,33 @@ class SmfSection(Struct, frozen=True):
         raise CatalogError(f"section {self.name} of {self.table} has no field {name}")
 
 
-class SmfLayout(Struct, frozen=True):
+class BrokenRecords(FactTable, frozen=True):
+    """How split records are reassembled: places of the contents of the reassembly area and its blocks."""
+
+    section: Annotated[str, Meta(description="the section that leads to the area")]
+    at: Annotated[dict[str, str], Meta(description="the fields of the section with its place")]
+    fields: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of its fields")]
+    block: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of fields of a block")]
+    status: Annotated[str, Meta(description="how well it is known")]
+    source: Annotated[str, Meta(description="where it is described")]
+    note: Annotated[str, Meta(description="a remark")] = ""
+
+
+class SmfLayout(FactTable, frozen=True):
     """One record type."""
 
-    record: int
-    title: str
-    subtypes: Mapping[int, str]
-    sections: tuple[SmfSection, ...]
-    #: The fields with the interval and the time zone.
-    time: Mapping[str, str]
-    #: How split records are reassembled; None if records are never split.
-    broken: Mapping[str, Any] | None
+    record: Annotated[int, Meta(description="its number")]
+    title: Annotated[str, Meta(description="what it is")]
+    subtypes: Annotated[dict[int, str], Meta(description="what each subtype is")]
+    sources: Annotated[dict[str, str], Meta(description="the sources that the file abbreviates")]
+    sections: Annotated[tuple[SmfSection, ...], Meta(description="kinds of sections")] = msgspec.field(
+        name="section"
+    )
+    time: Annotated[dict[str, str], Meta(description="the fields with the interval and the time zone")]
+    broken: Annotated[BrokenRecords | None, Meta(description="how split records are reassembled")] = None
+    identity: Annotated[
+        dict[str, str], Meta(description="what streams of records of one system's name differ in")
+    ] = msgspec.field(default_factory=dict)
 
     def section(self, name: str) -> SmfSection:
         for section in self.sections:
@@ -158,56 +184,26 @@ def find(table: str) -> tuple[SmfLayout, SmfSection] | None:
 @cache
 def layout(record: int) -> SmfLayout:
     """The layout of a record type; CatalogError if its file is wrong."""
-    file = smf.path(record)
-    try:
-        data = document.load_unchecked(file)
-        sources = data["sources"]
-        return SmfLayout(
-            record,
-            data["title"],
-            {int(number): text for number, text in data["subtypes"].items()},
-            tuple(_section(record, facts, sources) for facts in data["section"]),
-            data["time"],
-            data.get("broken"),
-        )
-    except KeyError as error:
-        raise CatalogError(f"{error} is missing", file=str(file), cure="see smf/70.toml") from None
+    record_layout = structs.load(smf.path(record), SmfLayout)
+    sections = tuple(_completed(record_layout, section) for section in record_layout.sections)
+    return replace(record_layout, sections=sections)
 
 
-def _named(text: str, sources: Mapping[str, str]) -> str:
-    return "; ".join(sources[word] for word in text.split("; "))
-
-
-def _section(record: int, facts: Mapping[str, Any], sources: Mapping[str, str]) -> SmfSection:
-    status, source = facts["status"], _named(facts["source"], sources)
+def _completed(record_layout: SmfLayout, section: SmfSection) -> SmfSection:
+    """A section with what its keys leave out; a field has the status and source of its section."""
+    source = smf.full_source(section.source, record_layout.sources)
     fields = tuple(
-        _field(field_facts, facts["prefix"], status, source, sources) for field_facts in facts["fields"]
+        replace(
+            field,
+            column=field.column or section.prefix + field.name.lower(),
+            status=field.status or section.status,
+            source=smf.full_source(field.source, record_layout.sources) if field.source else source,
+        )
+        for field in section.fields
     )
-    owner = None
-    if "owner" in facts:
-        owner_facts = facts["owner"]
-        owner = SectionOwner(
-            owner_facts["column"], owner_facts["section"], owner_facts["first"],
-            owner_facts.get("number", ""), owner_facts["base"], owner_facts.get("none"),
-            owner_facts["text"], owner_facts.get("status", status),
-        )  # fmt: skip
-    return SmfSection(
-        facts["name"], f"smf{record}_{facts['name']}", facts["title"], facts.get("triplet"),
-        facts.get("structure", ""), facts["length"], status, source, facts.get("note", ""), fields, owner,
-        facts.get("keys", {}),
-    )  # fmt: skip
-
-
-def _field(
-    facts: Mapping[str, Any], prefix: str, status: str, source: str, sources: Mapping[str, str]
-) -> SmfField:
-    # A field has the status of its section, unless it states its own.
-    return SmfField(
-        facts["name"], facts.get("column", prefix + facts["name"].lower()), facts["offset"], facts["length"],
-        facts["kind"], facts.get("unit", ""), facts["text"], facts.get("date", ""), facts.get("after", ""),
-        {name: (bit, text) for name, (bit, text) in facts.get("bits", {}).items()},
-        facts.get("status", status), _named(facts["source"], sources) if "source" in facts else source,
-    )  # fmt: skip
+    table = section.table or f"smf{record_layout.record}_{section.name}"
+    owner = section.owner and replace(section.owner, status=section.owner.status or section.status)
+    return replace(section, fields=fields, source=source, table=table, owner=owner)
 
 
 def field_columns(field: SmfField) -> Iterator[RawColumn]:
@@ -268,12 +264,12 @@ def _time(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _broken(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
-    assert record_layout.broken is not None
-    facts = record_layout.broken
-    section = record_layout.section(facts["section"])
-    places = {name: _bytes(section.field(field)) for name, field in facts["at"].items()}
-    fields = {name: {"offset": place[0], "length": place[1]} for name, place in facts["fields"].items()}
-    block = {name: {"offset": place[0], "length": place[1]} for name, place in facts["block"].items()}
+    broken = record_layout.broken
+    assert broken is not None
+    section = record_layout.section(broken.section)
+    places = {name: _bytes(section.field(field)) for name, field in broken.at.items()}
+    fields = {name: {"offset": place[0], "length": place[1]} for name, place in broken.fields.items()}
+    block = {name: {"offset": place[0], "length": place[1]} for name, place in broken.block.items()}
     return {"part": parts[section.name], "at": places, "fields": fields, "block": block}
 
 

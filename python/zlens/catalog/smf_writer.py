@@ -63,7 +63,7 @@ def encode_split_record(
 ) -> list[bytes]:
     """The pieces of a record that exceeds the largest size; the first place of a section is `base`."""
     assert layout.broken is not None
-    leading = layout.broken["section"]
+    leading = layout.broken.section
     coded = _bytes(layout, sections, lengths)
     kinds = [section.name for section in _ordered(layout)]
     room = largest - len(_record(layout, subtype, system, local_us, {leading: coded[leading]}, {}, b""))
@@ -133,7 +133,7 @@ def _record(
             record[field.offset : field.offset + field.length] = _field(field, value)
     elif layout.broken is not None:
         record[24:26] = len(kinds).to_bytes(2)
-    leading = layout.broken["section"] if layout.broken is not None else None
+    leading = layout.broken.section if layout.broken is not None else None
     for section in kinds:
         section_list = coded.get(section.name, ())
         if not section_list:
@@ -157,7 +157,7 @@ def _lead(layout: SmfLayout, section: SmfSection, record: bytearray, start: int,
     # Its own offset of the blocks is the second number of four bytes.
     record[start + offset + 4 : start + offset + 8] = (offset + 16).to_bytes(4)
     for role, value in (("offset", offset), ("length", 16), ("number", 1)):
-        field = section.field(layout.broken["at"][role])
+        field = section.field(layout.broken.at[role])
         record[start + field.offset : start + field.offset + field.length] = value.to_bytes(field.length)
 
 

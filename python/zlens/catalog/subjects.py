@@ -1,6 +1,6 @@
 """Subjects: measures whose rows are users of the processors, and how the page shows them.
 
-One file of `subjects/` per measure; copy `_skeleton.toml` to add one. The classes below explain the keys.
+One file of `subjects/` per measure; copy `_skeleton.toml` to add one. The classes below are the keys.
 Units and texts are those of the measure's columns.
 """
 
@@ -8,165 +8,175 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Meta, field, to_builtins
 
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
 _COLUMN = re.compile(r"\{(\w+)\}")
 Pieces = tuple[str, ...]
+#: Columns that select rows, each with a value or some.
+Rows = dict[str, str | Annotated[list[str], Meta(min_length=1)]]
+_Some = Annotated[Pieces, Meta(min_length=1, description="parts of a text, with {column} for the last value")]
 
 
-class SubjectFigure(Struct, frozen=True):
-    """A column of the table of subjects: a statistic of a column of the measure, or a text from several.
+class FigureKeys(FactTable, frozen=True):
+    """A column of the table of subjects: a statistic of a column of the measure, or a text from `pieces`.
 
-    key       name in the answer; for a text a name of its own
-    pieces    for a text: its parts, with {column} for the last value; a part without a value is left out
-    scale     the factor that converts a number to `unit`
+    A part of a text without a value is left out. What is missing is that of the column.
     """
 
-    key: str
-    heading: str
+    heading: Annotated[str, Meta(description="what it is called")]
+    column: Annotated[str, Meta(description="a column")] = ""
+    statistic: Annotated[str, Meta(description="the statistic to show")] = ""
+    text: Annotated[str | None, Meta(description="what it is")] = None
+    unit: Annotated[str | None, Meta(description="its unit")] = None
+    scale: Annotated[float | None, Meta(description="factor that converts a number to its unit")] = None
+    key: Annotated[str, Meta(description="of a text: its name in the answer")] = ""
+    pieces: Annotated[Pieces, Meta(description="what a text is made of")] = ()
+
+
+class SubjectFigure(FigureKeys, frozen=True, kw_only=True):
+    """A figure with all that follows from its column."""
+
     type: str
-    unit: str
-    text: str
     explain: str
-    column: str = ""
-    statistic: str = ""
-    pieces: Pieces = ()
-    scale: float = 1.0
 
 
-class ChartLine(Struct, frozen=True):
-    column: str
-    name: str
+class ChartLine(FactTable, frozen=True):
+    """A column in a chart."""
+
+    column: Annotated[str, Meta(description="a column")]
+    name: Annotated[str, Meta(description="what it is called")]
 
 
-class SubjectChart(Struct, frozen=True):
-    """Columns of one subject over time; `most` is the minimum upper end of the axis."""
+class SubjectChart(FactTable, frozen=True):
+    """Columns of one subject over time."""
 
-    name: str
-    title: str
-    unit: str
-    explain: str
-    lines: tuple[ChartLine, ...]
-    note: str = ""
-    most: float | None = None
-    scale: float = 1.0
-
-
-class SubjectSeries(Struct, frozen=True):
-    """The column charted in each row of the table: a statistic of each part of the window."""
-
-    column: str
-    heading: str
-    statistic: str = "max"
+    name: Annotated[str, Meta(description="its name")]
+    title: Annotated[str, Meta(description="its title")]
+    lines: Annotated[tuple[ChartLine, ...], Meta(min_length=1, description="its columns")]
+    unit: Annotated[str | None, Meta(description="its unit")] = None
+    explain: Annotated[str | None, Meta(description="the column that explains it")] = None
+    note: Annotated[str, Meta(description="a remark")] = ""
+    most: Annotated[float | None, Meta(description="the minimum upper end of the axis")] = None
+    scale: Annotated[float, Meta(description="factor that converts it to its unit")] = 1.0
 
 
-class SummableRows(Struct, frozen=True):
+class SubjectSeries(FactTable, frozen=True):
+    """The column charted in each row of the table."""
+
+    column: Annotated[str, Meta(description="a column")]
+    heading: Annotated[str, Meta(description="what it is called")]
+    statistic: Annotated[str, Meta(description="the statistic of each part of the window")] = "max"
+
+
+class SummableRows(FactTable, frozen=True):
     """Rows that may be added to each other, in a measure that also has others."""
 
-    key: str
-    name: str
-    where: dict[str, list[str]]
+    key: Annotated[str, Meta(description="its name")]
+    name: Annotated[str, Meta(description="what it is called")]
+    where: Annotated[Rows, Meta(description="which rows these are")]
 
 
-class SampleState(Struct, frozen=True):
-    """Columns with shares of samples that are shown as one; in a state with `waits` the subject waits."""
+class SampleState(FactTable, frozen=True):
+    """Columns with shares of samples that are shown as one."""
 
-    key: str
-    name: str
-    columns: tuple[str, ...]
-    waits: bool = False
+    key: Annotated[str, Meta(description="its name")]
+    name: Annotated[str, Meta(description="what it is called")]
+    columns: Annotated[tuple[str, ...], Meta(description="its columns")]
+    waits: Annotated[bool, Meta(description="whether the subject waits in it")] = False
 
 
-class SampleStates(Struct, frozen=True):
+class SampleStates(FactTable, frozen=True):
     """The states in which samples found a subject: together 100 % of the samples."""
 
     title: str
     unit: str
     explain: str
     note: str
-    lacks: str
-    state: tuple[SampleState, ...]
+    lacks: Annotated[str, Meta(description="why there may be none")]
+    state: Annotated[tuple[SampleState, ...], Meta(description="the states")]
 
 
-class SubjectPart(Struct, frozen=True):
+class PartKeys(FactTable, frozen=True):
     """The measure of the parts of a subject, such as its virtual processors."""
 
-    table: str
-    pieces: Pieces
-    chart: SubjectChart
-    keys: tuple[str, ...] = ()
+    table: Annotated[str, Meta(description="the measure of the parts")]
+    pieces: Annotated[_Some, Meta(description="what a part is called")]
+    chart: Annotated[SubjectChart, Meta(description="its chart")]
 
 
-class OwnerGroup(Struct, frozen=True):
-    """What subjects are grouped by; `none` is the name for those without."""
+class SubjectPart(PartKeys, frozen=True, kw_only=True):
+    """The parts, with the columns that tell them apart."""
 
-    key: str
-    name: str
-    pieces: Pieces
-    none: str
+    keys: tuple[str, ...]
 
 
-class OwnedTime(Struct, frozen=True):
-    """A time that is owned; `lacks` says why there may be none."""
+class OwnerGroup(FactTable, frozen=True):
+    """What subjects are grouped by."""
 
-    column: str
-    name: str
-    lacks: str = ""
-
-
-class TimeOwners(Struct, frozen=True):
-    """How time is owned: groups, below them `level` after level, below these the parts of the subject.
-
-    by      columns of the levels
-    where   rows to add; if empty, the records that the reader chose
-    """
-
-    note: str
-    group: tuple[OwnerGroup, ...]
-    time: tuple[OwnedTime, ...]
-    level: tuple[Pieces, ...]
-    by: tuple[str, ...] = ()
-    where: dict[str, list[str]] = field(default_factory=dict)
+    key: Annotated[str, Meta(description="its name")]
+    name: Annotated[str, Meta(description="what it is called")]
+    pieces: Annotated[_Some, Meta(description="what it is made of")]
+    none: Annotated[str, Meta(description="the name for subjects without one")]
 
 
-class NameColumn(Struct, frozen=True):
-    column: str
-    heading: str
+class OwnedTime(FactTable, frozen=True):
+    """A time that is owned."""
+
+    column: Annotated[str, Meta(description="a column")]
+    name: Annotated[str, Meta(description="what it is called")]
+    lacks: Annotated[str, Meta(description="why there may be none")] = ""
 
 
-class Subject(Struct, frozen=True):
-    """One kind of subject.
+class OwnerKeys(FactTable, frozen=True):
+    """How time is owned: groups, below them `level` after level, below these the parts of the subject."""
 
-    order      its position among the kinds
-    view       the view of the page that shows it
-    sources    sources of the systems that have it
-    many       its plural
-    name       columns that name one
-    spent      the column whose total is the amount used, described by spent_text
-    expected   the model that computes what was to be expected
-    """
+    note: Annotated[str, Meta(description="what is shown")]
+    group: Annotated[tuple[OwnerGroup, ...], Meta(description="what subjects are grouped by")]
+    time: Annotated[tuple[OwnedTime, ...], Meta(description="times that are owned")]
+    level: Annotated[tuple[_Some, ...], Meta(description="the levels below the group")]
+    where: Annotated[Rows, Meta(description="rows to add; if empty, those that the reader chose")] = field(
+        default_factory=dict
+    )
 
-    table: str
-    order: int
-    view: str
-    sources: tuple[str, ...]
-    title: str
-    many: str
-    name: tuple[NameColumn, ...]
-    spent: str
-    spent_text: str
-    course: SubjectSeries
-    figure: tuple[SubjectFigure, ...]
-    chart: tuple[SubjectChart, ...]
-    owners: TimeOwners
-    records: tuple[SummableRows, ...] = ()
-    part: SubjectPart | None = None
-    states: SampleStates | None = None
-    expected: str = ""
+
+class TimeOwners(OwnerKeys, frozen=True, kw_only=True):
+    """The owners, with the columns of the levels."""
+
+    by: tuple[str, ...]
+
+
+class NameColumn(FactTable, frozen=True):
+    """A column of a name."""
+
+    column: Annotated[str, Meta(description="a column")]
+    heading: Annotated[str, Meta(description="what it is called")]
+
+
+class Subject(FactTable, frozen=True):
+    """One kind of subject."""
+
+    table: Annotated[str, Meta(description="the measure")]
+    order: Annotated[int, Meta(description="its position among the kinds")]
+    view: Annotated[str, Meta(description="the view that shows it")]
+    sources: Annotated[tuple[str, ...], Meta(description="sources of the systems that have it")]
+    title: Annotated[str, Meta(description="what it is called")]
+    many: Annotated[str, Meta(description="its plural")]
+    name: Annotated[tuple[NameColumn, ...], Meta(description="columns that name one")]
+    spent: Annotated[str, Meta(description="the column whose total is the amount used")]
+    spent_text: Annotated[str, Meta(description="what that is")]
+    course: Annotated[SubjectSeries, Meta(description="the chart in each row")]
+    figure: Annotated[tuple[FigureKeys, ...], Meta(description="the columns of the table")]
+    chart: Annotated[tuple[SubjectChart, ...], Meta(description="the charts of one")]
+    owners: Annotated[OwnerKeys, Meta(description="how time is owned")]
+    records: Annotated[tuple[SummableRows, ...], Meta(description="rows that may be added")] = ()
+    part: Annotated[PartKeys | None, Meta(description="the parts of one")] = None
+    states: Annotated[SampleStates | None, Meta(description="states in which samples found it")] = None
+    expected: Annotated[str, Meta(description="the model that computes what was to be expected")] = ""
 
 
 @cache

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from zlens.catalog import codes, layouts, roles
 from zlens.catalog.layouts import UNITS, MonitorField, RecordLayout
 from zlens.errors import CatalogError
-from zlens.schema import toml
-from zlens.schema.toml_lines import line_of
+from zlens.schema import document
+from zlens.schema.toml import line_of
 
 FILE = "roles.toml"
 TEMPLATE = """\
@@ -171,19 +171,8 @@ def _read(file: str, _when: int, size: int) -> tuple[RoleBinding, ...]:
         raise CatalogError(
             "is too large for a file of roles", file=file, expected=f"at most {_MAX_BYTES:,} bytes"
         )
-    text = ""
-    try:
-        text = Path(file).read_bytes().decode("utf-8")
-        data = toml.parse(text)
-    except OSError as error:
-        raise CatalogError(f"cannot be read: {error.strerror}", file=file) from error
-    except (ValueError, RecursionError) as error:
-        position = re.search(r"\(at line (\d+)", str(error))
-        where = file
-        if position or "end of document" in str(error):
-            where = f"{file}:{position[1] if position else len(text.splitlines())}"
-        raise CatalogError(f"is not TOML: {error}", file=where, cure="correct the line") from error
-    return tuple(_bindings(data, file, text))
+    text = document.text_of(Path(file))
+    return tuple(_bindings(document.parse_toml(text, file), file, text))
 
 
 def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[RoleBinding]:

@@ -28,12 +28,11 @@ def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: 
 
 def describe(command: str, name: str, find: Callable[[str], Any], solve: Callable[..., Answer]) -> str:
     """Help on one model or study: its purpose, keys and example of its file, and the fields of the answer."""
-    import tomllib
-
     from zlens.models import scenario
+    from zlens.schema import toml
 
     model = find(name)
-    answer = solve(name, tomllib.loads(model.EXAMPLE))
+    answer = solve(name, toml.parse(model.EXAMPLE))
     usage = f"usage: zlens {command} {name} FILE.toml [options]; zlens {command} --help lists the options"
     lines = [usage, "", f"{name}: {model.SUMMARY}", "", "Keys:"]
     lines += [f"  {line}" for line in "".join(scenario.describe_keys(model.SPEC)).splitlines()]

@@ -191,18 +191,20 @@ def shows_tables(tree: Tree) -> bool:
 def _check_expression(node: Tree, allowed: AllowList) -> None:
     """QueryError if an expression is of a class, a type or a function that is not allowed."""
     node_class = node["class"]
-    if node_class not in allowed.classes:
+    if node_class not in allowed.expressions.classes:
         raise _refusal("DEFAULT" if node_class == "DEFAULT" else f"a {str(node_class).lower()}")
     if node_class in ("FUNCTION", "WINDOW"):
         name = str(node.get("function_name")).lower()
         if name not in allowed.functions or not _is_of_engine(node.get("schema"), node.get("catalog")):
             raise _function_refusal("function", name, allowed.functions, allowed)
     elif node_class == "OPERATOR":
-        if node["type"] not in allowed.operators:
+        if node["type"] not in allowed.expressions.operators:
             raise _refusal(f"operator {node['type']}")
     elif node_class == "TYPE":
         name = str(node.get("type_name")).lower()
-        if name not in allowed.types or not _is_of_engine(node.get("schema"), node.get("catalog")):
+        if name not in allowed.expressions.types or not _is_of_engine(
+            node.get("schema"), node.get("catalog")
+        ):
             raise _refusal(f"type {name}")
 
 
@@ -235,9 +237,9 @@ def _check_table(
         return False
     if catalog in ("", "memory", "system"):
         if schema == "information_schema":
-            if name in allowed.information_schema:
+            if name in allowed.listings.information_schema:
                 return True
-        elif schema in ("", "main", "pg_catalog") and name in allowed.listings:
+        elif schema in ("", "main", "pg_catalog") and name in allowed.listings.tables:
             return True
     full = ".".join(part for part in (catalog, schema, name) if part)
     if not all(character.isalnum() or character in _PLAIN for character in f"{catalog}{schema}{name}"):
@@ -256,7 +258,7 @@ def _check_show(node: Tree, allowed: AllowList, is_table: Callable[[str], bool])
     name, show_type = _name(node.get("table_name")), node.get("show_type")
     if show_type in ("DESCRIBE", "SUMMARY") and node.get("query"):
         return False
-    if show_type == "SHOW_SPECIAL" and name in allowed.shown:
+    if show_type == "SHOW_SPECIAL" and name in allowed.listings.show:
         return True
     if show_type == "SHOW" and (node.get("query") or is_table(_folded(node.get("table_name")))):
         return False

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from zlens.catalog import exposition
 from zlens.catalog.exposition import MetricFamily, MetricGroup
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, Integer, Key, ListOf, SingleLine, Spec
+from zlens.schema.structs import FactTable
 
 _FILE = FACTS / "exposition" / "dashboards.toml"
 #: Units of Grafana by base unit.
@@ -30,26 +32,46 @@ _WIDTH, _HEIGHT = 12, 8
 _SMALL = 4
 
 
+class _Panel(FactTable, frozen=True):
+    title: Annotated[str, Meta(description="what it shows")]
+    kind: Annotated[Literal["timeseries", "stat"], Meta(description="its form")] = "timeseries"
+    columns: Annotated[tuple[str, ...], Meta(description="measure.column or role.entity.role")] = ()
+    age: Annotated[str, Meta(description="a time whose distance from now is shown")] = ""
+    top: Annotated[int, Meta(ge=0, le=100, description="only so many of the largest")] = 0
+
+
+class _Dashboard(FactTable, frozen=True):
+    name: Annotated[str, Meta(description="the name of its file")]
+    title: Annotated[str, Meta(description="its title")]
+    panel: Annotated[tuple[_Panel, ...], Meta(min_length=1, description="its panels")]
+
+
+class DashboardFile(FactTable, frozen=True):
+    """The dashboards."""
+
+    dashboard: Annotated[tuple[_Dashboard, ...], Meta(description="dashboards")]
+
+
 def dashboards() -> dict[str, dict[str, Any]]:
     """The dashboards as Grafana reads them, by name; CatalogError if a panel shows what is not exported."""
-    facts = document.load(_FILE, _DASHBOARDS, "the dashboards")["dashboard"]
-    return {dashboard["name"]: _dashboard(dashboard) for dashboard in facts}
+    declared = structs.load(_FILE, DashboardFile, "the dashboards").dashboard
+    return {dashboard.name: _dashboard(dashboard) for dashboard in declared}
 
 
-def _dashboard(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _dashboard(dashboard: _Dashboard) -> dict[str, Any]:
     panels, left, top = [], 0, 0
-    for number, panel in enumerate(facts["panel"], 1):
-        height = _SMALL if panel["kind"] == "stat" else _HEIGHT
-        width = 2 * _WIDTH if panel["kind"] == "stat" else _WIDTH
+    for number, panel in enumerate(dashboard.panel, 1):
+        height = _SMALL if panel.kind == "stat" else _HEIGHT
+        width = 2 * _WIDTH if panel.kind == "stat" else _WIDTH
         if left + width > 2 * _WIDTH:
             left, top = 0, top + _HEIGHT
         panels.append(_panel(panel, number, {"h": height, "w": width, "x": left, "y": top}))
         left += width
-        if panel["kind"] == "stat":
+        if panel.kind == "stat":
             left, top = 0, top + height
     return {
-        "uid": f"zlens-{facts['name']}",
-        "title": facts["title"],
+        "uid": f"zlens-{dashboard.name}",
+        "title": dashboard.title,
         "tags": ["zlens"],
         "schemaVersion": 39,
         "editable": True,
@@ -80,25 +102,25 @@ def _systems() -> dict[str, Any]:
     }
 
 
-def _panel(facts: Mapping[str, Any], number: int, place: Mapping[str, int]) -> dict[str, Any]:
-    if facts["age"]:
-        targets = [_target("time() - ", facts["age"], 0, "A", "")]
+def _panel(panel: _Panel, number: int, place: Mapping[str, int]) -> dict[str, Any]:
+    if panel.age:
+        targets = [_target("time() - ", panel.age, 0, "A", "")]
         unit = "s"
     else:
-        shown = [_find_metric(name) for name in facts["columns"]]
+        shown = [_find_metric(name) for name in panel.columns]
         units = {_unit(group, family) for group, family in shown}
         unit = units.pop() if len(units) == 1 else "none"
         several = len(shown) > 1
         targets = [
-            _target("", name, facts["top"], chr(ord("A") + index), _heading(family) if several else "")
-            for index, (name, (_, family)) in enumerate(zip(facts["columns"], shown, strict=True))
+            _target("", name, panel.top, chr(ord("A") + index), _heading(family) if several else "")
+            for index, (name, (_, family)) in enumerate(zip(panel.columns, shown, strict=True))
         ]
-    description = ". ".join(_find_metric(name)[1].text for name in facts["columns"] or [facts["age"]])
+    description = ". ".join(_find_metric(name)[1].text for name in panel.columns or [panel.age])
     return {
         "id": number,
-        "title": facts["title"],
+        "title": panel.title,
         "description": description,
-        "type": facts["kind"],
+        "type": panel.kind,
         "datasource": _SOURCE,
         "gridPos": place,
         "fieldConfig": {"defaults": {"unit": unit}, "overrides": []},
@@ -149,31 +171,3 @@ def _find_metric(name: str) -> tuple[MetricGroup, MetricFamily]:
 def _names(measure: str, column: str) -> list[str]:
     group, family = exposition.family_of(measure, column)
     return [f"{prefix}_{family.sample}" for prefix in group.prefixes]
-
-
-_PANEL = Spec(
-    (
-        Key("title", SingleLine(), "what it shows"),
-        Key("kind", Choice(("timeseries", "stat")), "its form", default="timeseries"),
-        Key("columns", ListOf(SingleLine()), "measure.column or role.entity.role", default=[]),
-        Key("age", SingleLine(), "a time whose distance from now is shown", default=""),
-        Key("top", Integer(0, 100), "only so many of the largest", default=0),
-    )
-)
-_DASHBOARDS = Spec(
-    (
-        Key(
-            "dashboard",
-            ListOf(
-                Spec(
-                    (
-                        Key("name", SingleLine(), "the name of its file"),
-                        Key("title", SingleLine(), "its title"),
-                        Key("panel", ListOf(_PANEL, 1), "its panels"),
-                    )
-                )
-            ),
-            "dashboards",
-        ),
-    )
-)

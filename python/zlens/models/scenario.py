@@ -12,7 +12,7 @@ from zlens.answers.answer import Assumption
 from zlens.errors import InputError, ScenarioError
 from zlens.models.constants import constant
 from zlens.models.scenario_errors import ScenarioErrors
-from zlens.schema import toml, user_files
+from zlens.schema import document, toml, user_files
 from zlens.schema.validators import MOST, Key, ListOf, MapOf, SingleLine, Spec
 from zlens.schema.wording import phrase
 
@@ -106,7 +106,7 @@ def read(path: str) -> ScenarioValues:
     cure = phrase("scenario_example")
     try:
         text = user_files.decoded(user_files.read_content(path, LONGEST, "scenario", cure), path, cure)
-        return ScenarioValues(user_files.toml(text, path, cure), text)
+        return ScenarioValues(document.parse_toml(text, path, InputError, cure), text)
     except InputError as error:
         raise ScenarioError(
             error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
@@ -184,7 +184,7 @@ def _value(text: str) -> Any:
     """A value parsed as TOML; a bare word is text."""
     try:
         return toml.parse(f"value = {text}")["value"]
-    except toml.TOMLDecodeError:
+    except toml.TomlError:
         return text
 
 

@@ -42,8 +42,8 @@ from zlens.catalog.layouts import (
 )
 from zlens.errors import CatalogError
 from zlens.record_pages import record_file_writer
-from zlens.schema import toml
-from zlens.schema.toml_lines import line_of
+from zlens.schema import document
+from zlens.schema.toml import line_of
 
 PACK_FILE = "pack.toml"
 USER_FILE = "user.toml"
@@ -292,9 +292,10 @@ def _toml(path: Path, cure: str) -> dict[str, Any]:
     if len(data) > _MAX_TOML:
         raise CatalogError("is too large", file=str(path), expected=f"at most {_MAX_TOML:,} bytes", cure=cure)
     try:
-        return toml.parse(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CatalogError(f"is not TOML: {error}", file=str(path), cure=cure) from error
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"is not text: {error}", file=str(path), cure=cure) from error
+    return document.parse_toml(text, str(path), cure=cure)
 
 
 # The user's settings

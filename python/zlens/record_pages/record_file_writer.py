@@ -180,7 +180,7 @@ def _field(field: MonitorField) -> str:
     for name in _ORDER:
         value = getattr(field, name)
         # The type is left out only for reserved areas, whose bytes mean nothing.
-        if value == _DEFAULTS[name] and (name != "type" or field.reserved):
+        if value == ("character" if name == "type" and field.reserved else _DEFAULTS[name]):
             continue
         shown = (
             _quote(value)

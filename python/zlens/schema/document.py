@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema import toml
 from zlens.schema.validators import DocumentErrors, Validator
-
-_LINE = re.compile(r"\(at line (\d+)")
 
 
 def text_of(path: Path) -> str:
@@ -26,11 +23,11 @@ def text_of(path: Path) -> str:
 def parse_toml(
     text: str, file: str, error: type[ZlensError] = CatalogError, cure: str = "correct the line"
 ) -> dict[str, Any]:
-    """The parsed TOML text, a catalog's from the cache; an error of the given class with the line."""
+    """The parsed TOML text; an error of the given class with the line."""
     try:
-        return toml.loads(text) if error is CatalogError else toml.parse(text)
-    except (ValueError, RecursionError) as problem:
-        raise error(f"is not valid TOML: {problem}", file=_place(file, text, problem), cure=cure) from None
+        return toml.parse(text)
+    except toml.TomlError as problem:
+        raise error(f"is not valid TOML: {problem}", file=f"{file}:{problem.line}", cure=cure) from None
 
 
 def parse_checked(text: str, file: str, kind: Validator, root: str = "the file") -> Any:
@@ -54,10 +51,3 @@ def from_json(data: bytes, problem: DocumentErrors) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         raise problem.general_error("is not JSON", "write it again") from None
-
-
-def _place(file: str, text: str, problem: Exception) -> str:
-    match = _LINE.search(str(problem))
-    if match:
-        return f"{file}:{match[1]}"
-    return f"{file}:{len(text.splitlines())}" if "end of document" in str(problem) else file

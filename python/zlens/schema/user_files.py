@@ -8,10 +8,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from zlens.errors import InputError
-from zlens.schema import toml as parser
 from zlens.schema.wording import phrase
 
 #: The longest file of names and numbers that people write by hand.
@@ -83,11 +82,3 @@ def decoded(data: bytes, path: str, cure: str, encoding: str = "utf-8") -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise InputError("is not text in UTF-8", file=path, offset=error.start, cure=cure) from None
-
-
-def toml(text: str, path: str, cure: str) -> dict[str, Any]:
-    """The contents of a TOML text; InputError if it is invalid."""
-    try:
-        return parser.parse(text)
-    except parser.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", file=path, cure=cure) from None

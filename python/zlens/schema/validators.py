@@ -20,7 +20,7 @@ from msgspec.structs import fields
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema.plain_text import replace_controls
-from zlens.schema.toml_lines import line_of
+from zlens.schema.toml import line_of
 
 #: The largest integer that JavaScript represents exactly.
 EXACT = 2**53

@@ -12,7 +12,7 @@ from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice, scenario, sweeps
 from zlens.plan import planning
 from zlens.rendering import charts
-from zlens.schema import user_files
+from zlens.schema import toml, user_files
 from zlens.server import json_values, scenario_numbers
 from zlens.server.workspace import Workspace
 
@@ -63,11 +63,10 @@ def _checked(request: dict[str, Any]) -> dict[str, Any]:
 def _read(request: dict[str, Any]) -> dict[str, Any]:
     """The sent scenario with the changes of `set`."""
     try:
-        scenario_values = user_files.toml(request["scenario"], SENT, "follow the example of the model")
-    except InputError as error:
-        raise ScenarioError(error.message, expected=error.expected, cure=error.cure) from None
-    except RecursionError:
-        raise ScenarioError("the scenario is nested too deeply", cure="write it flat") from None
+        scenario_values = toml.parse(request["scenario"])
+    except toml.TomlError as error:
+        cure = "follow the example of the model"
+        raise ScenarioError(f"is not valid TOML: {error}", cure=cure) from None
     for setting in request["set"]:
         scenario_values = scenario.apply_setting(scenario_values, setting)
     return scenario_values

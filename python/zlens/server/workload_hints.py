@@ -20,7 +20,7 @@ def hint_regions() -> dict[str, Any]:
         "status": table.status,
         "source": table.source,
         "note": table.note,
-        "generations": list(table.generations),
+        "generations": list(cpumf.hinted_generations()),
         "regions": [{"category": hint.category, **_bounds(hint.when)} for hint in table.hints],
     }
 

@@ -33,12 +33,12 @@ def _layout(layout: smf.SmfCounterLayout) -> Iterator[str]:
     for status in dict.fromkeys(statuses):
         if status not in STATUS:
             yield f"status is {status!r}"
-    for subtype in layout.subtypes.values():
+    for number, subtype in layout.subtypes.items():
         if (subtype.own is None) == (subtype.area is None):
-            yield f"subtype {subtype.number} needs either triplets of its sets or one area of counters"
+            yield f"subtype {number} needs either triplets of its sets or one area of counters"
         for triplet in (subtype.entries, subtype.area):
             if triplet is not None and triplet.count_at + 2 > subtype.length:
-                yield f"a triplet of subtype {subtype.number} is beyond its data section"
+                yield f"a triplet of subtype {number} is beyond its data section"
     yield from _fields(layout)
     yield from _columns(layout)
 
@@ -54,10 +54,10 @@ def _fields(layout: smf.SmfCounterLayout) -> Iterator[str]:
             yield f"{where}: {field.type} cannot have {field.length} bytes"
         if (field.bit is not None) != (field.type == "bit") or not 0 <= (field.bit or 0) < 8:
             yield f"{where}: bit is {field.bit}"
-        for subtype in layout.subtypes.values():
+        for number, subtype in layout.subtypes.items():
             sizes = {"header": smf.HEADER_LENGTH, "data": subtype.length}
             length = sizes.get(field.section) or layout.sections[field.section].length
-            if field.subtype in (None, subtype.number) and length and field.offset + field.length > length:
+            if field.subtype in (None, number) and length and field.offset + field.length > length:
                 yield f"{where} ends at {field.offset + field.length}, its section at {length}"
     for number in layout.subtypes:
         seen: dict[tuple[str, str], int] = {}
@@ -93,15 +93,15 @@ def _columns(layout: smf.SmfCounterLayout) -> Iterator[str]:
         yield "a column is defined twice"
     reader = layout.reader
     for name in (
-        reader["processor"],
-        reader["run"],
-        reader["first"],
-        *reader["versions"],
-        *reader["watched"],
+        reader.processor,
+        reader.run,
+        reader.first,
+        *reader.versions,
+        *reader.watched,
     ):
         if name not in columns:
             yield f"reader: there is no column {name}"
-    if len(reader["watched"]) > 8:
+    if len(reader.watched) > 8:
         yield "reader: no more than eight columns can be watched"
-    if not set(reader["versions"]) <= set(reader["watched"]):
+    if not set(reader.versions) <= set(reader.watched):
         yield "reader: versions must be watched"

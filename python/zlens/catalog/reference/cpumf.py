@@ -103,9 +103,9 @@ def _example() -> list[str]:
 
 
 def _hints() -> list[str]:
-    table = cpumf.hint_table()
+    table, applies_to = cpumf.hint_table(), ", ".join(cpumf.hinted_generations())
     lines = [
-        f"The workload hint ({table.status}: {table.source}) is given for {', '.join(table.generations)}, "
+        f"The workload hint ({table.status}: {table.source}) is given for {applies_to}, "
         f"if RNI is verified or verified-secondary or uses the user's own weights ({table.note}):",
         "",
     ]

@@ -45,7 +45,7 @@ def _others() -> Iterator[str]:
         yield ""
         yield "| zlens | there |"
         yield "|---|---|"
-        for ours, theirs in program.entries:
+        for ours, theirs in program.names():
             yield f"| `{ours}` | `{theirs}` |"
         yield ""
 

@@ -331,21 +331,21 @@ class ReportBody:
     def _kind(self, rows: RowMapping, cells: list[str]) -> str | None:
         """Return the kind of a row if the table has several kinds."""
         section = rows.section
-        other = section.row_kind_other
-        if not other:
+        kinds = section.row_kind
+        if kinds is None:
             return None
         if rows.kind is not None:
             mark = cells[rows.kind]
-            if mark[-1:] not in section.row_kind_last:
+            if mark[-1:] not in kinds.last:
                 self.note("section", f"a row of kind {mark[:20]!r}", "row kind", self._row_offset)
-            return section.row_kind_last.get(mark[-1:], other)
+            return kinds.last.get(mark[-1:], kinds.other)
         if self._row_type == "SUM":
-            return section.row_kind_sum or other
+            return kinds.sum or kinds.other
         if self._row_type is not None:
             detail = f"a row of type {self._row_type[:20]!r}"
             self.note("section", detail, "row type", self._row_offset)
-            return other
-        return section.row_kind_first.get(cells[0], other)
+            return kinds.other
+        return kinds.first.get(cells[0], kinds.other)
 
     def _odd_row(self, section: RmfSection, cells: list[str], width: int) -> None:
         """Note a row with more or fewer cells than heads: extra cells become text, missing ones NULL."""

@@ -75,7 +75,7 @@ class ColumnLookup:
 
     def unknown(self, section: RmfSection, head: str) -> None:
         """Note a name or head that is not in the catalog."""
-        if key(head) not in section.unexplained:
+        if key(head) not in section.unexplained_keys:
             self._note("section", f"{head[:80]!r} is not in the catalog; kept as text", head)
 
     def converter(self, section: RmfSection, column: RmfColumn) -> Converter:
@@ -116,14 +116,15 @@ class ColumnLookup:
             takes = {
                 column.take: index for index, column in enumerate(section.columns) if column.take in _AROUND
             }
+            kinds = section.row_kind
             rows = RowMapping(
                 section,
                 heads,
                 cells,
                 unknown,
-                kind=places.get(section.row_kind_head) if section.row_kind_head else None,
+                kind=places.get(key(kinds.head)) if kinds and kinds.head else None,
                 block=takes.get("block"),
-                continues=places.get(section.continues) if section.continues else None,
+                continues=places.get(key(section.continues)) if section.continues else None,
                 place=takes.get("place"),
                 above=tuple(index for index, column in enumerate(section.columns) if column.above),
             )

@@ -536,7 +536,7 @@ def _distinct(section: RmfSection, rows: Sequence[TableRow], notes: ProblemList)
     kept = []
     for row in rows:
         offset, kind, own = row
-        subject = tuple(own[place] for place in section.key)
+        subject = tuple(own[place] for place in section.key_places)
         first = row if subject[0] is None else firsts.setdefault((kind, *subject), row)
         if first is row:
             kept.append(row)

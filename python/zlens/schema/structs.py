@@ -1,0 +1,154 @@
+"""Files of facts as structs: a `FactTable` declares the keys of a table: types, defaults, ranges and help.
+
+msgspec converts the values. If some do not fit, the first key that does not is searched for here, for an
+error with file and line. `Meta` of a type has the help of a key as its description, and names what is allowed
+as its title.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo, fields
+
+from zlens.errors import ZlensError
+from zlens.schema import document
+from zlens.schema.validators import Choice, DocumentErrors, Integer, Number
+
+T = TypeVar("T")
+
+
+class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a file of facts."""
+
+
+def load(path: Path, table: type[T], root: str = "the file") -> T:
+    """The contents of a file of facts; CatalogError with the line of a key that is wrong."""
+    return parse(document.text_of(path), str(path), table, root)
+
+
+def parse(text: str, file: str, table: type[T], root: str = "the file") -> T:
+    """The contents of a text of facts."""
+    return convert(document.parse_toml(text, file), table, DocumentErrors(file, root=root, text=text))
+
+
+def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) -> T:
+    """Values of a parsed text as a struct."""
+    try:
+        return msgspec.convert(values, table, str_keys=True)
+    except msgspec.ValidationError as error:
+        raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
+
+
+def json_schema(table: type) -> dict[str, Any]:
+    """The JSON Schema of a file."""
+    return msgspec.json.schema(table)
+
+
+def describe(kind: Any) -> str:
+    """What a type allows, as errors word it after `expected`."""
+    kind, meta = _plain(kind)
+    title = next((one.title for one in meta if one.title), None)
+    if title is not None:
+        return title
+    inner = get_args(kind)
+    match get_origin(kind) or kind:
+        case origin if origin in (Union, UnionType):
+            return ", or ".join(describe(one) for one in inner)
+        case origin if origin is Literal:
+            return Choice(inner).describe()
+        case origin if origin is dict:
+            return f"a table of names, each with {describe(inner[1])}"
+        case origin if origin is tuple and inner[1] is not ...:
+            return "a list of " + ", ".join(map(describe, inner))
+        case origin if origin in (tuple, list, frozenset):
+            return f"a list, each {describe(inner[0])}"
+        case origin if issubclass(origin, Struct):
+            return "a table with " + ", ".join(one.encode_name for one in fields(origin))
+        case origin if origin is bool:
+            return "true or false"
+        case origin if origin is int:
+            return Integer(*_bounds(meta, Integer())).describe()
+        case origin if origin is float:
+            return Number(*_bounds(meta, Number()), any(one.gt is not None for one in meta)).describe()
+    return "a text"
+
+
+def _bounds(meta: tuple[Meta, ...], kind: Integer | Number) -> tuple[Any, Any]:
+    """The least and the greatest number that annotations allow."""
+    low = [limit for one in meta for limit in (one.ge, one.gt) if limit is not None]
+    high = [one.le for one in meta if one.le is not None]
+    return max(low, default=kind.low), min(high, default=kind.high)
+
+
+def _plain(kind: Any) -> tuple[Any, tuple[Meta, ...]]:
+    """A type without annotations and without None, which TOML does not have, and its annotations."""
+    meta: tuple[Meta, ...] = ()
+    while True:
+        if get_origin(kind) is Annotated:
+            kind, *more = get_args(kind)
+            meta += tuple(more)
+            continue
+        others = [one for one in get_args(kind) if one is not type(None)]
+        if get_origin(kind) not in (Union, UnionType) or len(others) > 1:
+            return kind, meta
+        kind = others[0]
+
+
+def _reason(value: Any, kind: Any) -> msgspec.ValidationError | None:
+    """Why a value does not fit a type, if so."""
+    try:
+        msgspec.convert(value, kind, str_keys=True)
+    except msgspec.ValidationError as error:
+        return error
+    return None
+
+
+def _find_error(value: Any, kind: Any, where: str, problem: DocumentErrors) -> ZlensError | None:
+    """The error of the first part of a value that does not fit its type."""
+    reason = _reason(value, kind)
+    if reason is None:
+        return None
+    plain, _ = _plain(kind)
+    inner = get_args(plain)
+    before = f"{where}." if where else ""
+    parts: list[tuple[str, Any, Any]] = []
+    if isinstance(plain, type) and issubclass(plain, Struct) and isinstance(value, dict):
+        known = {one.encode_name: one for one in fields(plain)}
+        for name in value:
+            if name not in known:
+                return problem.unknown(before + name, name, known)
+        for name, field in known.items():
+            if field.required and name not in value:
+                return _missing_error(field, before + name, problem)
+        parts = [(before + name, entry, known[name].type) for name, entry in value.items()]
+    elif get_origin(plain) is dict and isinstance(value, dict):
+        for name in value:
+            if _reason({name: None}, GenericAlias(dict, (inner[0], Any))):
+                return problem.value(f"a name in {where or problem.root}", name, describe(inner[0]))
+        parts = [(before + name, entry, inner[1]) for name, entry in value.items()]
+    elif get_origin(plain) in (tuple, list, frozenset) and isinstance(value, list):
+        kinds = inner if inner[1:] and inner[1] is not ... else (inner[0],) * len(value)
+        if len(kinds) == len(value):
+            parts = [
+                (f"{where}[{number}]", *part) for number, part in enumerate(zip(value, kinds, strict=True), 1)
+            ]
+    errors = (_find_error(entry, entry_kind, place, problem) for place, entry, entry_kind in parts)
+    found = next((error for error in errors if error is not None), None)
+    if found is None and parts and reason.__cause__ is not None:
+        # The table itself refuses values that fit its keys.
+        return problem.general_error(f"{where or problem.root}: {reason.__cause__}", where=where)
+    return found or problem.value(where, value, describe(kind))
+
+
+def _missing_error(field: FieldInfo, where: str, problem: DocumentErrors) -> ZlensError:
+    _, meta = _plain(field.type)
+    text = next((f": {one.description}" for one in meta if one.description), "")
+    return problem.general_error(
+        f"{where} is missing{text}", f"add {field.encode_name}", describe(field.type), where
+    )

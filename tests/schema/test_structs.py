@@ -1,0 +1,119 @@
+"""Files of facts as structs: their values, the errors of every kind of key, and their JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import pytest
+from msgspec import Meta, field
+
+from zlens.errors import CatalogError
+from zlens.schema import structs
+from zlens.schema.structs import FactTable
+
+
+class Part(FactTable, frozen=True):
+    at: Annotated[int, Meta(ge=0, le=0xFFFF, description="its offset")]
+    note: str | None = None
+
+
+class Facts(FactTable, frozen=True):
+    """Facts of a test."""
+
+    name: Annotated[str, Meta(pattern="^[a-z]+$", title="a word", description="what it is called")]
+    parts: Annotated[tuple[Part, ...], Meta(min_length=1, description="its parts")]
+    kind: Literal["one", "two"] = "one"
+    scale: Annotated[float, Meta(gt=0)] = 1.0
+    lists: bool = False
+    pair: tuple[str, int] | None = None
+    place: Annotated[int, Meta(ge=0)] | str = 0
+    by_name: dict[str, Part] = field(default_factory=dict)
+    level: int = field(default=1, name="from")
+
+
+GOOD = 'name = "cpu"\n[[parts]]\nat = 1\n[[parts]]\nat = 2\nnote = "x"\n'
+
+
+def test_values_are_structs() -> None:
+    assert structs.parse(GOOD, "f.toml", Facts) == Facts("cpu", (Part(1), Part(2, "x")))
+    more = 'pair = ["a", 1]\nplace = "b"\nscale = 2\nfrom = 3\nby_name.a.at = 4\n'
+    assert structs.parse(more + GOOD, "f.toml", Facts) == Facts(
+        "cpu", (Part(1), Part(2, "x")), scale=2.0, pair=("a", 1), place="b", level=3, by_name={"a": Part(4)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            GOOD + "nite = 1",
+            "f.toml:7: parts[2].nite is not known here; expected one of at, note; did you mean note?",
+        ),
+        (
+            GOOD.replace("at = 2", "at = -2"),
+            "f.toml:5: parts[2].at is -2; expected a whole number from 0 to 65,535; change parts[2].at",
+        ),
+        (
+            GOOD.replace("at = 2\n", ""),
+            "f.toml:4: parts[2].at is missing: its offset; expected a whole number from 0 to 65,535; add at",
+        ),
+        (GOOD.replace('"cpu"', '"CPU"'), 'f.toml:1: name is "CPU"; expected a word; change name'),
+        (
+            GOOD.replace('"x"', "[1]"),
+            "f.toml:6: parts[2].note is a list of 1; expected a text; change parts[2].note",
+        ),
+        (
+            'name = "a"\nparts = []',
+            "f.toml:2: parts is a list of 0; expected a list, each a table with at, note; change parts",
+        ),
+        (
+            'name = "a"\nparts = [\n1]',
+            "f.toml:3: parts[1] is 1; expected a table with at, note; change parts[1]",
+        ),
+        ('kind = "three"\n' + GOOD, 'f.toml:1: kind is "three"; expected one of "one", "two"; change kind'),
+        ("scale = 0\n" + GOOD, "f.toml:1: scale is 0; expected a number above 0; change scale"),
+        ("lists = 1\n" + GOOD, "f.toml:1: lists is 1; expected true or false; change lists"),
+        (
+            'pair = ["a"]\n' + GOOD,
+            "f.toml:1: pair is a list of 1; expected a list of a text, a whole number; change pair",
+        ),
+        ('pair = ["a", "b"]\n' + GOOD, 'f.toml:1: pair[2] is "b"; expected a whole number; change pair[2]'),
+        (
+            "place = -1\n" + GOOD,
+            "f.toml:1: place is -1; expected a whole number from 0 up, or a text; change place",
+        ),
+        (
+            "[by_name]\na.at = 1\nb.at = true",
+            "f.toml: name is missing: what it is called; expected a word; add name",
+        ),
+        (
+            "by_name.b.at = true\n" + GOOD,
+            "f.toml:1: by_name.b.at is true; expected a whole number from 0 to 65,535; change by_name.b.at",
+        ),
+        ('from = "a"\n' + GOOD, 'f.toml:1: from is "a"; expected a whole number; change from'),
+        (
+            "level = 1\n" + GOOD,
+            "f.toml:1: level is not known here; "
+            "expected one of by_name, from, kind, lists, name, pair, parts, place, scale; leave it out",
+        ),
+        (
+            "name = ",
+            "f.toml:1: is not valid TOML: string values must be quoted, expected literal string (at line 1); "
+            "correct the line",
+        ),
+    ],
+)
+def test_errors_name_line_and_key(text: str, said: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        structs.parse(text, "f.toml", Facts)
+    assert str(caught.value) == said
+
+
+def test_the_schema_has_types_ranges_and_help() -> None:
+    schema = structs.json_schema(Facts)["$defs"]
+    assert schema["Part"]["properties"]["at"] == {
+        "type": "integer", "minimum": 0, "maximum": 65535, "description": "its offset"
+    }  # fmt: skip
+    assert schema["Facts"]["required"] == ["name", "parts"]
+    assert schema["Facts"]["additionalProperties"] is False
+    assert "from" in schema["Facts"]["properties"]
