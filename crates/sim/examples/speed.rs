@@ -29,7 +29,7 @@ fn main() {
                 vec![load(demand)],
             );
             guest.loads[0].simulation_rate = 2_000.0;
-            guest.loads[0].simulation_us = 5.0;
+            guest.loads[0].simulation_cost_us = 5.0;
             guest
         })
         .collect();

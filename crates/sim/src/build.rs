@@ -364,7 +364,9 @@ impl World {
                         overhead: 0,
                         simulation: load.map_or(Ratio::ZERO, simulation),
                         owed: 0,
-                        instruction: load.map_or(1, |load| micros(load.simulation_us)).max(1),
+                        instruction: load
+                            .map_or(1, |load| micros(load.simulation_cost_us))
+                            .max(1),
                         reload: 0,
                         work: 0,
                         segment: 0,
@@ -393,7 +395,7 @@ impl World {
                     quantum: spec
                         .quantum_ms
                         .map_or(NEVER, |ms| micros(1_000.0 * ms).max(1)),
-                    paired_speed: paired_speed(spec.smt_speedup),
+                    paired_speed: paired_speed(spec.smt_speedup_pct),
                     limit,
                     hard: spec.hard,
                     listed: NEVER,
@@ -668,7 +670,9 @@ fn most_threads(system: &crate::scenario::System, kind: u8) -> u32 {
         .commands
         .iter()
         .filter_map(|command| match command.action {
-            crate::scenario::Action::Threads { kind: of, threads } if of == kind => Some(threads),
+            crate::scenario::Action::SetMultithread { kind: of, threads } if of == kind => {
+                Some(threads)
+            }
             _ => None,
         });
     later

@@ -162,20 +162,20 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
             match command.action {
                 crate::scenario::Action::Logon { user }
                 | crate::scenario::Action::Logoff { user }
-                | crate::scenario::Action::Share { user, .. } => {
+                | crate::scenario::Action::SetShare { user, .. } => {
                     index(user, system.users.len(), "user of a command", &system.name)?;
                 }
-                crate::scenario::Action::Threads { kind: of, threads } => {
+                crate::scenario::Action::SetMultithread { kind: of, threads } => {
                     kind(of, "a command")?;
                     if !(1..=2).contains(&threads) {
                         return Err(refuse("threads of a command".into(), threads, "1 or 2"));
                     }
                 }
-                crate::scenario::Action::Join { user, pool } => {
+                crate::scenario::Action::SetPool { user, pool } => {
                     index(user, system.users.len(), "user of a command", &system.name)?;
                     index(pool, system.pools.len(), "pool of a command", &system.name)?;
                 }
-                crate::scenario::Action::Limit { pool, limit } => {
+                crate::scenario::Action::SetPoolLimit { pool, limit } => {
                     index(pool, system.pools.len(), "pool of a command", &system.name)?;
                     positive(limit, "limit of a command")?;
                 }
@@ -214,10 +214,10 @@ fn check_steps(
             Step::Cpu {
                 users,
                 lock,
-                cpu_us,
+                cpu_ms,
                 ..
             } => {
-                passes_time |= *cpu_us > 0.0;
+                passes_time |= *cpu_ms > 0.0;
                 if users.is_empty() {
                     return Err(refuse(format!("users of {name}"), 0, "at least one"));
                 }

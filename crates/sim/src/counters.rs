@@ -264,7 +264,7 @@ impl Counters {
             megahertz: u64::from(megahertz),
             chips: f64::from(chips.max(1)),
             of_core: 1.0 / caches.core_mib.sqrt(),
-            of_tlb: 1.0 / costs.tlb_mib.sqrt(),
+            of_tlb: 1.0 / costs.tlb_reach_mib.sqrt(),
             of_chip: 1.0 / caches.chip_mib.sqrt(),
             instruction_part: Ratio::of(costs.instruction_misses_pct / 100.0),
             at_once: Ratio::of(costs.misses_at_once),

@@ -26,7 +26,7 @@ impl Counting {
         };
         let footprint = |user| {
             let memory = memory(user);
-            let problem = memory.problem_pct.clamp(0.0, 100.0) / 100.0;
+            let problem = memory.problem_state_pct.clamp(0.0, 100.0) / 100.0;
             (
                 (memory.footprint_mib * 1_024.0) as u64,
                 (problem * 65_536.0) as u64,

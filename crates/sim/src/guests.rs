@@ -332,12 +332,12 @@ impl World {
             None => self.end_transaction(number),
             Some(Step::Cpu {
                 users,
-                cpu_us,
+                cpu_ms,
                 variation,
                 lock,
             }) => {
                 let user = self.users_of[system] + users[at % users.len()];
-                let mean = cpu_us * crate::time::MICROSECOND as f64;
+                let mean = 1_000.0 * cpu_ms * crate::time::MICROSECOND as f64;
                 let work = crate::random::Spans::new(mean, *variation);
                 let lock = *lock;
                 let customer = &mut self.customers[number];
@@ -363,10 +363,10 @@ impl World {
                 }
             }
             Some(Step::Delay {
-                delay_us,
+                delay_ms,
                 variation,
             }) => {
-                let mean = delay_us * crate::time::MICROSECOND as f64;
+                let mean = 1_000.0 * delay_ms * crate::time::MICROSECOND as f64;
                 let delay = crate::random::Spans::new(mean, *variation);
                 let span = delay.sample(&mut self.customers[number].stream);
                 self.schedule(self.slots.customers + number as u32, self.now + span);
@@ -500,14 +500,14 @@ impl World {
             Action::Logoff { user } => self.logoff((self.users_of[system] + user) as usize),
             Action::VaryOn { core } => self.vary(system, core, true),
             Action::VaryOff { core } => self.vary(system, core, false),
-            Action::Share { user, share } => {
+            Action::SetShare { user, share } => {
                 let user = (self.users_of[system] + user) as usize;
                 self.users[user].share = share;
                 self.set_shares(system);
                 self.tell(system, Happening::Share(user as u32));
             }
-            Action::Threads { kind, threads } => self.set_threads(system, kind, threads),
-            Action::Join { user, pool } => {
+            Action::SetMultithread { kind, threads } => self.set_threads(system, kind, threads),
+            Action::SetPool { user, pool } => {
                 let number = (self.users_of[system] + user) as usize;
                 if self.users[number].member.is_none() {
                     self.users[number].member = Some(pool);
@@ -515,7 +515,7 @@ impl World {
                     self.tell(system, Happening::Joined(number as u32, pool));
                 }
             }
-            Action::Limit { pool, limit } => {
+            Action::SetPoolLimit { pool, limit } => {
                 let spec = &mut self.scenario.systems[system].pools[pool as usize];
                 if spec.capacity.is_some() {
                     spec.capacity = Some(limit);
@@ -681,7 +681,7 @@ impl World {
         let cost = self.scenario.systems[system]
             .link
             .as_ref()
-            .map_or(0.0, |link| link.cpu_us_per_mib);
+            .map_or(0.0, |link| 1_000.0 * link.cpu_ms);
         let cost = micros(mib * cost);
         let cores = self.cores_of[system] as usize..self.cores_of[system + 1] as usize;
         let first = cores
@@ -795,5 +795,5 @@ pub fn load_state(load: &crate::scenario::Load) -> crate::state::LoadState {
 /// CP time per virtual time that simulation of instructions takes.
 #[must_use]
 pub fn simulation(load: &crate::scenario::Load) -> Ratio {
-    Ratio::of(load.simulation_rate * load.simulation_us / 1e6)
+    Ratio::of(load.simulation_rate * load.simulation_cost_us / 1e6)
 }

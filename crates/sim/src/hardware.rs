@@ -140,18 +140,11 @@ pub struct Costs {
     /// Cycles per L1 miss, as far as they cannot be used otherwise, by where the line comes from: the core,
     /// its chip, its drawer, another drawer, memory.
     pub miss_cycles: [f64; 5],
-    /// Lines in the cache of a core that a virtual CPU uses again after it moved to another, in percent.
     pub kept_pct: f64,
-    /// Misses outstanding at once, on average.
     pub misses_at_once: f64,
-    /// L1 misses that are of instructions, in percent.
     pub instruction_misses_pct: f64,
-    /// What the TLB covers, in MiB.
-    pub tlb_mib: f64,
-    /// TLB misses relative to L1 misses, for caches of the same size.
+    pub tlb_reach_mib: f64,
     pub tlb_misses_pct: f64,
-    /// Cycles per TLB miss, as far as they cannot be used otherwise.
     pub tlb_cycles: f64,
-    /// Cycles per cryptographic function.
     pub crypto_cycles: f64,
 }

@@ -193,14 +193,16 @@ impl Io {
         };
         let mut disks = Vec::with_capacity(volumes.len());
         for volume in volumes {
-            let connect = volume.connect_us * volume.transport_pct.unwrap_or(100.0) / 100.0;
-            let service = volume.pending_us + connect;
+            let connect =
+                1_000.0 * volume.connect_ms * volume.transport_pct.unwrap_or(100.0) / 100.0;
+            let pending = 1_000.0 * volume.pending_ms;
+            let service = pending + connect;
             disks.push(Disk {
                 unit: volume.control_unit,
                 usage: usize::from(volume.paging),
-                pending: us(volume.pending_us, volume.variation),
+                pending: us(pending, volume.variation),
                 connect: us(connect, volume.variation),
-                miss: us(volume.miss_us, volume.variation),
+                miss: us(1_000.0 * volume.miss_ms, volume.variation),
                 reads: part(volume.read_pct),
                 hits: part(volume.read_hit_pct),
                 stream: Stream::new(seed, &format!("{system}/volume/{}", volume.name)),

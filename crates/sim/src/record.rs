@@ -247,7 +247,7 @@ impl<W: Write> Recorder<W> {
             sums[kind].2 += state.paired_work - before.paired_work;
             sums[kind].3 += state.two - before.two;
         }
-        let speedup = world.scenario.systems[self.system].cp.smt_speedup;
+        let speedup = world.scenario.systems[self.system].cp.smt_speedup_pct / 100.0;
         let assumed = (speedup * UNIT as f64 + 0.5) as u64;
         for core in self.cores(world).collect::<Vec<_>>() {
             let state = &world.cores[core];
@@ -694,7 +694,7 @@ fn limit_of(pool: &crate::scenario::Pool) -> (u64, u64) {
 fn online(world: &World, volume: &Volume) -> bool {
     let at = world.now.saturating_sub(world.begin);
     !volume
-        .offline_s
+        .offline
         .iter()
         .any(|(from, to)| (seconds(*from)..seconds(*to)).contains(&at))
 }

@@ -170,7 +170,7 @@ impl Relocations {
         let part = link.rate_mib / sending.max(1) as f64;
         let part = link.most_per_guest_mib.map_or(part, |most| part.min(most));
         if self.throttled {
-            part * link.throttle_to
+            part * (link.throttle_to_pct / 100.0)
         } else {
             part
         }
@@ -276,7 +276,10 @@ impl Relocations {
         let stops = spec.immediate
             || state.passes >= live_most
             || (state.passes >= spec.live_passes
-                && (changed <= spec.stop_below_mib || changed >= spec.no_progress * state.pass));
+                && (changed <= spec.stop_below_mib
+                    || spec
+                        .no_progress_pct
+                        .is_some_and(|part| changed >= part / 100.0 * state.pass)));
         state.cpu = cpu;
         state.pass = changed;
         state.left = changed;

@@ -503,8 +503,8 @@ pub fn cp_spans(cp: &crate::scenario::Cp) -> CpSpans {
     }
 }
 
-/// The speed of one of two threads of a core whose work together is `speedup` times that of one.
+/// The speed of one of two threads of a core whose work together is `speedup_pct` percent of that of one.
 #[must_use]
-pub fn paired_speed(speedup: f64) -> Ratio {
-    Ratio::of(speedup.clamp(0.02, 2.0) / 2.0)
+pub fn paired_speed(speedup_pct: f64) -> Ratio {
+    Ratio::of((speedup_pct / 100.0).clamp(0.02, 2.0) / 2.0)
 }

@@ -23,7 +23,7 @@ const COSTS: Costs = Costs {
     kept_pct: 10.0,
     misses_at_once: 2.0,
     instruction_misses_pct: 35.0,
-    tlb_mib: 8.0,
+    tlb_reach_mib: 8.0,
     tlb_misses_pct: 2.0,
     tlb_cycles: 440.0,
     crypto_cycles: 500.0,
@@ -34,7 +34,7 @@ const MEMORY: Memory = Memory {
     shared_pct: 0.0,
     l1_misses: 3.0,
     crypto_rate: 0.0,
-    problem_pct: 60.0,
+    problem_state_pct: 60.0,
 };
 const MEGAHERTZ: u32 = 5_200;
 const MILLISECOND: Ticks = 1_000 * MICROSECOND;
@@ -369,7 +369,7 @@ fn memory() -> impl Strategy<Value = Memory> {
             shared_pct,
             l1_misses,
             crypto_rate,
-            problem_pct: 60.0,
+            problem_state_pct: 60.0,
         },
     )
 }

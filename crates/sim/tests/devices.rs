@@ -27,9 +27,9 @@ fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
         control_unit: 0,
         paging,
         slots: 1_000_000,
-        pending_us: 0.0,
-        connect_us: service_us,
-        miss_us: 0.0,
+        pending_ms: 0.0,
+        connect_ms: service_us / 1_000.0,
+        miss_ms: 0.0,
         read_hit_pct: 100.0,
         read_pct: 80.0,
         variation,
@@ -39,7 +39,7 @@ fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
         spool_used_pct: 0.0,
         seek_cylinders: None,
         links: 0,
-        offline_s: Vec::new(),
+        offline: Vec::new(),
     }
 }
 

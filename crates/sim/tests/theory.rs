@@ -36,7 +36,7 @@ fn class(steps: Vec<Step>) -> Transaction {
 fn cpu(user: u32, mean_s: f64, variation: f64) -> Step {
     Step::Cpu {
         users: vec![user],
-        cpu_us: 1e6 * mean_s,
+        cpu_ms: 1e3 * mean_s,
         variation,
         lock: None,
     }

@@ -16,7 +16,7 @@ impl<W: Write> Recorder<W> {
             for (place, chpid) in paths.iter_mut().zip(&unit.chpids) {
                 *place = *chpid;
             }
-            for (off, on) in &volume.offline_s {
+            for (off, on) in &volume.offline {
                 let moment = world.begin + seconds(*off);
                 if *off > 0.0 && (from..to).contains(&moment) {
                     self.put("D6R2", moment, |record| {
