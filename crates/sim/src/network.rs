@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::record::{MIB, Recorder, virtual_s};
+use crate::recorder::{MIB, Recorder, virtual_s};
 use crate::scenario::{Function, FunctionFormat, Port, Switch};
 use crate::time::Ticks;
 use crate::world::World;
@@ -15,13 +15,13 @@ fn packets(bytes: u64, packet: f64) -> u64 {
     (bytes as f64 / packet.max(1.0)) as u64
 }
 
-/// What a port of a switch receives and sends.
+/// Returns the bytes that a port of a switch receives and sends.
 fn carried(ports: &[[u64; 3]], at: usize) -> [u64; 2] {
     let before = ports[(at + ports.len() - 1) % ports.len()];
     [ports[at][1] + before[2], ports[at][0] + ports[at][2]]
 }
 
-/// What a user receives and sends.
+/// Traffic of a user: received, then sent.
 pub(crate) struct Traffic {
     pub interfaces: u64,
     pub bytes: [u64; 2],
@@ -29,7 +29,7 @@ pub(crate) struct Traffic {
 }
 
 impl<W: Write> Recorder<W> {
-    /// What each port of a switch sends by the uplink, receives by it, and sends to the next port, in bytes.
+    /// Returns the bytes that each port of a switch sends by the uplink, receives by it, and sends to the next port.
     fn ports(&self, world: &World, switch: &Switch) -> Vec<[u64; 3]> {
         let first = world.users_of[self.system];
         let port = |port: &Port| {
@@ -39,7 +39,7 @@ impl<W: Write> Recorder<W> {
         switch.ports.iter().map(port).collect()
     }
 
-    /// What a user's ports and PCI functions carried.
+    /// Returns the traffic of a user's ports and PCI functions.
     pub(crate) fn traffic(&self, world: &World, user: usize) -> Traffic {
         let system = &world.scenario.systems[self.system];
         let number = world.users[user].number;

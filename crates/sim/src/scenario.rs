@@ -37,7 +37,7 @@ pub struct Machine {
     pub name: String,
     /// Clock rate in cycles per microsecond.
     pub megahertz: u32,
-    /// Names of processor types, the index of which is a type: CP, IFL, ...
+    /// Names of processor types; their indices are the types.
     pub types: Vec<String>,
     /// Their codes in monitor records.
     pub type_codes: Vec<u8>,
@@ -61,7 +61,7 @@ pub struct Machine {
     pub channels: Channels,
 }
 
-/// What a channel path can do, and what its work costs.
+/// Capacity of a channel path, and the costs of its work.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channels {
@@ -88,7 +88,7 @@ pub struct HardwareCounters {
 #[serde(deny_unknown_fields)]
 pub struct Cores {
     pub kind: u8,
-    /// How many.
+    /// Their number.
     pub count: u32,
 }
 
@@ -115,7 +115,7 @@ pub struct Partition {
     pub vertical: bool,
 }
 
-/// What a partition has of one type.
+/// Cores of a partition of one type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionShare {
@@ -161,7 +161,7 @@ pub struct System {
     /// Its release, as its records say.
     pub release: String,
     pub transaction_ends: bool,
-    /// When it was IPLed, in TOD clock units.
+    /// Time of its IPL in TOD clock units.
     pub ipl_tod: u64,
     /// Threads per core by type.
     pub threads: Vec<u32>,
@@ -245,7 +245,7 @@ pub struct Instructions {
     pub fast_pct: f64,
 }
 
-/// How deadlines go on.
+/// Deadlines after a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheduler {
@@ -255,7 +255,7 @@ pub enum Scheduler {
     Memoryless,
 }
 
-/// Where virtual CPUs wait.
+/// Queues of ready virtual CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dispatch {
@@ -317,7 +317,7 @@ pub struct User {
     pub storage_mib: f64,
     pub working_set_mib: f64,
     pub logged_on: bool,
-    /// What each virtual CPU does besides transactions; one entry for all, or one for each.
+    /// Work of each virtual CPU besides transactions; one entry for all, or one for each.
     pub loads: Vec<Load>,
     pub quantum_ms: Option<f64>,
     /// Work of two threads relative to one.
@@ -336,11 +336,11 @@ pub enum Share {
     Absolute(f64),
 }
 
-/// What a virtual CPU does by itself.
+/// Work of a virtual CPU besides transactions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
-    /// Demand in percent of a processor; `None` is all it can get, 0 is none.
+    /// Demand in percent of a processor; `None` is unlimited.
     pub demand_pct: Option<f64>,
     pub burst_ms: f64,
     pub variation: f64,
@@ -407,7 +407,7 @@ pub enum Step {
     },
     /// I/O to a volume, in turn.
     Io {
-        /// The user who starts it; as in `Cpu`.
+        /// The users that start it; as in `Cpu`.
         users: Vec<u32>,
         volumes: Vec<u32>,
         count: u32,
@@ -548,7 +548,7 @@ pub struct Link {
     pub devices: Vec<u32>,
 }
 
-/// What an operator does.
+/// A command of an operator, and its time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {

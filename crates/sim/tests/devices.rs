@@ -1,11 +1,11 @@
 //! Volumes and aliases against queueing theory and the published cases.
 
-mod made;
+mod builders;
 
-use made::{alone, load, run, user};
-use zlens_sim::events::{Events, Schedule};
+use builders::{alone, load, run, user};
+use zlens_sim::event_queue::{EventQueue, Schedule};
 use zlens_sim::io::{Io, Request};
-use zlens_sim::random::{Spans, Stream};
+use zlens_sim::random::{DurationDistribution, Stream};
 use zlens_sim::scenario::{ControlUnit, Scenario, Step, Transaction, Volume};
 use zlens_sim::time::{MICROSECOND, SECOND};
 use zlens_sim::world::World;
@@ -52,8 +52,8 @@ fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {
         "S",
     );
     let slots = io.slots();
-    let mut events = Events::new(0, slots + 1);
-    let between = Spans::new(1e6 / rate * MICROSECOND as f64, 1.0);
+    let mut events = EventQueue::new(0, slots + 1);
+    let between = DurationDistribution::new(1e6 / rate * MICROSECOND as f64, 1.0);
     let mut stream = Stream::new(seed, "arrivals");
     events.set(slots as u32, 1);
     let mut last = 0;

@@ -1,8 +1,8 @@
 //! Random scenarios: nothing panics or hangs, the laws hold, and what is refused is refused with a sentence.
 
-mod made;
+mod builders;
 
-use made::{load, partition, scenario, system, user};
+use builders::{load, partition, scenario, system, user};
 use proptest::prelude::*;
 use zlens_sim::random::Stream;
 use zlens_sim::scenario::*;
@@ -291,7 +291,7 @@ proptest! {
 fn a_further_guest_leaves_the_bursts_of_others() {
     let first = user("A", 100, 1, vec![load(Some(20.0))]);
     let arrived = |users: Vec<User>| {
-        let world = made::run(made::alone(4, users, 5.0));
+        let world = builders::run(builders::alone(4, users, 5.0));
         world.vcpus[0].times.work
     };
     let alone = arrived(vec![first.clone()]);

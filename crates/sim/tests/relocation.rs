@@ -1,8 +1,8 @@
 //! Live guest relocation, against the recurrence of passes and the published rules.
 
-mod made;
+mod builders;
 
-use made::{alone, load, run, user};
+use builders::{alone, load, run, user};
 use zlens_sim::relocation::{MAXQUIESCE, MAXTOTAL, Phase, SUCCESS, State};
 use zlens_sim::scenario::{Link, Relocation, Scenario};
 use zlens_sim::time::SECOND;

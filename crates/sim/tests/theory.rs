@@ -1,8 +1,8 @@
 //! The simulator against queueing theory: stations are users with dedicated virtual CPUs.
 
-mod made;
+mod builders;
 
-use made::{alone, run, user};
+use builders::{alone, run, user};
 use zlens_sim::scenario::{Scenario, Step, Transaction, User};
 use zlens_sim::time::SECOND;
 use zlens_sim::world::World;

@@ -1,4 +1,4 @@
-//! What a system is, recorded before its first sample.
+//! Configuration records of a system, written before its first sample.
 
 use std::io::Write;
 
@@ -49,8 +49,8 @@ impl<W: Write> Recorder<W> {
                 .number("ZLRCPTOT", world.physical.len() as u64)
                 .number("ZLRCPCFG", cores);
         });
-        let interval = (world.spans.interval / SECOND).max(1);
-        let rate = world.spans.high_frequency / (SECOND / 100);
+        let interval = (world.machine_timings.interval / SECOND).max(1);
+        let rate = world.machine_timings.high_frequency / (SECOND / 100);
         self.put("D1R9", tod, |record| {
             record
                 .number("INTERVAL", interval)
@@ -207,7 +207,7 @@ impl<W: Write> Recorder<W> {
         self.put("D1R26", tod, |record| {
             record.entries("CORES", cores.len(), |at, entry| {
                 let core = &world.cores[cores[at]];
-                let place = if core.home == NONE {
+                let place = if core.home == NO_INDEX {
                     core.number
                 } else {
                     world.physical[core.home as usize].number
