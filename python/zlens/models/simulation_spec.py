@@ -37,25 +37,14 @@ SIMULATION = SimulationSpec(
         Key("interval", Number(1, 3600), "monitor sample interval", "seconds", default=60.0),
         Key("high_frequency", Number(0.05, 60), "interval of high-frequency samples", "seconds", default=2.0),
         Key("warmup", _SECONDS, "simulated before the first sample", "seconds", default=60.0),
-        Key(
-            "start",
-            Timestamp(),
-            "begin of what is recorded",
-            default="2026-03-02T08:00:00Z",
-            target="start_tod",
-        ),
-        Key(
-            "zone",
-            Number(-24, 24),
-            "how far local time is ahead of UTC",
-            "hours",
-            default=0.0,
-            target="zone_s",
-        ),
+        Key("start", Timestamp(), "begin of what is recorded", default="2026-03-02T08:00:00Z",
+            target="start_tod"),
+        Key("zone", Number(-24, 24), "how far local time is ahead of UTC", "hours", default=0.0,
+            target="zone_s"),
         Key("seed", Integer(0, 2**63 - 1), "seed of all random numbers", default=1),
         Key("checked", Boolean(), "whether conservation laws are checked while it runs", default=False),
     )
-)
+)  # fmt: skip
 
 COUNTERS = SimulationSpec(
     (

@@ -103,15 +103,10 @@ MEMORY = SimulationSpec(
 USER = Spec(
     (
         *(key for key in shares.USER.keys if key.name != "demand"),
-        Key(
-            "demand",
-            Number(0, 1_000_000),
+        Key("demand", Number(0, 1_000_000),
             "what it would use if unlimited, spread evenly over its virtual processors; if left out, all it "
-            "can get, or what its transactions need",
-            "% of one processor",
-            default=None,
-            target="loads.demand_pct",
-        ),
+            "can get, or what its transactions need", "% of one processor", default=None,
+            target="loads.demand_pct"),
         Key("partition", SingleLine(), "its partition, if there are several", default=None,
             target="/systems.partition"),
         Key("account", SingleLine(8), "account number", default=None),
@@ -129,45 +124,26 @@ USER = Spec(
 POOL = Spec(
     (
         *shares.POOL.keys,
-        Key(
-            "partition",
-            SingleLine(),
-            "its partition, if there are several",
-            default=None,
-            target="/systems.partition",
-        ),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None,
+            target="/systems.partition"),
     )
-)
+)  # fmt: skip
 
 STEP = SimulationSpec(
     (
         Key("cpu", _MS, "mean CPU time on a virtual CPU of user", "ms", default=None, target="cpu.cpu_ms"),
-        Key(
-            "io",
-            Integer(1, 1_000_000),
-            "number of operations to volumes, one after another",
-            default=None,
-            target="io.count",
-        ),
+        Key("io", Integer(1, 1_000_000), "number of operations to volumes, one after another",
+            default=None, target="io.count"),
         Key("delay", _MS, "mean wait for something outside", "ms", default=None, target="delay.delay_ms"),
         Key("variation", VARIATION, _VARIATION, default=1.0, target=("cpu.variation", "delay.variation")),
-        Key(
-            "user",
-            _NAMES,
-            "the user, or users whom customers take in turn",
-            default=None,
-            target=("cpu.users", "io.users"),
-        ),
+        Key("user", _NAMES, "the user, or users whom customers take in turn", default=None,
+            target=("cpu.users", "io.users")),
         Key("volumes", ListOf(_VOLUME, 1), "the volumes, in turn", default=None, target="io.volumes"),
-        Key(
-            "lock",
-            EntryName(table="lock"),
-            "name of a lock that is held meanwhile; one virtual CPU at a time",
-            default=None,
-            target=("cpu.lock", "/systems.locks"),
-        ),
+        Key("lock", EntryName(table="lock"),
+            "name of a lock that is held meanwhile; one virtual CPU at a time", default=None,
+            target=("cpu.lock", "/systems.locks")),
     )
-)
+)  # fmt: skip
 
 TRANSACTION = SimulationSpec(
     (
@@ -363,45 +339,25 @@ SPEC = Spec(
     (
         *(key for key in partitions.SPEC.keys if key.name != "partition"),
         next(key for key in shares.SPEC.keys if key.name == "absolute_shares_at_most"),
-        Key(
-            "partition",
-            ListOf(PARTITION, least=1),
-            "a partition's cores of one type",
-            target="partitions.shares",
-        ),
+        Key("partition", ListOf(PARTITION, least=1), "a partition's cores of one type",
+            target="partitions.shares"),
         Key("user", ListOf(USER), "a user of z/VM", default=[], target="systems.users"),
         Key("pool", ListOf(POOL), "a CPU pool of z/VM", default=[], target="systems.pools"),
-        Key(
-            "transaction",
-            ListOf(TRANSACTION),
-            "a class of transactions",
-            default=[],
-            target="systems.transactions",
-        ),
-        Key(
-            "control_unit", ListOf(CONTROL_UNIT), "a control unit", default=[], target="systems.control_units"
-        ),
+        Key("transaction", ListOf(TRANSACTION), "a class of transactions", default=[],
+            target="systems.transactions"),
+        Key("control_unit", ListOf(CONTROL_UNIT), "a control unit", default=[],
+            target="systems.control_units"),
         Key("volume", ListOf(VOLUME), "a volume", default=[], target="systems.volumes"),
         Key("switch", ListOf(SWITCH), "a virtual switch", default=[], target="systems.switches"),
         Key("function", ListOf(FUNCTION), "a PCI function of a user", default=[], target="systems.functions"),
-        Key(
-            "link",
-            LINK,
-            "ISFC logical link of the relocations: rate or chpids",
-            default=None,
-            target="systems.link",
-        ),
-        Key(
-            "relocation",
-            ListOf(RELOCATION),
-            "a relocation to another member, in order",
-            default=[],
-            target="systems.relocations",
-        ),
+        Key("link", LINK, "ISFC logical link of the relocations: rate or chpids", default=None,
+            target="systems.link"),
+        Key("relocation", ListOf(RELOCATION), "a relocation to another member, in order", default=[],
+            target="systems.relocations"),
         Key("command", ListOf(COMMAND), "a command of an operator", default=[], target="systems.commands"),
         *simulation_spec.KEYS,
     )
-)
+)  # fmt: skip
 
 EXAMPLE = """\
 # A machine of eight IFLs, two partitions, and a z/VM system with servers, transactions and paging.
