@@ -175,8 +175,8 @@ def test_stations_are_users_without_cost() -> None:
     [work] = system["transactions"]
     assert (work["rate"], work["rate_variation"], work["customers"]) == (5.0, 4.0, None)
     assert work["steps"] == [
-        {"cpu": {"users": [0], "cpu_us": pytest.approx(1e5), "variation": 0.5, "lock": None}},
-        {"delay": {"delay_us": pytest.approx(2e5), "variation": 1.0}},
+        {"cpu": {"users": [0], "cpu_ms": pytest.approx(100), "variation": 0.5, "lock": None}},
+        {"delay": {"delay_ms": pytest.approx(200), "variation": 1.0}},
     ]
     assert system["cp"]["dispatch_user_us"] == system["cp"]["lock_hold_us"] == 0
 
@@ -190,7 +190,7 @@ def test_bursts_of_requests_are_those_of_the_solver() -> None:
     [unit] = system["control_units"]
     assert (unit["aliases"], unit["shares"]) == (16, [20, 140])
     assert [volume["paging"] for volume in system["volumes"]] == [False, True]
-    assert [volume["miss_us"] for volume in system["volumes"]] == [0.0, 10_500.0]
+    assert [volume["miss_ms"] for volume in system["volumes"]] == [0.0, 10.5]
     assert system["volumes"][0]["device"] != system["volumes"][1]["device"]
 
 
@@ -221,7 +221,7 @@ def test_paging_throttles_relocations_where_a_scenario_says_so() -> None:
     throttled, *_ = lowered(values | {"link": {"rate": 600.0, "throttle_at": 100, "throttle_to": 20}})[
         "systems"
     ]
-    assert (throttled["link"]["throttle_at"], throttled["link"]["throttle_to"]) == (100, 0.2)
+    assert (throttled["link"]["throttle_at"], throttled["link"]["throttle_to_pct"]) == (100, 20)
     listed = {one.name for one in run.prepare(values | {"link": {"rate": 600.0}}).constants}
     assert "sim_relocation_throttle" not in listed
 
@@ -269,9 +269,9 @@ def test_references_are_places() -> None:
     # In order of time.
     assert system["commands"] == [
         {"at_s": 30.0, "action": {"vary_off": {"core": 5}}},
-        {"at_s": 40.0, "action": {"threads": {"kind": 0, "threads": 1}}},
+        {"at_s": 40.0, "action": {"set_multithread": {"kind": 0, "threads": 1}}},
         {"at_s": 60.0, "action": {"logon": {"user": 2}}},
-        {"at_s": 900.0, "action": {"share": {"user": 2, "share": {"relative": 50}}}},
+        {"at_s": 900.0, "action": {"set_share": {"user": 2, "share": {"relative": 50}}}},
     ]
     assert [volume["device"] for volume in system["volumes"]] == [0x200, 0x201, 0x300]
 

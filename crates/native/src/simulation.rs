@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use zlens_frames::zvm::WriteError;
-use zlens_sim::record::{RECORDS, RecordError, Recorder};
+use zlens_sim::recorder::{RECORDS, RecordError, Recorder};
 use zlens_sim::run::{SimulationError, simulate as run};
 use zlens_sim::scenario::Scenario;
 
@@ -70,7 +70,7 @@ pub fn simulate(
     });
     let summary = summary.map_err(|error| match error {
         SimulationError::Record(error) => record_error(&error),
-        SimulationError::Law { .. } => PyRuntimeError::new_err(error.to_string()),
+        SimulationError::Invariant { .. } => PyRuntimeError::new_err(error.to_string()),
         refused => PyValueError::new_err(refused.to_string()),
     })?;
     finished.map_err(|error| record_error(&error))?;

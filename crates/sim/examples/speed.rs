@@ -5,11 +5,11 @@
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-#[path = "../tests/made/mod.rs"]
-mod made;
+#[path = "../tests/builders/mod.rs"]
+mod builders;
 
-use made::{alone, load, user};
-use zlens_sim::events::Events;
+use builders::{alone, load, user};
+use zlens_sim::event_queue::EventQueue;
 use zlens_sim::random::Stream;
 use zlens_sim::world::World;
 
@@ -29,7 +29,7 @@ fn main() {
                 vec![load(demand)],
             );
             guest.loads[0].simulation_rate = 2_000.0;
-            guest.loads[0].simulation_us = 5.0;
+            guest.loads[0].simulation_cost_us = 5.0;
             guest
         })
         .collect();
@@ -47,7 +47,7 @@ fn main() {
     let dispatches: u64 = world.cpus.iter().map(|cpu| cpu.counts.dispatches).sum();
 
     let events = world.handled;
-    let mut queue = Events::new(0, slots);
+    let mut queue = EventQueue::new(0, slots);
     let mut stream = Stream::new(1, "queue");
     for slot in 0..pending as u32 {
         queue.set(slot, stream.below(1 << 30));

@@ -1,10 +1,10 @@
-//! Records of channel paths: the work of the volumes behind them, and of other partitions.
+//! Records of channel paths: the work of their volumes, and of other partitions.
 //!
 //! Each path of a control unit has the same part of its work.
 
 use std::io::Write;
 
-use crate::record::Recorder;
+use crate::recorder::Recorder;
 use crate::time::Ticks;
 use crate::world::World;
 

@@ -13,12 +13,12 @@
 //! Memory is spread over the drawers like these cores.
 //!
 //! **Distance.** After a move, lines that would be in the core's cache come from the core that was left: a
-//! part of those that it held. What is not loaded in a piece stays for those that follow.
+//! part of those that it held. What is not loaded in a segment stays for those that follow.
 //!
 //! **Cost.** A miss costs cycles by where its line comes from, and a TLB miss too. Work at the speed of a
 //! single thread has the instructions that these costs allow it by itself on the core; in its time it has no
 //! more than the costs in effect allow. So cycles per instruction rise with misses whether the time of a
-//! piece was longer because of them (multithreading, the cost of a move) or not; what is longer beyond the
+//! segment was longer because of them (multithreading, the cost of a move) or not; what is longer beyond the
 //! cost of misses counts as complexity of instructions.
 //!
 //! Cycles are exact: ticks times megahertz, with what is left over carried on. Lines that came from somewhere
@@ -30,7 +30,7 @@ use crate::time::{MICROSECOND, Ratio, Ticks};
 
 /// Lines of 256 bytes in a MiB.
 const LINES_PER_MIB: f64 = 4_096.0;
-/// Sources of what a virtual CPU left behind, of what another core changed, and of memory, by distance.
+/// Sources of lines left on the previous core, changed by another core, and in memory, by distance.
 const LEFT: [Source; 3] = [Source::Chip, Source::Drawer, Source::Machine];
 const CHANGED: [Source; 3] = [
     Source::ChipChanged,
@@ -80,7 +80,7 @@ impl Profile {
     }
 }
 
-/// Where the cores are that run the same system: parts of all of them, the own one included, by distance.
+/// Cores that run the same system, as parts of all of them (including the own one) by distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sharers([f64; 3]);
 
@@ -95,7 +95,7 @@ impl Sharers {
 
 /// Something that ran on a thread.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece<'p> {
+pub struct RunSegment<'p> {
     /// Character of its memory references.
     pub memory: &'p Profile,
     /// Time that the thread ran.
@@ -104,7 +104,7 @@ pub struct Piece<'p> {
     pub work: Ticks,
     /// Part of `ticks` in problem state.
     pub problem: Ticks,
-    /// Part of `ticks` in which the other thread of the core ran too.
+    /// Part of `ticks` in which both threads of the core ran.
     pub both: Ticks,
     /// The virtual CPU ran on another core before, so far away.
     pub moved: Option<Distance>,
@@ -153,7 +153,7 @@ struct Core {
     two: Cycles,
 }
 
-/// What a counter shows: one of so many with the same role.
+/// Source of a counter's value: one of several counters with the same role.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     role: Role,
@@ -171,9 +171,9 @@ struct Misses {
     tlb: f64,
 }
 
-/// What rates follow from.
+/// Inputs of the rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Around {
+struct CacheContext {
     memory: Profile,
     other_work_on_chip: f64,
     sharers: Sharers,
@@ -187,9 +187,9 @@ struct Rates {
     cost: f64,
 }
 
-/// Rates that were computed last. They take longer than all else of a piece, and most pieces are like others.
+/// Rates that were computed last. They take longer than all else of a segment, and most segments are like others.
 #[derive(Clone, Debug)]
-struct Recent(Vec<(Around, Rates)>);
+struct Recent(Vec<(CacheContext, Rates)>);
 
 impl Recent {
     /// Places of rates, as a power of two: few enough for the processor's L1 cache.
@@ -200,8 +200,8 @@ impl Recent {
         Self(vec![Default::default(); 1 << Self::BITS])
     }
 
-    fn place(around: &Around) -> usize {
-        let Around {
+    fn place(around: &CacheContext) -> usize {
+        let CacheContext {
             memory, sharers, ..
         } = around;
         let mixed = memory.of_footprint.to_bits()
@@ -264,12 +264,12 @@ impl Counters {
             megahertz: u64::from(megahertz),
             chips: f64::from(chips.max(1)),
             of_core: 1.0 / caches.core_mib.sqrt(),
-            of_tlb: 1.0 / costs.tlb_mib.sqrt(),
+            of_tlb: 1.0 / costs.tlb_reach_mib.sqrt(),
             of_chip: 1.0 / caches.chip_mib.sqrt(),
-            instruction_part: Ratio::of(costs.instruction_misses_pct / 100.0),
-            at_once: Ratio::of(costs.misses_at_once),
-            tlb_cycles: Ratio::of(costs.tlb_cycles * costs.misses_at_once),
-            crypto_cycles: Ratio::of(costs.crypto_cycles),
+            instruction_part: Ratio::from_f64(costs.instruction_misses_pct / 100.0),
+            at_once: Ratio::from_f64(costs.misses_at_once),
+            tlb_cycles: Ratio::from_f64(costs.tlb_cycles * costs.misses_at_once),
+            crypto_cycles: Ratio::from_f64(costs.crypto_cycles),
             sets: numbers.map(|set| set.map(shown).collect()).collect(),
             core_of: core_of.to_vec(),
             threads: vec![Thread::default(); core_of.len()],
@@ -278,7 +278,7 @@ impl Counters {
         }
     }
 
-    /// What references to memory of this character are on this machine.
+    /// Returns the memory profile of this character on this machine.
     #[must_use]
     pub fn profile(&self, memory: &Memory) -> Profile {
         let Caches {
@@ -313,32 +313,32 @@ impl Counters {
     }
 
     /// A thread ran something.
-    pub fn run(&mut self, cpu: usize, piece: Piece) {
-        let Piece { memory, ticks, .. } = piece;
+    pub fn run(&mut self, cpu: usize, segment: RunSegment) {
+        let RunSegment { memory, ticks, .. } = segment;
         if ticks == 0 {
             return;
         }
-        let problem = piece.problem.min(ticks);
+        let problem = segment.problem.min(ticks);
         let to_cycles = self.megahertz as f64 / MICROSECOND as f64;
-        let worked = piece.work.min(ticks) as f64 * to_cycles;
+        let worked = segment.work.min(ticks) as f64 * to_cycles;
         let mut time = ticks as f64 * to_cycles;
 
-        let around = Around {
+        let around = CacheContext {
             memory: *memory,
-            other_work_on_chip: piece.other_work_on_chip,
-            sharers: piece.sharers,
+            other_work_on_chip: segment.other_work_on_chip,
+            sharers: segment.sharers,
         };
         let mut rates = self.alone(&around);
         let at_most = worked / (memory.perfect + rates.cost);
         let mut both = 0.0;
-        if piece.both > 0 {
-            both = piece.both.min(ticks) as f64 / ticks as f64;
+        if segment.both > 0 {
+            both = segment.both.min(ticks) as f64 / ticks as f64;
             rates = self.rates(&around, (1.0 + both).sqrt());
         }
         let Rates { sourced, tlb, cost } = rates;
 
         let thread = &mut self.threads[cpu];
-        if let Some(distance) = piece.moved {
+        if let Some(distance) = segment.moved {
             thread.left_behind = memory.kept;
             thread.from = distance as usize;
         }
@@ -378,7 +378,7 @@ impl Counters {
     }
 
     /// The rates of a thread that has its core for itself.
-    fn alone(&mut self, around: &Around) -> Rates {
+    fn alone(&mut self, around: &CacheContext) -> Rates {
         let place = Recent::place(around);
         if self.recent.0[place].0 != *around {
             self.recent.0[place] = (*around, self.rates(around, 1.0));
@@ -387,7 +387,7 @@ impl Counters {
     }
 
     /// The rates with caches of the core that are smaller by the square of `narrower`.
-    fn rates(&self, around: &Around, narrower: f64) -> Rates {
+    fn rates(&self, around: &CacheContext, narrower: f64) -> Rates {
         let misses = self.misses(around, narrower);
         let sourced = self.sourced(around, &misses);
         let cost = self.cost(&misses, &sourced);
@@ -396,7 +396,7 @@ impl Counters {
     }
 
     /// Misses per instruction; the caches of the core are smaller by the square of `narrower`.
-    fn misses(&self, around: &Around, narrower: f64) -> Misses {
+    fn misses(&self, around: &CacheContext, narrower: f64) -> Misses {
         let memory = &around.memory;
         let Caches {
             chip_mib,
@@ -420,7 +420,7 @@ impl Counters {
     }
 
     /// L1 misses per instruction by where their lines come from.
-    fn sourced(&self, around: &Around, misses: &Misses) -> [f64; SOURCES] {
+    fn sourced(&self, around: &CacheContext, misses: &Misses) -> [f64; SOURCES] {
         let Sharers(places) = around.sharers;
         let changed = around.memory.shared * misses.l1;
         let own = 1.0 - around.memory.shared * (places[0] + places[1] + places[2]);
@@ -457,7 +457,7 @@ impl Counters {
         counts.two.add(two, self.megahertz);
     }
 
-    /// The counters of a set by its place in the table, in the order of their numbers.
+    /// Returns the counters of a set by its index in the table, in the order of their numbers.
     pub fn set(&self, cpu: usize, set: usize) -> impl Iterator<Item = u64> {
         let value = move |shown: &Option<Shown>| shown.map_or(0, |shown| self.value(cpu, shown));
         self.sets[set].iter().map(value)

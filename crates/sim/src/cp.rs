@@ -8,9 +8,9 @@
 //! A processor takes the first virtual CPU of its own vector, unless another vector has one with a deadline
 //! that is earlier by `steal_lag_ms`; if its own vector is empty, it takes from the nearest one that is not.
 
-use crate::limits::Credit;
+use crate::limits::Grant;
 use crate::scenario::{Dispatch, Scheduler};
-use crate::state::{CpuState, NONE, Task, VcpuState};
+use crate::state::{CpuState, NO_INDEX, Task, VcpuState};
 use crate::time::{NEVER, Ratio, Ticks};
 use crate::world::World;
 
@@ -19,7 +19,7 @@ const SOFT: u64 = 1 << 63;
 
 impl World {
     /// Brings the times of a logical processor up to date.
-    pub(crate) fn settle(&mut self, number: usize) {
+    pub(crate) fn update_accounting(&mut self, number: usize) {
         let cpu = &mut self.cpus[number];
         let mut span = self.now - cpu.since;
         if span == 0 {
@@ -45,7 +45,7 @@ impl World {
         let core = &self.cores[cpu.core as usize];
         let pool = self.pool_of[core.system as usize][self.kind_of(core.share)];
         let cpu = &mut self.cpus[number];
-        if core.physical == NONE {
+        if core.physical == NO_INDEX {
             cpu.times.suspend += span;
             self.pools[pool as usize].stolen += span;
             return;
@@ -74,9 +74,9 @@ impl World {
                 0
             };
             if self.counting.active {
-                cpu.piece.ticks += system;
-                cpu.piece.work += system;
-                cpu.piece.both += if cpu.paired { system } else { 0 };
+                cpu.pending.ticks += system;
+                cpu.pending.work += system;
+                cpu.pending.both += if cpu.paired { system } else { 0 };
             }
             span -= system;
         }
@@ -120,11 +120,11 @@ impl World {
         }
         if self.counting.active {
             // What CP does for a guest is work at full speed.
-            let piece = &mut cpu.piece;
-            piece.ticks += span;
-            piece.work += charged + work;
-            piece.emulation += emulation;
-            piece.both += if cpu.paired { span } else { 0 };
+            let pending = &mut cpu.pending;
+            pending.ticks += span;
+            pending.work += charged + work;
+            pending.emulation += emulation;
+            pending.both += if cpu.paired { span } else { 0 };
         }
         let v = cpu.vcpu as usize;
         self.charge(v, span);
@@ -141,7 +141,7 @@ impl World {
             return;
         }
         let core = &self.cores[cpu.core as usize];
-        let at = if core.physical == NONE {
+        let at = if core.physical == NO_INDEX {
             NEVER
         } else {
             let vcpu = &self.vcpus[cpu.vcpu as usize];
@@ -157,7 +157,7 @@ impl World {
 
     /// The event of a processor.
     pub(crate) fn cpu_due(&mut self, number: usize) {
-        self.settle(number);
+        self.update_accounting(number);
         let cpu = &self.cpus[number];
         let v = cpu.vcpu as usize;
         let vcpu = &self.vcpus[v];
@@ -165,15 +165,15 @@ impl World {
             && vcpu.overhead == 0
             && vcpu.reload == 0
             && vcpu.work == 0
-            && !self.boundary(v, number)
+            && !self.on_segment_end(v, number)
         {
-            self.switch(number);
+            self.dispatch_next(number);
             return;
         }
         if self.cpus[number].slice == 0 {
             self.cpus[number].counts.slices += 1;
             self.requeue(v, number);
-            self.switch(number);
+            self.dispatch_next(number);
             // Another one came first here; a later one may run elsewhere.
             if self.vcpus[v].state == VcpuState::Ready && !self.vcpus[v].beyond {
                 let user = &self.users[self.vcpus[v].user as usize];
@@ -192,7 +192,7 @@ impl World {
         let user = &self.users[vcpu.user as usize];
         let (system, kind) = (user.system as usize, usize::from(user.kind));
         if self.scenario.systems[system].cp.scheduler == Scheduler::Memoryless {
-            let present = self.present(self.pool_of[system][kind] as usize);
+            let present = self.scheduler_time(self.pool_of[system][kind] as usize);
             let slice = self.cp[system].slice[usize::from(self.cpus[number].paired)];
             let vcpu = &mut self.vcpus[v];
             vcpu.deadline = present.saturating_add(vcpu.pace.times(slice));
@@ -201,7 +201,7 @@ impl World {
     }
 
     /// The present of the scheduler: real time without the time that was lost.
-    fn present(&self, pool: usize) -> Ticks {
+    fn scheduler_time(&self, pool: usize) -> Ticks {
         let pool = &self.pools[pool];
         self.now
             .saturating_sub(pool.stolen / u64::from(pool.online.max(1)))
@@ -212,11 +212,11 @@ impl World {
         let vcpu = &self.vcpus[v];
         let user = &self.users[vcpu.user as usize];
         let (system, kind) = (user.system as usize, usize::from(user.kind));
-        let credit = self.ask(v);
-        if credit == Credit::Waits {
+        let credit = self.request_credit(v);
+        if credit == Grant::MustWait {
             return;
         }
-        let key = if credit == Credit::Beyond {
+        let key = if credit == Grant::OverSoftLimit {
             let index = self.pool_of[system][kind] as usize;
             let earliest = self.pools[index].excess.saturating_sub(self.cp[system].lag);
             let user = &mut self.users[self.vcpus[v].user as usize];
@@ -224,7 +224,7 @@ impl World {
             self.pools[index].excess = self.pools[index].excess.max(user.excess);
             SOFT | user.excess
         } else {
-            self.key(v)
+            self.queue_deadline(v)
         };
         self.settle_state(v);
         let pool = &mut self.pools[self.pool_of[system][kind] as usize];
@@ -239,13 +239,15 @@ impl World {
         self.vectors.push(&mut pool.ready, vector, key, v as u32);
     }
 
-    /// The place of a virtual CPU in its vector: its deadline, but no more than the lag before the present.
-    pub(crate) fn key(&self, v: usize) -> u64 {
+    /// Returns the sort key of a virtual CPU in its vector: its deadline, at most the lag before the scheduler time.
+    pub(crate) fn queue_deadline(&self, v: usize) -> u64 {
         let vcpu = &self.vcpus[v];
         let user = &self.users[vcpu.user as usize];
         let system = user.system as usize;
         let pool = self.pool_of[system][usize::from(user.kind)] as usize;
-        let earliest = self.present(pool).saturating_sub(self.cp[system].lag);
+        let earliest = self
+            .scheduler_time(pool)
+            .saturating_sub(self.cp[system].lag);
         vcpu.deadline.max(earliest) & !SOFT
     }
 
@@ -255,7 +257,9 @@ impl World {
         let user = &self.users[vcpu.user as usize];
         let system = user.system as usize;
         let pool = self.pool_of[system][usize::from(user.kind)] as usize;
-        let earliest = self.present(pool).saturating_sub(self.cp[system].lag);
+        let earliest = self
+            .scheduler_time(pool)
+            .saturating_sub(self.cp[system].lag);
         let waited = vcpu.state != VcpuState::Limited;
         let vcpu = &mut self.vcpus[v];
         if waited {
@@ -265,7 +269,7 @@ impl World {
             let cpu = vcpu.cpu as usize;
             self.settle_state(v);
             if self.cpus[cpu].state == CpuState::Idle {
-                self.wake(cpu, v);
+                self.start_processor(cpu, v);
             } else {
                 // Its processor is offline; it waits for it.
                 self.vcpus[v].state = VcpuState::Idle;
@@ -280,7 +284,7 @@ impl World {
             let vector = self.vcpus[v].vector;
             self.vectors
                 .remove(&mut self.pools[pool].ready, vector, v as u32);
-            self.wake(cpu, v);
+            self.start_processor(cpu, v);
         } else if !self.vcpus[v].beyond {
             self.preempt(pool, v);
         }
@@ -293,7 +297,9 @@ impl World {
         if !self.scenario.systems[system].cp.preempts {
             return;
         }
-        let own = self.key(v).saturating_add(self.cp[system].slice[0]);
+        let own = self
+            .queue_deadline(v)
+            .saturating_add(self.cp[system].slice[0]);
         let cpus = state.first as usize..state.end as usize;
         if self.running_until[cpus].iter().all(|until| *until <= own) {
             return;
@@ -303,7 +309,7 @@ impl World {
             let core = &self.cores[*core as usize];
             // One whose own event is being handled is not in a state to be left.
             if core.threads != 1
-                || core.physical == NONE
+                || core.physical == NO_INDEX
                 || core.parked
                 || !core.online
                 || core.first == self.handling
@@ -311,7 +317,7 @@ impl World {
                 continue;
             }
             let cpu = &self.cpus[core.first as usize];
-            if cpu.state != CpuState::Running || self.reserved[core.first as usize] != NONE {
+            if cpu.state != CpuState::Running || self.reserved[core.first as usize] != NO_INDEX {
                 continue;
             }
             let running = &self.vcpus[cpu.vcpu as usize];
@@ -325,7 +331,7 @@ impl World {
             }
         }
         let (_, Some(number)) = latest else { return };
-        self.settle(number);
+        self.update_accounting(number);
         let other = self.cpus[number].vcpu as usize;
         self.requeue(other, number);
         let vector = self.vcpus[v].vector;
@@ -361,8 +367,8 @@ impl World {
     }
 
     /// An idle processor begins to run.
-    fn wake(&mut self, number: usize, v: usize) {
-        self.settle(number);
+    fn start_processor(&mut self, number: usize, v: usize) {
+        self.update_accounting(number);
         let core = self.cpus[number].core as usize;
         self.settle_core(core);
         self.not_idle(number);
@@ -375,7 +381,7 @@ impl World {
         } else {
             self.cpus[number].paired = false;
             self.cpus[number].speed = Ratio::ONE;
-            self.core_wants(core);
+            self.core_ready(core);
         }
         self.reschedule(number);
     }
@@ -384,7 +390,7 @@ impl World {
     fn pair(&mut self, core: usize, paired: bool) {
         for cpu in self.threads_of(core) {
             if self.cpus[cpu].state == CpuState::Running {
-                self.settle(cpu);
+                self.update_accounting(cpu);
                 let user = self.vcpus[self.cpus[cpu].vcpu as usize].user;
                 let speed = self.users[user as usize].paired_speed;
                 let cpu_state = &mut self.cpus[cpu];
@@ -396,13 +402,13 @@ impl World {
     }
 
     /// Gives a running processor its next virtual CPU, or lets it wait.
-    pub(crate) fn switch(&mut self, number: usize) {
+    pub(crate) fn dispatch_next(&mut self, number: usize) {
         let v = self.cpus[number].vcpu as usize;
         if !matches!(
             self.vcpus[v].state,
             VcpuState::Ready | VcpuState::Running | VcpuState::Limited
         ) {
-            self.give_back(v);
+            self.return_credit(v);
         }
         // A dedicated processor waits for its own virtual CPU.
         let next = if self.vcpus[v].dedicated || self.cores[self.cpus[number].core as usize].parked
@@ -429,7 +435,7 @@ impl World {
         let core = self.cpus[number].core as usize;
         self.settle_core(core);
         let cpu = &mut self.cpus[number];
-        cpu.vcpu = NONE;
+        cpu.vcpu = NO_INDEX;
         self.running_until[number] = 0;
         cpu.state = CpuState::Idle;
         cpu.overhead = 0;
@@ -439,7 +445,7 @@ impl World {
         self.schedule(number as u32, NEVER);
         self.cores[core].running -= 1;
         if self.cores[core].running == 0 {
-            self.core_waits(core);
+            self.core_idle(core);
         } else {
             self.pair(core, false);
         }
@@ -449,7 +455,7 @@ impl World {
     pub(crate) fn becomes_idle(&mut self, number: usize) {
         let core = self.cpus[number].core as usize;
         let state = &self.cores[core];
-        if state.parked || !state.online || self.reserved[number] != NONE {
+        if state.parked || !state.online || self.reserved[number] != NO_INDEX {
             return;
         }
         let pool = self.pool_of[state.system as usize][self.kind_of(state.share)] as usize;
@@ -526,9 +532,9 @@ impl World {
             let from = self.cpus[last].core as usize;
             if from != core {
                 let distance = self.distance(from, core);
-                reload = self.spans.moves[distance];
+                reload = self.machine_timings.moves[distance];
                 self.vcpus[v].counts.moves[distance] += 1;
-                self.cpus[number].piece.moved = distance as u8 + 1;
+                self.cpus[number].pending.moved = distance as u8 + 1;
             }
         }
         let spin = self.scheduler_lock(system);
@@ -557,7 +563,7 @@ impl World {
         self.resides(number);
     }
 
-    /// The time spent spinning for the scheduler lock, which is then held for its time.
+    /// Returns the time spent spinning for the scheduler lock, and holds the lock.
     fn scheduler_lock(&mut self, system: usize) -> Ticks {
         let hold = self.cp[system].lock_hold;
         if hold == 0 {
@@ -606,19 +612,19 @@ impl World {
         match self.vcpus[v].state {
             VcpuState::Running => {
                 let cpu = self.vcpus[v].cpu as usize;
-                self.settle(cpu);
+                self.update_accounting(cpu);
                 self.vcpus[v].state = state;
-                self.switch(cpu);
+                self.dispatch_next(cpu);
             }
             VcpuState::Ready => {
                 let vector = self.vcpus[v].vector;
                 self.vectors
                     .remove(&mut self.pools[pool].ready, vector, v as u32);
-                self.give_back(v);
+                self.return_credit(v);
                 self.vcpus[v].state = state;
             }
             VcpuState::Limited => {
-                self.waits_no_more(v);
+                self.stop_waiting(v);
                 self.vcpus[v].state = state;
             }
             _ => self.vcpus[v].state = state,
@@ -631,7 +637,7 @@ impl World {
         if spans > 0 && self.scenario.systems[system].cp.dispatch == Dispatch::Vectors {
             for kind in 0..self.pool_of[system].len() {
                 let index = self.pool_of[system][kind];
-                if index != NONE {
+                if index != NO_INDEX {
                     self.rebalance(index as usize);
                 }
             }
@@ -683,7 +689,7 @@ impl World {
     }
 
     /// Parks a core, or varies it off: its virtual CPUs go elsewhere.
-    pub(crate) fn close(&mut self, number: usize, offline: bool) {
+    pub(crate) fn deactivate(&mut self, number: usize, offline: bool) {
         let core = &self.cores[number];
         let pool = self.pool_of[core.system as usize][self.kind_of(core.share)] as usize;
         if offline {
@@ -692,7 +698,7 @@ impl World {
             self.cores[number].parked = true;
         }
         for cpu in self.threads_of(number) {
-            self.settle(cpu);
+            self.update_accounting(cpu);
             self.not_idle(cpu);
             if self.cpus[cpu].state == CpuState::Running {
                 let v = self.cpus[cpu].vcpu as usize;
@@ -709,16 +715,16 @@ impl World {
                 CpuState::Parked
             };
             // Dedicated processors are not among those that are scheduled.
-            self.pools[pool].online -= u32::from(self.reserved[cpu] == NONE);
+            self.pools[pool].online -= u32::from(self.reserved[cpu] == NO_INDEX);
         }
         let vector = self.cores[number].vector;
         if self.pools[pool].vectors.1 > 1 {
-            self.empty(pool, number, vector);
+            self.drain_vector(pool, number, vector);
         }
     }
 
     /// Moves what waits in the vector of a core that closes to one that is open.
-    fn empty(&mut self, pool: usize, number: usize, vector: u32) {
+    fn drain_vector(&mut self, pool: usize, number: usize, vector: u32) {
         let Some(open) = self.pools[pool].cores.iter().copied().find(|other| {
             let other = &self.cores[*other as usize];
             other.online && !other.parked
@@ -739,25 +745,25 @@ impl World {
     }
 
     /// Unparks a core, or varies it on.
-    pub(crate) fn open(&mut self, number: usize) {
+    pub(crate) fn activate(&mut self, number: usize) {
         let core = &mut self.cores[number];
         core.online = true;
         core.parked = false;
         let (system, share) = (core.system as usize, core.share);
         let pool = self.pool_of[system][self.kind_of(share)] as usize;
         for cpu in self.threads_of(number) {
-            self.settle(cpu);
+            self.update_accounting(cpu);
             self.cpus[cpu].state = CpuState::Idle;
-            self.pools[pool].online += u32::from(self.reserved[cpu] == NONE);
+            self.pools[pool].online += u32::from(self.reserved[cpu] == NO_INDEX);
             self.becomes_idle(cpu);
             let reserved = self.reserved[cpu];
-            if reserved != NONE && self.vcpus[reserved as usize].task != Task::None {
+            if reserved != NO_INDEX && self.vcpus[reserved as usize].task != Task::None {
                 self.make_ready(reserved as usize);
             }
         }
         // What waits is looked for at once.
         for cpu in self.threads_of(number) {
-            if self.cpus[cpu].state != CpuState::Idle || self.reserved[cpu] != NONE {
+            if self.cpus[cpu].state != CpuState::Idle || self.reserved[cpu] != NO_INDEX {
                 continue;
             }
             let Some(first) = self.pools[pool].ready.first() else {
@@ -768,7 +774,7 @@ impl World {
             };
             self.vectors
                 .remove(&mut self.pools[pool].ready, first.number, entry.number);
-            self.wake(cpu, entry.number as usize);
+            self.start_processor(cpu, entry.number as usize);
         }
     }
 
@@ -777,7 +783,7 @@ impl World {
         let users = self.users_of[system] as usize..self.users_of[system + 1] as usize;
         for kind in 0..self.pool_of[system].len() {
             let index = self.pool_of[system][kind];
-            if index == NONE {
+            if index == NO_INDEX {
                 continue;
             }
             let online = f64::from(self.pools[index as usize].online.max(1));
@@ -810,20 +816,20 @@ impl World {
                 } / 100.0;
                 let (first, count) = (user.first, user.count);
                 let spec = &self.scenario.systems[system].users[user.number as usize];
-                if let (Some(maximum), true) = (spec.maximum, user.limit != NONE) {
+                if let (Some(maximum), true) = (spec.maximum, user.limit != NO_INDEX) {
                     let maximum = match maximum {
                         crate::scenario::Share::Absolute(share) => share,
                         crate::scenario::Share::Relative(share) => {
                             rest * f64::from(share) / relative.max(1.0)
                         }
                     };
-                    let rate = Ratio::of(maximum / 100.0 * online);
+                    let rate = Ratio::from_f64(maximum / 100.0 * online);
                     let limit = user.limit as usize;
                     self.limits[limit].limiter.change(rate, self.now);
                 }
                 let each = part / f64::from(count.max(1)) * online;
                 for v in first..first + count {
-                    self.vcpus[v as usize].pace = Ratio::of(1.0 / each.max(1e-9));
+                    self.vcpus[v as usize].pace = Ratio::from_f64(1.0 / each.max(1e-9));
                 }
             }
             for (number, pool) in self.scenario.systems[system].pools.iter().enumerate() {
@@ -837,7 +843,7 @@ impl World {
                     .fold(f64::INFINITY, f64::min);
                 if most.is_finite() {
                     let limit = self.pool_limits[system][number] as usize;
-                    let rate = Ratio::of(most);
+                    let rate = Ratio::from_f64(most);
                     self.limits[limit].limiter.change(rate, self.now);
                 }
             }

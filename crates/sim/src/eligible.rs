@@ -1,4 +1,4 @@
-//! The eligible list: users wait in it until the working sets of those in the dispatch list leave them room.
+//! The eligible list: users wait in it until the working sets of those in the dispatch list leave enough storage.
 //!
 //! All users are of class 3. One may enter while the working sets, its own included, fit into STORBUF, or if
 //! the dispatch list is empty; with QUICKDSP always. It leaves the dispatch list when it was idle for a time, or
@@ -6,7 +6,7 @@
 
 use crate::state::{Eligible, VcpuState};
 use crate::time::{NEVER, micros, seconds};
-use crate::world::{Happened, Happening, World};
+use crate::world::{EventKind, RecordedEvent, World};
 
 /// KiB per MiB.
 const KIB: f64 = 1_024.0;
@@ -119,10 +119,10 @@ impl World {
         }
         let vcpus = &self.vcpus[state.first as usize..(state.first + state.count) as usize];
         let used = vcpus.iter().map(|vcpu| (vcpu.times, vcpu.counts)).collect();
-        self.happened.push(Happened {
+        self.happened.push(RecordedEvent {
             at,
             system: state.system,
-            what: Happening::TransactionEnd(user as u32, used),
+            what: EventKind::TransactionEnd(user as u32, used),
         });
         self.users[user].active = false;
     }

@@ -14,7 +14,7 @@ use crate::time::Ticks;
 /// Bytes of a record's header.
 const HEADER: usize = 20;
 
-/// Why records cannot be encoded.
+/// Error of encoding records.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// The plan is not one.
@@ -56,7 +56,7 @@ struct Field {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Place {
-    Fixed(#[allow(dead_code, reason = "a fixed place needs no field")] usize),
+    Fixed(#[allow(dead_code, reason = "a fixed offset needs no field")] usize),
     Field(String),
 }
 
@@ -218,7 +218,7 @@ impl Encoder {
         })
     }
 
-    /// What went wrong since the beginning.
+    /// Reports the first error.
     ///
     /// # Errors
     /// Fields and records that the plan lacks, or a record that is too long.
@@ -393,7 +393,7 @@ impl Record<'_> {
         self
     }
 
-    /// Where the entry of a section begins that a field of the fixed part points to.
+    /// Returns the offset of the section entry that a field of the fixed part points to.
     fn begin_of(&self, section: &Section) -> Option<usize> {
         let Some(Place::Field(field)) = &section.offset else {
             return None;

@@ -6,22 +6,22 @@
 use crate::io::Request;
 use crate::relocation::Effect;
 use crate::scenario::{Action, Step};
-use crate::state::{CpuState, NONE, Task, VcpuState, height};
+use crate::state::{CpuState, NO_INDEX, Task, VcpuState, height};
 use crate::time::{NEVER, Ratio, Ticks, micros, seconds};
-use crate::world::{Happened, Happening, World};
+use crate::world::{EventKind, RecordedEvent, World};
 
 /// Work of a virtual CPU without end.
-const ENDLESS: Ticks = 1 << 52;
+const UNBOUNDED: Ticks = 1 << 52;
 /// A profile is looked at again after this long.
-const LOOK: Ticks = 10 * crate::time::SECOND;
-/// Marks I/O requests of virtual CPUs, in place of customers.
+const POLL_INTERVAL: Ticks = 10 * crate::time::SECOND;
+/// Marks I/O requests of virtual CPUs instead of customers.
 const OF_VCPU: u32 = 1 << 31;
-/// Marks I/O that nobody waits for.
+/// Marks I/O without a waiter.
 const OF_NOBODY: u32 = u32::MAX;
 
 impl World {
-    /// What follows the work of a virtual CPU that is running; whether it goes on at once.
-    pub(crate) fn boundary(&mut self, v: usize, number: usize) -> bool {
+    /// Handles the end of a running virtual CPU's segment; returns whether it continues at once.
+    pub(crate) fn on_segment_end(&mut self, v: usize, number: usize) -> bool {
         let vcpu = &mut self.vcpus[v];
         let segment = std::mem::take(&mut vcpu.segment);
         for left in &mut vcpu.left {
@@ -30,7 +30,7 @@ impl World {
             }
         }
         if vcpu.task == Task::Load && vcpu.load.demand.is_none() {
-            vcpu.left[0] = ENDLESS;
+            vcpu.left[0] = UNBOUNDED;
         }
         self.cpus[number].counts.simulated += vcpu.simulate();
         if vcpu.left[2] == 0 {
@@ -53,12 +53,12 @@ impl World {
             self.users[user].idle |= 1 << self.vcpus[v].number;
             return false;
         }
-        self.cut(v);
+        self.start_segment(v);
         true
     }
 
     /// Cuts the next segment of work.
-    fn cut(&mut self, v: usize) {
+    fn start_segment(&mut self, v: usize) {
         let vcpu = &mut self.vcpus[v];
         let segment = vcpu.left[0].min(vcpu.left[1]).min(vcpu.left[2]);
         vcpu.segment = segment;
@@ -77,7 +77,7 @@ impl World {
                 .max(1);
         } else if vcpu.load.demand.is_none() {
             vcpu.task = Task::Load;
-            vcpu.left[0] = ENDLESS;
+            vcpu.left[0] = UNBOUNDED;
         } else if vcpu.backlog > 0 {
             vcpu.task = Task::Load;
             vcpu.left[0] = std::mem::take(&mut vcpu.backlog);
@@ -104,7 +104,7 @@ impl World {
     }
 
     /// A virtual CPU without work gets some, if there is any.
-    fn rouse(&mut self, v: usize) {
+    fn wake(&mut self, v: usize) {
         if self.vcpus[v].state != VcpuState::Idle || self.vcpus[v].task != Task::None {
             return;
         }
@@ -116,7 +116,7 @@ impl World {
         self.tell_transaction_end(user);
         self.users[user].active = true;
         self.users[user].idle &= !(1 << self.vcpus[v].number);
-        self.cut(v);
+        self.start_segment(v);
         if !self.must_wait(v) {
             self.make_ready(v);
         }
@@ -135,7 +135,7 @@ impl World {
         }
         let demand = demand * height(&vcpu.load.profile, at);
         if demand <= 0.0 {
-            self.schedule(slot, self.now + LOOK);
+            self.schedule(slot, self.now + POLL_INTERVAL);
             return;
         }
         let length = vcpu.load.bursts.sample(&mut vcpu.stream);
@@ -146,10 +146,10 @@ impl World {
         }
         let between = ((length as f64 / demand + 0.5) as Ticks).max(1);
         self.schedule(slot, self.now.saturating_add(between));
-        self.rouse(v);
+        self.wake(v);
     }
 
-    /// Whether the minidisk cache has what the next I/O reads; then the virtual CPU goes on.
+    /// Whether the minidisk cache has the data of the next I/O; the virtual CPU then continues.
     fn cached(&mut self, v: usize) -> bool {
         let vcpu = &mut self.vcpus[v];
         if vcpu.load.cached == 0 || vcpu.stream.bits() >> 32 >= vcpu.load.cached {
@@ -173,9 +173,9 @@ impl World {
         self.wait_for(v, VcpuState::Io);
         let system = self.users[user as usize].system as usize;
         if let Some((from, to)) = self.io[system].seek(volume as usize) {
-            self.tell(
+            self.log_event(
                 system,
-                Happening::Seek {
+                EventKind::Seek {
                     user,
                     volume,
                     from,
@@ -230,7 +230,7 @@ impl World {
     fn start_io(&mut self, system: usize, volume: u32, request: Request, number: usize) {
         self.cpus[number].counts.starts += 1;
         let base = self.io_slots[system];
-        let mut schedule = crate::events::Schedule::new(&mut self.events, base);
+        let mut schedule = crate::event_queue::Schedule::new(&mut self.events, base);
         self.io[system].start(self.now, volume, request, &mut schedule);
     }
 
@@ -247,11 +247,11 @@ impl World {
         if !matches!(self.vcpus[v].state, VcpuState::Io | VcpuState::Page) {
             return;
         }
-        self.go_on(v);
+        self.resume(v);
     }
 
-    /// A virtual CPU that waited, or was stopped, goes on with what it has.
-    fn go_on(&mut self, v: usize) {
+    /// Resumes a virtual CPU that waited or was stopped.
+    fn resume(&mut self, v: usize) {
         self.wait_for(v, VcpuState::Idle);
         if self.vcpus[v].task != Task::None && self.vcpus[v].work == 0 {
             // A boundary of several kinds: the task may have ended as well.
@@ -260,13 +260,13 @@ impl World {
                 self.next_task(v);
             }
             if self.vcpus[v].task != Task::None {
-                self.cut(v);
+                self.start_segment(v);
             }
         }
         if self.vcpus[v].task == Task::None {
             let user = self.vcpus[v].user as usize;
             self.users[user].idle |= 1 << self.vcpus[v].number;
-            self.rouse(v);
+            self.wake(v);
             return;
         }
         if !self.must_wait(v) {
@@ -283,7 +283,7 @@ impl World {
         let height = height(&class.profile, at);
         let slot = class.slot;
         if height <= 0.0 {
-            self.schedule(slot, self.now + LOOK);
+            self.schedule(slot, self.now + POLL_INTERVAL);
             return;
         }
         let between = class.between.sample(&mut class.stream);
@@ -301,7 +301,7 @@ impl World {
     /// A customer has thought, or waited.
     pub(crate) fn customer_due(&mut self, number: usize) {
         let customer = &mut self.customers[number];
-        if customer.step == NONE {
+        if customer.step == NO_INDEX {
             self.begin_transaction(number);
         } else {
             customer.step += 1;
@@ -332,13 +332,13 @@ impl World {
             None => self.end_transaction(number),
             Some(Step::Cpu {
                 users,
-                cpu_us,
+                cpu_ms,
                 variation,
                 lock,
             }) => {
                 let user = self.users_of[system] + users[at % users.len()];
-                let mean = cpu_us * crate::time::MICROSECOND as f64;
-                let work = crate::random::Spans::new(mean, *variation);
+                let mean = 1_000.0 * cpu_ms * crate::time::MICROSECOND as f64;
+                let work = crate::random::DurationDistribution::new(mean, *variation);
                 let lock = *lock;
                 let customer = &mut self.customers[number];
                 customer.work = work.sample(&mut customer.stream);
@@ -363,11 +363,11 @@ impl World {
                 }
             }
             Some(Step::Delay {
-                delay_us,
+                delay_ms,
                 variation,
             }) => {
-                let mean = delay_us * crate::time::MICROSECOND as f64;
-                let delay = crate::random::Spans::new(mean, *variation);
+                let mean = 1_000.0 * delay_ms * crate::time::MICROSECOND as f64;
+                let delay = crate::random::DurationDistribution::new(mean, *variation);
                 let span = delay.sample(&mut self.customers[number].stream);
                 self.schedule(self.slots.customers + number as u32, self.now + span);
             }
@@ -394,7 +394,7 @@ impl World {
         state.queue.push_back(number as u32);
         if state.logged_on && state.idle != 0 {
             let v = state.first + state.idle.trailing_zeros();
-            self.rouse(v as usize);
+            self.wake(v as usize);
         }
     }
 
@@ -466,7 +466,7 @@ impl World {
         class.inside -= 1;
         class.completed += 1;
         class.response += u128::from(self.now - customer.began);
-        customer.step = NONE;
+        customer.step = NO_INDEX;
         if class.open {
             class.free.push(number as u32);
             return;
@@ -476,7 +476,7 @@ impl World {
         let think = if factor > 0.0 {
             (think as f64 / factor + 0.5) as Ticks
         } else {
-            LOOK
+            POLL_INTERVAL
         };
         self.schedule(
             self.slots.customers + number as u32,
@@ -494,28 +494,28 @@ impl World {
         };
         let action = command.action.clone();
         self.next_command[system] += 1;
-        self.await_command(system);
+        self.schedule_command(system);
         match action {
             Action::Logon { user } => self.logon((self.users_of[system] + user) as usize),
             Action::Logoff { user } => self.logoff((self.users_of[system] + user) as usize),
             Action::VaryOn { core } => self.vary(system, core, true),
             Action::VaryOff { core } => self.vary(system, core, false),
-            Action::Share { user, share } => {
+            Action::SetShare { user, share } => {
                 let user = (self.users_of[system] + user) as usize;
                 self.users[user].share = share;
                 self.set_shares(system);
-                self.tell(system, Happening::Share(user as u32));
+                self.log_event(system, EventKind::Share(user as u32));
             }
-            Action::Threads { kind, threads } => self.set_threads(system, kind, threads),
-            Action::Join { user, pool } => {
+            Action::SetMultithread { kind, threads } => self.set_threads(system, kind, threads),
+            Action::SetPool { user, pool } => {
                 let number = (self.users_of[system] + user) as usize;
                 if self.users[number].member.is_none() {
                     self.users[number].member = Some(pool);
                     self.users[number].pool = self.pool_limits[system][pool as usize];
-                    self.tell(system, Happening::Joined(number as u32, pool));
+                    self.log_event(system, EventKind::Joined(number as u32, pool));
                 }
             }
-            Action::Limit { pool, limit } => {
+            Action::SetPoolLimit { pool, limit } => {
                 let spec = &mut self.scenario.systems[system].pools[pool as usize];
                 if spec.capacity.is_some() {
                     spec.capacity = Some(limit);
@@ -523,13 +523,13 @@ impl World {
                     spec.limithard_pct = Some(limit);
                 }
                 self.set_shares(system);
-                self.tell(system, Happening::Limited(pool));
+                self.log_event(system, EventKind::Limited(pool));
             }
         }
     }
 
     /// Sets the event of a system's next command.
-    pub(crate) fn await_command(&mut self, system: usize) {
+    pub(crate) fn schedule_command(&mut self, system: usize) {
         let next = self.next_command[system];
         if let Some(command) = self.scenario.systems[system].commands.get(next) {
             let at = self.begin + seconds(command.at_s);
@@ -537,8 +537,8 @@ impl World {
         }
     }
 
-    pub(crate) fn tell(&mut self, system: usize, what: Happening) {
-        self.happened.push(Happened {
+    pub(crate) fn log_event(&mut self, system: usize, what: EventKind) {
+        self.happened.push(RecordedEvent {
             at: self.now,
             system: system as u32,
             what,
@@ -578,9 +578,9 @@ impl World {
                 let after = vcpu.stream.below(((span as f64 / demand) as u64).max(1));
                 self.schedule(self.slots.bursts + v as u32, self.now + 1 + after);
             }
-            self.rouse(v);
+            self.wake(v);
         }
-        self.tell(system, Happening::Logon(number as u32));
+        self.log_event(system, EventKind::Logon(number as u32));
     }
 
     /// A user logs off: what it was doing is lost, steps of transactions wait for its return.
@@ -614,7 +614,7 @@ impl World {
         self.users[number].active = false;
         self.users[number].idle = 0;
         self.set_shares(system);
-        self.tell(system, Happening::Logoff(number as u32, used));
+        self.log_event(system, EventKind::Logoff(number as u32, used));
     }
 
     /// The event of a relocation.
@@ -627,7 +627,7 @@ impl World {
         let mut cpu = 0;
         for v in vcpus.clone() {
             if self.vcpus[v].state == VcpuState::Running {
-                self.settle(self.vcpus[v].cpu as usize);
+                self.update_accounting(self.vcpus[v].cpu as usize);
             }
             cpu += self.vcpus[v].times.emulation;
         }
@@ -646,7 +646,7 @@ impl World {
         }
         for effect in effects {
             match effect {
-                Effect::Begin => self.tell(system, Happening::RelocationBegan(which as u32)),
+                Effect::Begin => self.log_event(system, EventKind::RelocationBegan(which as u32)),
                 Effect::Stop => {
                     for v in vcpus.clone() {
                         if self.vcpus[v].state != VcpuState::Off {
@@ -659,36 +659,36 @@ impl World {
                 Effect::Resume | Effect::Move => {
                     for v in vcpus.clone() {
                         if self.vcpus[v].state == VcpuState::Quiesced {
-                            self.go_on(v);
+                            self.resume(v);
                         }
                     }
                     let state = self.relocations[system].states[which].clone();
-                    self.tell(
+                    self.log_event(
                         system,
-                        Happening::RelocationEnded(which as u32, Box::new(state)),
+                        EventKind::RelocationEnded(which as u32, Box::new(state)),
                     );
                     if effect == Effect::Move {
                         self.logoff(user);
                     }
                 }
-                Effect::Sent(mib) => self.send(system, mib),
+                Effect::Sent(mib) => self.charge_link_cpu(system, mib),
             }
         }
     }
 
     /// CP takes the time for sending storage from the first processor that runs.
-    fn send(&mut self, system: usize, mib: f64) {
+    fn charge_link_cpu(&mut self, system: usize, mib: f64) {
         let cost = self.scenario.systems[system]
             .link
             .as_ref()
-            .map_or(0.0, |link| link.cpu_us_per_mib);
+            .map_or(0.0, |link| 1_000.0 * link.cpu_ms);
         let cost = micros(mib * cost);
         let cores = self.cores_of[system] as usize..self.cores_of[system + 1] as usize;
         let first = cores
             .flat_map(|core| self.threads_of(core))
             .find(|cpu| self.cpus[*cpu].state == CpuState::Running);
         if let (Some(cpu), true) = (first, cost > 0) {
-            self.settle(cpu);
+            self.update_accounting(cpu);
             self.cpus[cpu].overhead += cost;
             self.reschedule(cpu);
         }
@@ -700,7 +700,7 @@ impl World {
             return;
         }
         if on {
-            self.open(number);
+            self.activate(number);
             for cpu in self.threads_of(number) {
                 self.since_vary[cpu] = (self.cpus[cpu].times, self.cpus[cpu].counts);
             }
@@ -713,17 +713,17 @@ impl World {
                 return;
             }
             if self.cores[number].parked {
-                self.open(number);
+                self.activate(number);
             }
-            self.close(number, true);
+            self.deactivate(number, true);
         }
         self.set_shares(system);
         let what = if on {
-            Happening::VaryOn(number as u32)
+            EventKind::VaryOn(number as u32)
         } else {
-            Happening::VaryOff(number as u32)
+            EventKind::VaryOff(number as u32)
         };
-        self.tell(system, what);
+        self.log_event(system, what);
     }
 
     fn set_threads(&mut self, system: usize, kind: u8, threads: u32) {
@@ -735,21 +735,21 @@ impl World {
             }
             let (online, parked) = (state.online, state.parked);
             if online && !parked {
-                self.close(number, false);
+                self.deactivate(number, false);
             }
             let most = self.scenario.systems[system].threads[usize::from(kind)].max(threads);
             debug_assert!(threads <= most);
             for cpu in self.threads_of(number) {
-                self.settle(cpu);
+                self.update_accounting(cpu);
                 self.cpus[cpu].state = CpuState::Offline;
             }
             self.cores[number].threads = threads;
             for cpu in self.threads_of(number) {
-                self.settle(cpu);
+                self.update_accounting(cpu);
                 self.cpus[cpu].state = CpuState::Parked;
             }
             if online && !parked {
-                self.open(number);
+                self.activate(number);
             }
         }
         self.set_shares(system);
@@ -760,8 +760,8 @@ impl World {
             let own = cores.find(|core| self.kind_of(core.share) == kind);
             own.map_or(1, |core| core.threads)
         });
-        let what = Happening::Threads(now.collect());
-        self.tell(system, what);
+        let what = EventKind::Threads(now.collect());
+        self.log_event(system, what);
     }
 }
 
@@ -778,7 +778,10 @@ pub fn load_state(load: &crate::scenario::Load) -> crate::state::LoadState {
     let profile = load.profile.iter();
     crate::state::LoadState {
         demand: load.demand_pct.map(|part| part / 100.0),
-        bursts: crate::random::Spans::new(micros(1_000.0 * load.burst_ms) as f64, load.variation),
+        bursts: crate::random::DurationDistribution::new(
+            micros(1_000.0 * load.burst_ms) as f64,
+            load.variation,
+        ),
         most: seconds(load.backlog_s).max(micros(4_000.0 * load.burst_ms)),
         io_mean: if load.volumes.is_empty() {
             0.0
@@ -795,5 +798,5 @@ pub fn load_state(load: &crate::scenario::Load) -> crate::state::LoadState {
 /// CP time per virtual time that simulation of instructions takes.
 #[must_use]
 pub fn simulation(load: &crate::scenario::Load) -> Ratio {
-    Ratio::of(load.simulation_rate * load.simulation_us / 1e6)
+    Ratio::from_f64(load.simulation_rate * load.simulation_cost_us / 1e6)
 }

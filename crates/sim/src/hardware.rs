@@ -1,4 +1,4 @@
-//! What the counters of a machine are and what its caches hold and cost: plain data from the catalog.
+//! Hardware counters of a machine, sizes and costs of its caches: plain data from the catalog.
 
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct CounterSet {
     pub name: String,
     /// Number of its first counter.
     pub first: u32,
-    /// How many counters it has, with reserved ones.
+    /// Number of counters, including reserved ones.
     pub count: u32,
 }
 
@@ -34,11 +34,11 @@ pub struct CounterSet {
 pub struct Counter {
     /// Its number.
     pub number: u32,
-    /// What it counts.
+    /// Its role.
     pub role: Role,
 }
 
-/// What a counter counts. Counters with the same role share equally.
+/// Role of a counter. Counters with the same role share equally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -54,7 +54,7 @@ pub enum Role {
     Misses(Side),
     /// Cycles lost to its misses, added up over those that are outstanding at once.
     Penalty(Side),
-    /// Where these lines came from.
+    /// Lines by side and source.
     Sourced(Side, Source),
     /// Cycles with a miss outstanding.
     Outstanding,
@@ -90,7 +90,7 @@ pub enum Side {
     Both,
 }
 
-/// Where a line came from. What a core has changed comes by intervention.
+/// Source of a cache line. Lines changed by a core come by intervention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -133,25 +133,18 @@ pub struct Caches {
     pub drawer_mib: f64,
 }
 
-/// What memory references cost.
+/// Costs of memory references.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// Cycles per L1 miss, as far as they cannot be used otherwise, by where the line comes from: the core,
     /// its chip, its drawer, another drawer, memory.
     pub miss_cycles: [f64; 5],
-    /// Lines in the cache of a core that a virtual CPU uses again after it moved to another, in percent.
     pub kept_pct: f64,
-    /// Misses outstanding at once, on average.
     pub misses_at_once: f64,
-    /// L1 misses that are of instructions, in percent.
     pub instruction_misses_pct: f64,
-    /// What the TLB covers, in MiB.
-    pub tlb_mib: f64,
-    /// TLB misses relative to L1 misses, for caches of the same size.
+    pub tlb_reach_mib: f64,
     pub tlb_misses_pct: f64,
-    /// Cycles per TLB miss, as far as they cannot be used otherwise.
     pub tlb_cycles: f64,
-    /// Cycles per cryptographic function.
     pub crypto_cycles: f64,
 }

@@ -8,9 +8,9 @@ pub const ABSENT: u32 = u32::MAX;
 /// An entry: the least key comes first, and among equal keys the least number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// What the heap is ordered by.
+    /// Sort key.
     pub key: u64,
-    /// What it is of; its place in the array of positions.
+    /// The item; its index in the array of positions.
     pub number: u32,
 }
 
@@ -22,7 +22,7 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// An empty heap with room for this many entries.
+    /// Creates an empty heap with this capacity.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self {

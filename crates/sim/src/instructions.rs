@@ -1,4 +1,4 @@
-//! What the instructions are that CP simulates for guests: fixed parts of their number.
+//! Instructions that CP simulates for guests, as fixed parts of their number.
 //!
 //! Every count is a part of another one, rounded down, so counts never step back and parts never exceed their
 //! whole.
@@ -29,9 +29,9 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The kinds of so many instructions.
+    /// Splits a number of instructions by kind.
     #[must_use]
-    pub fn of(parts: &Instructions, simulated: u64) -> Self {
+    pub fn new(parts: &Instructions, simulated: u64) -> Self {
         let diagnose = part(simulated, parts.diagnose_pct);
         let diagnose_44 = part(diagnose, parts.diagnose_44_pct);
         let diagnose_9c = part(diagnose, parts.diagnose_9c_pct);
@@ -91,7 +91,7 @@ mod tests {
         };
         let mut before = Counts::default();
         for simulated in 0..2_000 {
-            let now = Counts::of(&parts, simulated);
+            let now = Counts::new(&parts, simulated);
             assert!(now.diagnose + now.sigp + now.lpswe <= simulated);
             assert!(now.diagnose_44 + now.diagnose_9c + now.diagnose_io <= now.diagnose);
             assert_eq!(now.dispatched, now.diagnose_9c);

@@ -3,22 +3,22 @@
 //! A request uses the base device of its volume if that is free, else an alias of the volume's control unit,
 //! else it waits. An alias that becomes free goes to the use (minidisk or paging I/O) with the least aliases
 //! for its share, and there to the request that waits longest; so a use that wants less than its entitlement
-//! leaves the rest to the other. A base device takes the request of its volume that waits longest.
+//! leaves the rest to the other use. A base device takes the request of its volume that waits longest.
 //!
 //! Service is pending, disconnect and connect time. Only reads that miss the cache disconnect. Paging I/O
 //! carries a block of pages; its connect time is that of one page for each.
 
-use crate::events::Schedule;
-use crate::random::{Spans, Stream};
+use crate::event_queue::Schedule;
+use crate::random::{DurationDistribution, Stream};
 use crate::scenario::{ControlUnit, Volume};
 use crate::time::{MICROSECOND, NEVER, Ticks};
 
 /// No node, exposure or request.
-const NONE: u32 = u32::MAX;
+const NO_INDEX: u32 = u32::MAX;
 /// Weight of the newest operation in CP's estimate of a volume's service time.
 const SMOOTHING: i64 = 16;
 
-/// What is asked of a volume.
+/// A request to a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Whose it is; comes back with its completion.
@@ -44,7 +44,7 @@ pub struct Completion {
     pub service: Ticks,
 }
 
-/// What a volume did since the beginning.
+/// Counters of a volume since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeCounts {
     /// Operations that ended.
@@ -75,14 +75,14 @@ pub struct VolumeCounts {
     pub avoided: u64,
 }
 
-/// What the aliases of a control unit did; minidisk I/O, then paging.
+/// Counters of a control unit's aliases; minidisk I/O, then paging.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounts {
     /// Aliases in use, integrated over time.
     pub in_use: [u128; 2],
     /// Requests that waited, integrated over time.
     pub waited: [u128; 2],
-    /// Times an alias was asked for, and none was free.
+    /// Requests for an alias when none was free.
     pub tries: u64,
     /// Times none was free.
     pub fails: u64,
@@ -92,9 +92,9 @@ pub struct PoolCounts {
 struct Disk {
     unit: u32,
     usage: usize,
-    pending: Spans,
-    connect: Spans,
-    miss: Spans,
+    pending: DurationDistribution,
+    connect: DurationDistribution,
+    miss: DurationDistribution,
     /// Of 2^32 requests, the reads, and of 2^32 reads, the hits.
     reads: u64,
     hits: u64,
@@ -122,7 +122,7 @@ struct Pool {
 
 #[derive(Clone, Copy, Debug)]
 struct Exposure {
-    /// Control unit of an alias; `NONE` for a base device, whose number is that of its volume.
+    /// Control unit of an alias; `NO_INDEX` for a base device, whose number is that of its volume.
     unit: u32,
     volume: u32,
     request: Request,
@@ -143,8 +143,8 @@ struct List {
 
 impl List {
     const EMPTY: Self = Self {
-        first: NONE,
-        last: NONE,
+        first: NO_INDEX,
+        last: NO_INDEX,
         count: 0,
     };
 }
@@ -175,13 +175,14 @@ impl Io {
     /// The volumes of a system, at rest.
     #[must_use]
     pub fn new(units: &[ControlUnit], volumes: &[Volume], seed: u64, system: &str) -> Self {
-        let us = |mean: f64, variation| Spans::new(mean * MICROSECOND as f64, variation);
+        let us =
+            |mean: f64, variation| DurationDistribution::new(mean * MICROSECOND as f64, variation);
         let part = |percent: f64| (percent.clamp(0.0, 100.0) / 100.0 * 4_294_967_296.0) as u64;
         let idle = |unit| Exposure {
             unit,
-            volume: NONE,
+            volume: NO_INDEX,
             request: Request {
-                token: NONE,
+                token: NO_INDEX,
                 pages: 0,
                 write: None,
             },
@@ -193,14 +194,16 @@ impl Io {
         };
         let mut disks = Vec::with_capacity(volumes.len());
         for volume in volumes {
-            let connect = volume.connect_us * volume.transport_pct.unwrap_or(100.0) / 100.0;
-            let service = volume.pending_us + connect;
+            let connect =
+                1_000.0 * volume.connect_ms * volume.transport_pct.unwrap_or(100.0) / 100.0;
+            let pending = 1_000.0 * volume.pending_ms;
+            let service = pending + connect;
             disks.push(Disk {
                 unit: volume.control_unit,
                 usage: usize::from(volume.paging),
-                pending: us(volume.pending_us, volume.variation),
+                pending: us(pending, volume.variation),
                 connect: us(connect, volume.variation),
-                miss: us(volume.miss_us, volume.variation),
+                miss: us(1_000.0 * volume.miss_ms, volume.variation),
                 reads: part(volume.read_pct),
                 hits: part(volume.read_hit_pct),
                 stream: Stream::new(seed, &format!("{system}/volume/{}", volume.name)),
@@ -213,7 +216,7 @@ impl Io {
                 counts: VolumeCounts::default(),
             });
         }
-        let mut exposures = vec![idle(NONE); volumes.len()];
+        let mut exposures = vec![idle(NO_INDEX); volumes.len()];
         let mut pools = Vec::with_capacity(units.len());
         for (number, unit) in units.iter().enumerate() {
             let first = exposures.len() as u32;
@@ -238,7 +241,7 @@ impl Io {
             pools,
             exposures,
             nodes: Vec::new(),
-            free: NONE,
+            free: NO_INDEX,
             paging,
             turn: 0,
         }
@@ -276,7 +279,7 @@ impl Io {
         schedule: &mut Schedule<'_>,
     ) {
         self.disks[volume as usize].counts.arrived += 1;
-        if self.exposures[volume as usize].volume == NONE {
+        if self.exposures[volume as usize].volume == NO_INDEX {
             self.run(now, volume as usize, volume, request, 0, schedule);
             return;
         }
@@ -314,9 +317,9 @@ impl Io {
         counts.connect += done.parts[2];
         counts.pages[usize::from(done.write)] += u64::from(done.request.pages);
         let usage = disk.usage;
-        self.exposures[slot].volume = NONE;
+        self.exposures[slot].volume = NO_INDEX;
         schedule.set(slot, NEVER);
-        if done.unit == NONE {
+        if done.unit == NO_INDEX {
             self.disks[volume].counts.base_busy += service;
             if let Some(node) = self.take(now, 0, volume, usage) {
                 let queued = now - node.arrived;
@@ -377,7 +380,7 @@ impl Io {
         }
     }
 
-    /// What a volume did.
+    /// Returns the counters of a volume.
     #[must_use]
     pub fn volume(&self, volume: usize) -> &VolumeCounts {
         &self.disks[volume].counts
@@ -390,7 +393,7 @@ impl Io {
         (disk.estimate.max(0) as Ticks, disk.queue.count)
     }
 
-    /// What the aliases of a control unit did.
+    /// Returns the counters of a control unit's aliases.
     #[must_use]
     pub fn pool(&self, unit: usize) -> &PoolCounts {
         &self.pools[unit].counts
@@ -399,7 +402,7 @@ impl Io {
     /// Laws that hold at any moment.
     ///
     /// # Errors
-    /// What does not hold.
+    /// Checks the invariants; the error names the violated one.
     pub fn check(&self) -> Result<(), String> {
         for (number, pool) in self.pools.iter().enumerate() {
             let used = pool.in_use[0] + pool.in_use[1];
@@ -424,7 +427,7 @@ impl Io {
                     disk.counts.arrived, disk.counts.operations
                 ));
             }
-            if self.exposures[number].volume == NONE && disk.queue.count > 0 {
+            if self.exposures[number].volume == NO_INDEX && disk.queue.count > 0 {
                 return Err(format!(
                     "volume {number}: requests wait for a free base device"
                 ));
@@ -481,7 +484,7 @@ impl Io {
         };
         let connect = disk.connect.sample(&mut disk.stream) * u64::from(request.pages.max(1));
         let (usage, unit) = (disk.usage, self.exposures[slot].unit);
-        if unit != NONE {
+        if unit != NO_INDEX {
             self.pools[unit as usize].in_use[usage] += 1;
         }
         self.exposures[slot] = Exposure {
@@ -519,10 +522,10 @@ impl Io {
             volume,
             request,
             arrived: now,
-            before: [NONE; 2],
-            after: [NONE; 2],
+            before: [NO_INDEX; 2],
+            after: [NO_INDEX; 2],
         };
-        let at = if self.free == NONE {
+        let at = if self.free == NO_INDEX {
             self.nodes.push(node);
             (self.nodes.len() - 1) as u32
         } else {
@@ -536,7 +539,7 @@ impl Io {
             let last = list.last;
             list.last = at;
             list.count += 1;
-            if last == NONE {
+            if last == NO_INDEX {
                 list.first = at;
             } else {
                 self.nodes[last as usize].after[kind] = at;
@@ -558,18 +561,18 @@ impl Io {
         for kind in 0..2 {
             let node = self.nodes[at as usize];
             let (before, after) = (node.before[kind], node.after[kind]);
-            if before != NONE {
+            if before != NO_INDEX {
                 self.nodes[before as usize].after[kind] = after;
             }
-            if after != NONE {
+            if after != NO_INDEX {
                 self.nodes[after as usize].before[kind] = before;
             }
             let list = self.list(kind, at);
             list.count -= 1;
-            if before == NONE {
+            if before == NO_INDEX {
                 list.first = after;
             }
-            if after == NONE {
+            if after == NO_INDEX {
                 list.last = before;
             }
         }

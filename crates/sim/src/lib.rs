@@ -4,19 +4,17 @@
 //! ([`time`]), random numbers come in named streams ([`random`]), and floating-point numbers are used only
 //! where IEEE 754 defines the result exactly.
 
-pub mod build;
 mod channels;
-pub mod check;
+pub mod counter_feed;
 pub mod counters;
-pub mod counting;
 mod cp;
 mod eligible;
 pub mod encode;
-pub mod events;
+pub mod event_queue;
 mod guests;
 pub mod hardware;
 pub mod heap;
-pub mod idle;
+pub mod index_set;
 pub mod instructions;
 pub mod io;
 pub mod limiter;
@@ -25,12 +23,14 @@ mod network;
 pub mod parking;
 mod prsm;
 pub mod random;
-pub mod record;
+pub mod recorder;
 pub mod relocation;
 pub mod run;
 pub mod scenario;
 pub mod state;
 pub mod storage;
 pub mod time;
-pub mod unpark;
+pub mod unpark_policy;
+pub mod validate;
 pub mod world;
+pub mod world_builder;

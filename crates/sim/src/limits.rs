@@ -1,4 +1,4 @@
-//! LIMITHARD, LIMITSOFT and CPU pools: who gets the credit of a limit.
+//! LIMITHARD, LIMITSOFT and CPU pools: which virtual CPU gets the credit of a limit.
 //!
 //! Those that share a hard limit get its credit by start-time fair queuing: each slice of credit has a start in
 //! the limit's own time: the end of the virtual CPU's slice before, but no more than the lag before that time.
@@ -6,19 +6,19 @@
 //! the slice over the virtual CPU's part. Those that run ask for their next slice of credit before the one they have is
 //! over, so a virtual CPU whose start is always the earliest runs without a pause.
 
-use crate::state::{CpuState, NONE, VcpuState};
+use crate::state::{CpuState, NO_INDEX, VcpuState};
 use crate::time::{NEVER, Ticks};
 use crate::world::World;
 
-/// What a virtual CPU may do.
+/// Result of a request for credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credit {
+pub enum Grant {
     /// Run.
-    Given,
+    Granted,
     /// Run on what all others leave, because it is beyond its LIMITSOFT.
-    Beyond,
+    OverSoftLimit,
     /// Nothing: it waits for credit.
-    Waits,
+    MustWait,
 }
 
 impl World {
@@ -26,9 +26,9 @@ impl World {
     fn hard_limits(&self, v: usize) -> [u32; 2] {
         let user = &self.users[self.vcpus[v].user as usize];
         if !self.scenario.systems[user.system as usize].cp.limits {
-            return [NONE; 2];
+            return [NO_INDEX; 2];
         }
-        [if user.hard { user.limit } else { NONE }, user.pool]
+        [if user.hard { user.limit } else { NO_INDEX }, user.pool]
     }
 
     /// The limits whose credit it takes ahead: all but a LIMITSOFT that it is beyond.
@@ -52,32 +52,32 @@ impl World {
     }
 
     /// Asks for credit for a virtual CPU that is to be ready.
-    pub(crate) fn ask(&mut self, v: usize) -> Credit {
+    pub(crate) fn request_credit(&mut self, v: usize) -> Grant {
         if self.vcpus[v].reserved == 0 {
             self.vcpus[v].beyond = self.is_beyond(v);
             let limits = self.hard_limits(v);
             for limit in limits {
                 // Whoever comes first gets its next slice, though it runs.
-                while limit != NONE && self.short_of([limit, NONE]).is_none() {
+                while limit != NO_INDEX && self.exhausted_limit([limit, NO_INDEX]).is_none() {
                     let order = self.order(limit as usize, v);
-                    let Some(ahead) = self.ahead_of(limit as usize, order) else {
+                    let Some(ahead) = self.runner_ahead_of(limit as usize, order) else {
                         break;
                     };
                     self.give_credit(ahead);
                 }
             }
-            if let Some(limit) = self.short_of(limits) {
+            if let Some(limit) = self.exhausted_limit(limits) {
                 self.wait_for_credit(v, limit);
-                return Credit::Waits;
+                return Grant::MustWait;
             }
-            if self.credited(v) != [NONE; 2] {
+            if self.credited(v) != [NO_INDEX; 2] {
                 self.give_credit(v);
             }
         }
         if self.vcpus[v].beyond {
-            Credit::Beyond
+            Grant::OverSoftLimit
         } else {
-            Credit::Given
+            Grant::Granted
         }
     }
 
@@ -85,7 +85,7 @@ impl World {
     fn is_beyond(&mut self, v: usize) -> bool {
         let user = &self.users[self.vcpus[v].user as usize];
         let (limit, system) = (user.limit, user.system as usize);
-        if limit == NONE || user.hard || !self.scenario.systems[system].cp.limits {
+        if limit == NO_INDEX || user.hard || !self.scenario.systems[system].cp.limits {
             return false;
         }
         let now = self.now;
@@ -104,10 +104,10 @@ impl World {
     }
 
     /// The limit that has no credit for another one.
-    fn short_of(&mut self, limits: [u32; 2]) -> Option<u32> {
+    fn exhausted_limit(&mut self, limits: [u32; 2]) -> Option<u32> {
         let now = self.now;
         limits.into_iter().find(|limit| {
-            *limit != NONE && {
+            *limit != NO_INDEX && {
                 let state = &mut self.limits[*limit as usize];
                 !state.waiting.is_empty() || !state.limiter.allows(now)
             }
@@ -129,7 +129,7 @@ impl World {
         let span = self.vcpus[v].pace.times(slice);
         let beyond = self.vcpus[v].beyond;
         for (at, limit) in self.credited(v).into_iter().enumerate() {
-            if limit == NONE {
+            if limit == NO_INDEX {
                 continue;
             }
             let start = self.credit_start(v, limit);
@@ -149,7 +149,7 @@ impl World {
     /// Charges what a virtual CPU used to its limits.
     pub(crate) fn charge(&mut self, v: usize, span: Ticks) {
         let user = &mut self.users[self.vcpus[v].user as usize];
-        if user.limit == NONE && user.pool == NONE {
+        if user.limit == NO_INDEX && user.pool == NO_INDEX {
             return;
         }
         let limits = [user.limit, user.pool];
@@ -162,13 +162,13 @@ impl World {
         let more = span.saturating_sub(vcpu.reserved);
         vcpu.reserved -= span - more;
         for (at, limit) in limits.into_iter().enumerate() {
-            if limit == NONE {
+            if limit == NO_INDEX {
                 continue;
             }
             let state = &mut self.limits[limit as usize];
             state.used += span;
             // What is used beyond LIMITSOFT is not charged to it.
-            if credited[at] == NONE {
+            if credited[at] == NO_INDEX {
                 continue;
             }
             state.limiter.charge(more);
@@ -180,14 +180,14 @@ impl World {
     }
 
     /// Gives back the credit that a virtual CPU took and did not use.
-    pub(crate) fn give_back(&mut self, v: usize) {
+    pub(crate) fn return_credit(&mut self, v: usize) {
         let unused = std::mem::take(&mut self.vcpus[v].reserved);
         if unused == 0 {
             return;
         }
         let span = self.vcpus[v].pace.times(unused);
         for (at, limit) in self.credited(v).into_iter().enumerate() {
-            if limit == NONE {
+            if limit == NO_INDEX {
                 continue;
             }
             let claim = &mut self.vcpus[v].claims[at];
@@ -204,9 +204,9 @@ impl World {
     }
 
     /// A virtual CPU no longer waits for credit.
-    pub(crate) fn waits_no_more(&mut self, v: usize) {
+    pub(crate) fn stop_waiting(&mut self, v: usize) {
         for limit in self.hard_limits(v) {
-            if limit != NONE {
+            if limit != NO_INDEX {
                 let state = &mut self.limits[limit as usize];
                 state.waiting.retain(|waiting| *waiting != v as u32);
             }
@@ -233,7 +233,7 @@ impl World {
     }
 
     /// There is credit again.
-    pub(crate) fn credit_is_back(&mut self, limit: usize) {
+    pub(crate) fn on_credit(&mut self, limit: usize) {
         let now = self.now;
         let state = &mut self.limits[limit];
         if !state.limiter.allows(now) {
@@ -247,7 +247,7 @@ impl World {
             state.since = NEVER;
         }
         while !self.limits[limit].waiting.is_empty() && self.limits[limit].limiter.allows(now) {
-            self.give_to_first(limit);
+            self.grant_first(limit);
         }
         if !self.limits[limit].waiting.is_empty() {
             let state = &mut self.limits[limit];
@@ -261,11 +261,11 @@ impl World {
         if !self.limits[limit].shares.is_empty() {
             self.uncap(limit);
         }
-        self.raise(limit);
+        self.promote_soft_limited(limit);
     }
 
-    /// Gives a slice of credit to whoever comes first of those that wait and those that run.
-    fn give_to_first(&mut self, limit: usize) {
+    /// Grants a slice of credit to the first virtual CPU that waits or runs.
+    fn grant_first(&mut self, limit: usize) {
         let Some((at, first)) = self.limits[limit]
             .waiting
             .iter()
@@ -275,7 +275,7 @@ impl World {
         else {
             return;
         };
-        if let Some(v) = self.ahead_of(limit, first) {
+        if let Some(v) = self.runner_ahead_of(limit, first) {
             self.give_credit(v);
             return;
         }
@@ -290,7 +290,7 @@ impl World {
             return;
         }
         let others = self.other_than(v, limit as u32);
-        if let Some(other) = self.short_of(others) {
+        if let Some(other) = self.exhausted_limit(others) {
             self.wait_for_credit(v, other);
             return;
         }
@@ -298,18 +298,18 @@ impl World {
         self.make_ready(v);
     }
 
-    /// Who comes first in a limit: the smallest.
+    /// Returns the order in a limit: the smallest is first.
     fn order(&self, limit: usize, v: usize) -> (bool, Ticks, usize) {
         let start = self.credit_start(v, limit as u32);
         (self.vcpus[v].beyond, start, v)
     }
 
     /// The first of those that run and come before this one.
-    fn ahead_of(&mut self, limit: usize, mut first: (bool, Ticks, usize)) -> Option<usize> {
+    fn runner_ahead_of(&mut self, limit: usize, mut first: (bool, Ticks, usize)) -> Option<usize> {
         let mut ahead = None;
         for at in 0..self.limits[limit].holders.len() {
             let v = self.limits[limit].holders[at] as usize;
-            if !self.may_ask_ahead(v) {
+            if !self.is_on_last_slice(v) {
                 continue;
             }
             let order = self.order(limit, v);
@@ -317,7 +317,7 @@ impl World {
                 continue;
             }
             let others = self.other_than(v, limit as u32);
-            if self.short_of(others).is_none() {
+            if self.exhausted_limit(others).is_none() {
                 first = order;
                 ahead = Some(v);
             }
@@ -328,11 +328,11 @@ impl World {
     /// The hard limits of a virtual CPU but for one.
     fn other_than(&self, v: usize, limit: u32) -> [u32; 2] {
         self.hard_limits(v)
-            .map(|other| if other == limit { NONE } else { other })
+            .map(|other| if other == limit { NO_INDEX } else { other })
     }
 
     /// Whether it runs on its last slice of credit.
-    fn may_ask_ahead(&self, v: usize) -> bool {
+    fn is_on_last_slice(&self, v: usize) -> bool {
         let vcpu = &self.vcpus[v];
         vcpu.state == VcpuState::Running
             && self.cpus[vcpu.cpu as usize].state == CpuState::Running
@@ -340,9 +340,9 @@ impl World {
     }
 
     /// Virtual CPUs of a user with LIMITSOFT that has credit again are ready like any other.
-    fn raise(&mut self, limit: usize) {
+    fn promote_soft_limited(&mut self, limit: usize) {
         let number = self.limits[limit].user;
-        if number == NONE || self.users[number as usize].hard {
+        if number == NO_INDEX || self.users[number as usize].hard {
             return;
         }
         let user = &self.users[number as usize];
@@ -368,7 +368,7 @@ impl World {
                         vcpu.reserved = slice;
                     }
                     state.limiter.charge(vcpu.reserved);
-                    let key = self.key(v as usize);
+                    let key = self.queue_deadline(v as usize);
                     let vector = self.vcpus[v as usize].vector;
                     self.vectors
                         .push(&mut self.pools[pool].ready, vector, key, v);

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::record::{MIB, Recorder, virtual_s};
-use crate::scenario::{Function, Port, Switch};
+use crate::recorder::{MIB, Recorder, virtual_s};
+use crate::scenario::{Function, FunctionFormat, Port, Switch};
 use crate::time::Ticks;
 use crate::world::World;
 
@@ -15,13 +15,13 @@ fn packets(bytes: u64, packet: f64) -> u64 {
     (bytes as f64 / packet.max(1.0)) as u64
 }
 
-/// What a port of a switch receives and sends.
+/// Returns the bytes that a port of a switch receives and sends.
 fn carried(ports: &[[u64; 3]], at: usize) -> [u64; 2] {
     let before = ports[(at + ports.len() - 1) % ports.len()];
     [ports[at][1] + before[2], ports[at][0] + ports[at][2]]
 }
 
-/// What a user receives and sends.
+/// Traffic of a user: received, then sent.
 pub(crate) struct Traffic {
     pub interfaces: u64,
     pub bytes: [u64; 2],
@@ -29,7 +29,7 @@ pub(crate) struct Traffic {
 }
 
 impl<W: Write> Recorder<W> {
-    /// What each port of a switch sends by the uplink, receives by it, and sends to the next port, in bytes.
+    /// Returns the bytes that each port of a switch sends by the uplink, receives by it, and sends to the next port.
     fn ports(&self, world: &World, switch: &Switch) -> Vec<[u64; 3]> {
         let first = world.users_of[self.system];
         let port = |port: &Port| {
@@ -39,7 +39,7 @@ impl<W: Write> Recorder<W> {
         switch.ports.iter().map(port).collect()
     }
 
-    /// What a user's ports and PCI functions carried.
+    /// Returns the traffic of a user's ports and PCI functions.
     pub(crate) fn traffic(&self, world: &World, user: usize) -> Traffic {
         let system = &world.scenario.systems[self.system];
         let number = world.users[user].number;
@@ -64,8 +64,13 @@ impl<W: Write> Recorder<W> {
             }
         }
         for function in &system.functions {
-            // Formats 1 and 3 are those of network functions.
-            if function.user == number && (function.form == 1 || function.form == 3) {
+            // These formats are those of network functions.
+            if function.user == number
+                && (matches!(
+                    function.format,
+                    FunctionFormat::Packets | FunctionFormat::BytesSent
+                ))
+            {
                 let used = virtual_s(world, user) * MIB;
                 let bytes = [function.in_mib, function.out_mib].map(|rate| (rate * used) as u64);
                 add(bytes, function.packet_bytes);
@@ -97,6 +102,7 @@ impl<W: Write> Recorder<W> {
         let system = &world.scenario.systems[self.system];
         let first = world.users_of[self.system];
         for switch in &system.switches {
+            let lan = format!("{:8}{:8}", switch.owner, switch.name);
             let ports = self.ports(world, switch);
             let packets = |bytes: u64| packets(bytes, switch.packet_bytes);
             // What every port sends and receives, and what passes the uplink.
@@ -115,21 +121,21 @@ impl<W: Write> Recorder<W> {
                         .text("OWNER", &system.users[port.user as usize].name)
                         .number("VDEVDEV", u64::from(port.device))
                         .number("NICBASE", u64::from(port.device))
-                        .text("LANID", &switch.name)
+                        .text("LANID", &lan)
                         .number("SESTXBYT", sent)
                         .number("SESRXBYT", received)
                         .number("SESTXPKT", packets(sent))
                         .number("SESRXPKT", packets(received));
                 });
             }
-            let discarded = (packets(inwards) as f64 * switch.discarded_ppm / 1e6) as u64;
+            let discarded = (packets(inwards) as f64 * switch.discarded / 1e6) as u64;
             // The data device is the third of the adapter's.
             let device = u64::from(switch.device) + 2;
             self.put("D6R21", tod, |record| {
                 record
                     .number("RDEVDEV", device)
                     .text("VMDUSER", &switch.controller)
-                    .text("LANID", &switch.name)
+                    .text("LANID", &lan)
                     .number("NICTXBYT", outwards)
                     .number("NICRXBYT", inwards)
                     .number("NICTXPKT", packets(outwards))
@@ -140,7 +146,7 @@ impl<W: Write> Recorder<W> {
             if switch.global {
                 self.put("D8R4", tod, |record| {
                     record
-                        .text("ZLNAME", &switch.name)
+                        .text("ZLNAME", &lan)
                         .number("ZLTXBYT", outwards)
                         .number("ZLTXPKT", packets(outwards))
                         .number("ZLRXBYT", inwards)
@@ -174,27 +180,27 @@ impl<W: Write> Recorder<W> {
             record
                 .number("RPCIPFID", u64::from(function.id))
                 .number("VPCIPFID", u64::from(function.id))
-                .number("ZLFORMAT", u64::from(function.form))
+                .number("ZLFORMAT", function.format as u64)
                 .number("ZLLOADS", count(function.loads))
                 .number("ZLSTORES", count(function.stores))
                 .number("ZLREFRSH", count(function.refreshes));
-            match function.form {
-                0 => {
+            match function.format {
+                FunctionFormat::Dma => {
                     record.number("ZLDMARD", received).number("ZLDMAWR", sent);
                 }
-                1 => {
+                FunctionFormat::Packets => {
                     record
                         .number("ZLRXBYTE", received)
                         .number("ZLRXPACK", packets(received))
                         .number("ZLTXBYTE", sent)
                         .number("ZLTXPACK", packets(sent));
                 }
-                3 => {
+                FunctionFormat::BytesSent => {
                     record
                         .number("ZLTXBYTE", sent)
                         .number("ZLTXPACK", packets(sent));
                 }
-                _ => {}
+                FunctionFormat::WorkUnits => {}
             }
         });
     }
@@ -203,7 +209,7 @@ impl<W: Write> Recorder<W> {
     pub(crate) fn attachments(&mut self, world: &World, from: Ticks, to: Ticks) {
         let system = &world.scenario.systems[self.system];
         for function in &system.functions {
-            let Some(at) = function.attached_s else {
+            let Some(at) = function.attach_s else {
                 continue;
             };
             let at = world.begin + crate::time::seconds(at);

@@ -1,9 +1,9 @@
-//! Parking: what a system sees every two seconds, and what becomes of its decision.
+//! Parking: collects a system's observations every two seconds and applies its decision.
 
-use crate::state::{NONE, Parking, Polarity};
+use crate::state::{NO_INDEX, Parking, Polarity};
 use crate::time::Ticks;
-use crate::unpark::{Cores, Decision, INTERVAL, Other, Seen, Unparker};
-use crate::world::{Happening, World};
+use crate::unpark_policy::{Cores, Decision, INTERVAL, Observation, PeerPartition, Unparker};
+use crate::world::{EventKind, World};
 
 impl World {
     /// Systems that park begin to decide.
@@ -35,7 +35,7 @@ impl World {
         let mut decisions = Vec::new();
         for kind in 0..self.pool_of[system].len() {
             let pool = self.pool_of[system][kind];
-            if pool == NONE {
+            if pool == NO_INDEX {
                 continue;
             }
             let decision = self.decide(&mut parking, pool as usize);
@@ -47,7 +47,7 @@ impl World {
         }
         self.parking[system] = Some(parking);
         self.set_shares(system);
-        self.tell(system, Happening::Parking(decisions));
+        self.log_event(system, EventKind::Parking(decisions));
         self.schedule(self.slots.unparks + system as u32, self.now + INTERVAL);
     }
 
@@ -88,7 +88,7 @@ impl World {
                 continue;
             }
             let used = used_since(share);
-            parking.others.push(Other {
+            parking.others.push(PeerPartition {
                 weight: f64::from(of.weight),
                 entitlement: 100.0 * of.entitlement,
                 used,
@@ -103,7 +103,7 @@ impl World {
             .into_iter()
             .flatten()
             .fold(f64::INFINITY, f64::min);
-        parking.unparker.decide(&Seen {
+        parking.unparker.decide(&Observation {
             cores,
             weight: f64::from(spec.weight),
             used: used_since(own),
@@ -130,12 +130,14 @@ impl World {
             let stays = open < unparked;
             open += usize::from(stays);
             if stays && self.cores[core].parked {
-                self.open(core);
+                self.activate(core);
             } else if !stays && !self.cores[core].parked {
                 // Cores with a dedicated virtual CPU are never parked.
-                let dedicated = self.threads_of(core).any(|cpu| self.reserved[cpu] != NONE);
+                let dedicated = self
+                    .threads_of(core)
+                    .any(|cpu| self.reserved[cpu] != NO_INDEX);
                 if !dedicated {
-                    self.close(core, false);
+                    self.deactivate(core, false);
                 }
             }
         }

@@ -6,7 +6,7 @@
 //! its run time. A vertical-high core has a physical core of its own, on which others run while it waits.
 
 use crate::heap::{ABSENT, Entry};
-use crate::state::{CpuState, NONE, Polarity};
+use crate::state::{CpuState, NO_INDEX, Polarity};
 use crate::time::{NEVER, Ticks};
 use crate::world::World;
 
@@ -22,7 +22,7 @@ impl World {
             .min(self.now)
             .saturating_sub(core.since);
         core.since = self.now;
-        if core.physical == NONE || core.running == 0 {
+        if core.physical == NO_INDEX || core.running == 0 {
             return;
         }
         core.dispatched += span;
@@ -41,7 +41,7 @@ impl World {
         let taken = span.min(core.reserved);
         core.reserved -= taken;
         for limit in share.limits {
-            if limit != NONE {
+            if limit != NO_INDEX {
                 self.limits[limit as usize].limiter.charge(span - taken);
                 self.limits[limit as usize].used += span;
             }
@@ -67,9 +67,9 @@ impl World {
     }
 
     /// A core has work: it gets a physical core now, or when its turn comes.
-    pub(crate) fn core_wants(&mut self, number: usize) {
+    pub(crate) fn core_ready(&mut self, number: usize) {
         let core = &self.cores[number];
-        if core.physical != NONE {
+        if core.physical != NO_INDEX {
             return;
         }
         let (index, home, polarity, own) = (core.share, core.home, core.polarity, core.dedicated);
@@ -77,33 +77,36 @@ impl World {
         if share.dispatched == 0 && share.waiting.is_empty() {
             let mut present = self.now;
             let group = share.limits[1];
-            if group != NONE && self.limits[group as usize].since != NEVER {
+            if group != NO_INDEX && self.limits[group as usize].since != NEVER {
                 // All of a group that is capped are late.
                 present = present.min(self.limits[group as usize].present);
             }
             let share = &mut self.shares[index as usize];
-            share.claim = share.claim.max(present.saturating_sub(self.spans.lag));
+            share.claim = share
+                .claim
+                .max(present.saturating_sub(self.machine_timings.lag));
         }
         let share = &self.shares[index as usize];
         let kind = usize::from(share.kind);
         if !share.capped {
             let first = self.physical_first[kind] as usize;
-            let start = if home == NONE {
+            let start = if home == NO_INDEX {
                 0
             } else {
                 home as usize - first
             };
             if let Some(free) = self.free[kind].next(start) {
                 self.free[kind].remove(free);
-                self.put_on(number, first + free);
+                self.dispatch_core(number, first + free);
                 return;
             }
             if own && polarity == Polarity::High && self.scenario.machine.high_preempts {
                 let occupant = self.physical[home as usize].logical;
-                if occupant != NONE && self.cores[occupant as usize].polarity != Polarity::High {
-                    self.take_off(occupant as usize);
+                if occupant != NO_INDEX && self.cores[occupant as usize].polarity != Polarity::High
+                {
+                    self.undispatch(occupant as usize);
                     self.wait_for_physical(occupant as usize);
-                    self.put_on(number, home as usize);
+                    self.dispatch_core(number, home as usize);
                     return;
                 }
             }
@@ -130,14 +133,14 @@ impl World {
     }
 
     /// Dispatches a core on a physical core that is free.
-    fn put_on(&mut self, number: usize, physical: usize) {
+    fn dispatch_core(&mut self, number: usize, physical: usize) {
         let share = self.cores[number].share;
         self.shares[share as usize]
             .waiting
             .remove(number as u32, &mut self.core_positions);
         self.contend(share);
         for cpu in self.threads_of(number) {
-            self.settle(cpu);
+            self.update_accounting(cpu);
         }
         self.settle_core(number);
         let core = &mut self.cores[number];
@@ -146,14 +149,15 @@ impl World {
             core.home = physical as u32;
         }
         core.dispatches += 1;
-        core.overhead += self.spans.overhead;
-        core.management += self.spans.management;
+        core.overhead += self.machine_timings.overhead;
+        core.management += self.machine_timings.management;
         let run_time = self.run_time(number);
         self.reserve(number, run_time);
         self.shares[share as usize].dispatched += 1;
         self.physical[physical].logical = number as u32;
-        self.physical[physical].management += self.spans.management;
-        self.held_until[number] = self.now + self.spans.overhead + self.spans.management;
+        self.physical[physical].management += self.machine_timings.management;
+        self.held_until[number] =
+            self.now + self.machine_timings.overhead + self.machine_timings.management;
         let until = self.held_until[number] + run_time;
         self.schedule(self.slots.physical + physical as u32, until);
         for cpu in self.threads_of(number) {
@@ -165,33 +169,33 @@ impl World {
     fn run_time(&self, number: usize) -> Ticks {
         let core = &self.cores[number];
         let share = &self.shares[core.share as usize];
-        // Credit of caps is handed out in shorter pieces than vertical-high cores run.
-        if core.polarity == Polarity::High && share.limits == [NONE; 2] {
-            self.spans.high_run_time
+        // Credit of caps is handed out in shorter slices than vertical-high cores run.
+        if core.polarity == Polarity::High && share.limits == [NO_INDEX; 2] {
+            self.machine_timings.high_run_time
         } else {
-            self.spans.run_time[usize::from(share.kind)]
+            self.machine_timings.run_time[usize::from(share.kind)]
         }
     }
 
     /// Takes a core off its physical core, which the caller gives to another one.
-    fn take_off(&mut self, number: usize) -> usize {
+    fn undispatch(&mut self, number: usize) -> usize {
         for cpu in self.threads_of(number) {
-            self.settle(cpu);
+            self.update_accounting(cpu);
         }
         self.settle_core(number);
         let core = &mut self.cores[number];
         let physical = core.physical as usize;
-        core.physical = NONE;
+        core.physical = NO_INDEX;
         self.held_until[number] = 0;
         let share = core.share;
         let unused = std::mem::take(&mut core.reserved);
         self.shares[share as usize].dispatched -= 1;
         for limit in self.shares[share as usize].limits {
-            if limit != NONE && unused > 0 {
+            if limit != NO_INDEX && unused > 0 {
                 self.limits[limit as usize].limiter.refund(unused);
             }
         }
-        self.physical[physical].logical = NONE;
+        self.physical[physical].logical = NO_INDEX;
         for cpu in self.threads_of(number) {
             if self.cpus[cpu].state == CpuState::Running {
                 self.schedule(cpu as u32, NEVER);
@@ -201,9 +205,9 @@ impl World {
     }
 
     /// A core has no more work.
-    pub(crate) fn core_waits(&mut self, number: usize) {
+    pub(crate) fn core_idle(&mut self, number: usize) {
         let core = &self.cores[number];
-        if core.physical == NONE {
+        if core.physical == NO_INDEX {
             let share = core.share;
             self.shares[share as usize]
                 .waiting
@@ -215,15 +219,15 @@ impl World {
         if core.dedicated && core.polarity == Polarity::Horizontal {
             return;
         }
-        let physical = self.take_off(number);
+        let physical = self.undispatch(number);
         self.schedule(self.slots.physical + physical as u32, NEVER);
-        self.give(physical);
+        self.dispatch_next_core(physical);
     }
 
     /// Gives a physical core to the core whose turn it is.
-    fn give(&mut self, physical: usize) {
+    fn dispatch_next_core(&mut self, physical: usize) {
         if let Some(core) = self.next_core(physical) {
-            self.put_on(core, physical);
+            self.dispatch_core(core, physical);
             return;
         }
         let kind = usize::from(self.physical[physical].kind);
@@ -233,7 +237,7 @@ impl World {
 
     fn next_core(&self, physical: usize) -> Option<usize> {
         let home_of = self.physical[physical].home_of;
-        if home_of != NONE
+        if home_of != NO_INDEX
             && self.core_positions[home_of as usize] != ABSENT
             && !self.shares[self.cores[home_of as usize].share as usize].capped
         {
@@ -248,16 +252,16 @@ impl World {
     /// The run time of the core on a physical core is over.
     pub(crate) fn run_time_over(&mut self, physical: usize) {
         let number = self.physical[physical].logical;
-        if number == NONE {
+        if number == NO_INDEX {
             return;
         }
         let number = number as usize;
         self.settle_core(number);
         let own = self.cores[number].share;
         if self.cores[number].reserved == 0 && self.cap(own as usize) {
-            self.take_off(number);
+            self.undispatch(number);
             self.wait_for_physical(number);
-            self.give(physical);
+            self.dispatch_next_core(physical);
             return;
         }
         let Some(next) = self.next_core(physical) else {
@@ -275,9 +279,9 @@ impl World {
             self.shares[core.share as usize].claim < self.shares[own as usize].claim
         };
         if goes_first {
-            self.take_off(number);
+            self.undispatch(number);
             self.wait_for_physical(number);
-            self.put_on(next, physical);
+            self.dispatch_core(next, physical);
         } else {
             self.extend(physical, number);
         }
@@ -294,11 +298,11 @@ impl World {
     /// Takes the credit of a run time from the caps of a core's share; without any left, its other cores wait.
     fn reserve(&mut self, number: usize, run_time: Ticks) {
         let index = self.cores[number].share as usize;
-        if !self.scenario.machine.caps || self.shares[index].limits == [NONE; 2] {
+        if !self.scenario.machine.caps || self.shares[index].limits == [NO_INDEX; 2] {
             return;
         }
         for limit in self.shares[index].limits {
-            if limit != NONE {
+            if limit != NO_INDEX {
                 self.limits[limit as usize].limiter.charge(run_time);
             }
         }
@@ -310,7 +314,7 @@ impl World {
     /// Others of its group may have waited for a share.
     fn ask_again(&mut self, index: usize) {
         let group = self.shares[index].limits[1];
-        if group == NONE {
+        if group == NO_INDEX {
             return;
         }
         let now = self.now;
@@ -327,7 +331,7 @@ impl World {
         let mut capped = false;
         let now = self.now;
         for limit in self.shares[index].limits {
-            if limit == NONE || !self.scenario.machine.caps {
+            if limit == NO_INDEX || !self.scenario.machine.caps {
                 continue;
             }
             self.provide(limit, self.shares[index].claim);
@@ -371,7 +375,7 @@ impl World {
                 .iter()
                 .map(|share| *share as usize)
                 .filter(|share| self.shares[*share].claim < claim)
-                .filter_map(|share| Some((share, self.runs_short(share, limit)?)))
+                .filter_map(|share| Some((share, self.core_on_last_credit(share, limit)?)))
                 .min_by_key(|(share, _)| (self.shares[*share].claim, *share));
             let Some((_, core)) = short else { break };
             let run_time = self.run_time(core);
@@ -380,14 +384,15 @@ impl World {
     }
 
     /// A core of a share that runs on its last credit, if nothing but this limit is in the way of more.
-    fn runs_short(&self, index: usize, limit: u32) -> Option<usize> {
+    fn core_on_last_credit(&self, index: usize, limit: u32) -> Option<usize> {
         let share = &self.shares[index];
         if share.dispatched == 0 || !self.others_allow(index, limit) {
             return None;
         }
         let cores = share.cores.iter().map(|core| *core as usize);
         cores.into_iter().find(|core| {
-            self.cores[*core].physical != NONE && self.cores[*core].reserved <= self.run_time(*core)
+            self.cores[*core].physical != NO_INDEX
+                && self.cores[*core].reserved <= self.run_time(*core)
         })
     }
 
@@ -397,10 +402,10 @@ impl World {
         share.capped && !share.waiting.is_empty() && self.others_allow(index, limit)
     }
 
-    /// Whether the other caps of a share leave it credit.
+    /// Whether the other caps of a share have credit left.
     fn others_allow(&self, index: usize, limit: u32) -> bool {
         self.shares[index].limits.iter().all(|other| {
-            *other == NONE
+            *other == NO_INDEX
                 || *other == limit
                 || self.limits[*other as usize].limiter.has_credit(self.now)
         })
@@ -454,7 +459,7 @@ impl World {
         };
         let home = self.cores[core.number as usize].home;
         let first = self.physical_first[kind] as usize;
-        let start = if home == NONE {
+        let start = if home == NO_INDEX {
             0
         } else {
             home as usize - first
@@ -463,7 +468,7 @@ impl World {
             return false;
         };
         self.free[kind].remove(free);
-        self.put_on(core.number as usize, first + free);
+        self.dispatch_core(core.number as usize, first + free);
         true
     }
 

@@ -47,7 +47,7 @@ impl Stream {
         ((self.bits() >> 11) + 1) as f64 / 9_007_199_254_740_992.0
     }
 
-    /// An integer below `bound`; 0 if there is none. Bias is below 2^-32 for bounds of up to 2^32.
+    /// An integer below `bound`; 0 if `bound` is 0. Bias is below 2^-32 for bounds of up to 2^32.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
@@ -102,7 +102,7 @@ fn ln(x: f64) -> f64 {
 
 /// A distribution of spans by mean and squared coefficient of variation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Spans {
+pub enum DurationDistribution {
     /// Always the same.
     Constant(Ticks),
     /// A sum of `phases` exponential spans of this mean each (Erlang).
@@ -121,7 +121,7 @@ pub enum Spans {
     },
 }
 
-impl Spans {
+impl DurationDistribution {
     /// The distribution with this mean in ticks and this squared coefficient of variation: 0 is constant, 1 is
     /// exponential, in between the nearest Erlang distribution, above the hyperexponential one with balanced means.
     #[must_use]

@@ -13,9 +13,9 @@ use crate::scenario::{Link, Relocation};
 use crate::time::{SECOND, Ticks, seconds};
 
 /// The length of a piece.
-const PIECE: Ticks = SECOND / 20;
+const SEND_QUANTUM: Ticks = SECOND / 20;
 /// Less than this much of a MiB is nothing.
-const NOTHING: f64 = 1e-9;
+const EPSILON: f64 = 1e-9;
 /// A page in MiB.
 const PAGE: f64 = 1.0 / 256.0;
 
@@ -26,7 +26,7 @@ pub const MAXTOTAL: u32 = 4;
 /// MAXQUIESCE exceeded.
 pub const MAXQUIESCE: u32 = 5;
 
-/// Where a relocation is.
+/// Phase of a relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Its command has not been given, or it waits for others.
@@ -43,16 +43,16 @@ pub enum Phase {
     Over,
 }
 
-/// What follows for the guest.
+/// Effect of a step on the guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// The relocation begins.
     Begin,
     /// The guest stops.
     Stop,
-    /// It goes on here.
+    /// The guest resumes here.
     Resume,
-    /// It goes on there.
+    /// The guest resumes at the destination.
     Move,
     /// Storage was sent, in MiB.
     Sent(f64),
@@ -61,23 +61,23 @@ pub enum Effect {
 /// A relocation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// Where it is.
+    /// Its phase.
     pub phase: Phase,
-    /// When it began.
+    /// Time of its start.
     pub began: Ticks,
-    /// When the guest stopped, or 0.
+    /// Time at which the guest was stopped, or 0.
     pub stopped: Ticks,
     /// Passes so far.
     pub passes: u32,
     /// Sent so far, in MiB.
     pub sent: f64,
-    /// When it ended.
+    /// Time of its end.
     pub ended: Ticks,
     /// How it ended.
     pub code: u32,
     /// Left to send in this pass.
     left: f64,
-    /// What this pass sends.
+    /// MiB of this pass.
     pass: f64,
     /// Virtual time of the guest at the beginning of the pass.
     cpu: Ticks,
@@ -93,14 +93,14 @@ pub struct Relocations {
     link: Option<Link>,
     /// Their states.
     pub states: Vec<State>,
-    /// When page faults were last counted, and how many there had been.
+    /// Time of the last count of page faults, and that count.
     counted: Option<(Ticks, u64)>,
     /// Whether there were too many of them in the second before that.
     throttled: bool,
 }
 
 impl Relocations {
-    /// Relocations of which none has begun.
+    /// Creates relocations, none of them started.
     #[must_use]
     pub fn new(specs: &[Relocation], link: Option<&Link>) -> Self {
         let state = State {
@@ -170,7 +170,7 @@ impl Relocations {
         let part = link.rate_mib / sending.max(1) as f64;
         let part = link.most_per_guest_mib.map_or(part, |most| part.min(most));
         if self.throttled {
-            part * link.throttle_to
+            part * (link.throttle_to_pct / 100.0)
         } else {
             part
         }
@@ -189,7 +189,7 @@ impl Relocations {
             Phase::Over => return (effects, None),
             Phase::Waiting => {
                 if self.must_wait(which) {
-                    return (effects, Some(now + PIECE));
+                    return (effects, Some(now + SEND_QUANTUM));
                 }
                 let state = &mut self.states[which];
                 state.phase = Phase::Setup;
@@ -214,7 +214,7 @@ impl Relocations {
                 if state.phase == Phase::Live && late(state) {
                     return (self.cancel(now, which, MAXTOTAL, effects), None);
                 }
-                if state.left <= NOTHING {
+                if state.left <= EPSILON {
                     self.pass_over(now, which, cpu, &mut effects);
                 }
             }
@@ -251,9 +251,9 @@ impl Relocations {
         state.rate = rate;
         state.piece = now;
         let span = if rate > 0.0 {
-            seconds(state.left / rate).clamp(1, PIECE)
+            seconds(state.left / rate).clamp(1, SEND_QUANTUM)
         } else {
-            PIECE
+            SEND_QUANTUM
         };
         (effects, Some(now + span))
     }
@@ -276,20 +276,23 @@ impl Relocations {
         let stops = spec.immediate
             || state.passes >= live_most
             || (state.passes >= spec.live_passes
-                && (changed <= spec.stop_below_mib || changed >= spec.no_progress * state.pass));
+                && (changed <= spec.stop_below_mib
+                    || spec
+                        .no_progress_pct
+                        .is_some_and(|part| changed >= part / 100.0 * state.pass)));
         state.cpu = cpu;
         state.pass = changed;
         state.left = changed;
         if stops {
             state.passes += spec.quiesce_passes;
             state.stopped = now;
-            state.phase = if changed <= NOTHING {
+            state.phase = if changed <= EPSILON {
                 Phase::Fixed
             } else {
                 Phase::Stopped
             };
             effects.push(Effect::Stop);
-        } else if changed <= NOTHING {
+        } else if changed <= EPSILON {
             // Nothing changed: the passes that are still due send nothing.
             state.pass = PAGE;
             state.left = PAGE;
@@ -312,7 +315,7 @@ impl Relocations {
     }
 }
 
-/// MiB that are different after so many MiB of writes to any page of so many MiB.
+/// Returns the MiB that differ after `written` MiB of writes to random pages of `storage` MiB.
 fn changed(storage: f64, written: f64) -> f64 {
     if storage <= 0.0 {
         return 0.0;

@@ -5,35 +5,35 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::check::Refused;
-use crate::record::{RecordError, Recorder};
+use crate::recorder::{RecordError, Recorder};
 use crate::scenario::Scenario;
 use crate::time::{SECOND, Ticks, seconds};
+use crate::validate::ScenarioError;
 use crate::world::World;
 
-/// Why a simulation came to no end.
+/// Error of a simulation.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
-    /// The scenario is not one.
+    /// The scenario is malformed.
     #[error("the scenario cannot be read: {0}")]
     Scenario(String),
     /// The scenario contradicts itself.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Invalid(#[from] ScenarioError),
     /// Its records cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A law of conservation does not hold: a fault of the simulator.
-    #[error("a law of the simulation is broken at {second} s: {what}")]
-    Law {
-        /// When.
+    /// A conservation law is violated: a bug of the simulator.
+    #[error("simulation invariant violated at {second} s: {what}")]
+    Invariant {
+        /// Second of the simulation.
         second: u64,
-        /// Which one.
+        /// The violated invariant.
         what: String,
     },
 }
 
-/// What a simulation came to, after its warm-up.
+/// Result of a simulation, without its warm-up.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Events handled, with those of the warm-up.
@@ -46,7 +46,7 @@ pub struct Summary {
     pub partitions: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// What a system did.
+/// Result of a system.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SystemSummary {
     /// By user.
@@ -55,7 +55,7 @@ pub struct SystemSummary {
     pub transactions: BTreeMap<String, TransactionSummary>,
 }
 
-/// What a user used.
+/// CPU time of a user.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct UserSummary {
     /// CPU time charged to it.
@@ -68,7 +68,7 @@ pub struct UserSummary {
     pub refused_s: f64,
 }
 
-/// What a class of transactions did.
+/// Result of a class of transactions.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TransactionSummary {
     /// Transactions that ended.
@@ -81,7 +81,7 @@ pub struct TransactionSummary {
     pub throughput: Vec<(u64, u64, f64)>,
 }
 
-/// Simulates a scenario. `recorders` are of the systems whose records are wanted; `progress` is told the seconds
+/// Simulates a scenario. `recorders` write the records of selected systems; `progress` is called with the seconds
 /// simulated after every interval and may end the simulation there.
 ///
 /// # Errors
@@ -97,7 +97,7 @@ pub fn simulate<W: Write>(
     let checked = world.scenario.checked || cfg!(debug_assertions);
     world.run(world.begin);
     world.settle_all();
-    let first = Marks::of(&world);
+    let first = CounterSnapshot::new(&world);
     let mut last = first.clone();
     let mut summary = Summary::default();
     world.happened.clear();
@@ -105,15 +105,17 @@ pub fn simulate<W: Write>(
         recorder.begin(&world)?;
     }
     while world.now < end {
-        let until = (world.now + world.spans.interval).min(end);
+        let until = (world.now + world.machine_timings.interval).min(end);
         world.run(until);
         world.settle_all();
         if checked {
             let elapsed = world.now - start;
-            world.check(elapsed).map_err(|what| SimulationError::Law {
-                second: (world.now - world.begin) / SECOND,
-                what,
-            })?;
+            world
+                .check(elapsed)
+                .map_err(|what| SimulationError::Invariant {
+                    second: (world.now - world.begin) / SECOND,
+                    what,
+                })?;
         }
         let mut happened = std::mem::take(&mut world.happened);
         for recorder in recorders.iter_mut() {
@@ -121,7 +123,7 @@ pub fn simulate<W: Write>(
         }
         happened.clear();
         world.happened = happened;
-        let marks = Marks::of(&world);
+        let marks = CounterSnapshot::new(&world);
         summary.add_interval(&world, &last, &marks);
         last = marks;
         let done = (world.now - world.begin) as f64 / SECOND as f64;
@@ -135,14 +137,14 @@ pub fn simulate<W: Write>(
 
 /// Counters at one moment.
 #[derive(Clone, Debug)]
-struct Marks {
+struct CounterSnapshot {
     vcpus: Vec<(Ticks, Ticks, u64, Ticks)>,
     classes: Vec<(u64, u128, u64)>,
     cores: Vec<Ticks>,
 }
 
-impl Marks {
-    fn of(world: &World) -> Self {
+impl CounterSnapshot {
+    fn new(world: &World) -> Self {
         let vcpus = world.vcpus.iter();
         let classes = world.classes.iter();
         Self {
@@ -169,7 +171,7 @@ fn to_seconds(span: Ticks) -> f64 {
 }
 
 impl Summary {
-    fn add_interval(&mut self, world: &World, before: &Marks, after: &Marks) {
+    fn add_interval(&mut self, world: &World, before: &CounterSnapshot, after: &CounterSnapshot) {
         for (number, class) in world.classes.iter().enumerate() {
             let system = &world.scenario.systems[class.system as usize];
             let name = &system.transactions[class.number as usize].name;
@@ -187,7 +189,7 @@ impl Summary {
         }
     }
 
-    fn close(&mut self, world: &World, first: &Marks, last: &Marks) {
+    fn close(&mut self, world: &World, first: &CounterSnapshot, last: &CounterSnapshot) {
         self.events = world.handled;
         self.seconds = to_seconds(world.now - world.begin);
         for user in &world.users {

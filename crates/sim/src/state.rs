@@ -4,19 +4,19 @@ use std::collections::VecDeque;
 
 use crate::counters::{Counters, Profile, Sharers};
 use crate::heap::{ABSENT, Entry, Heap};
-use crate::idle::Set;
+use crate::index_set::IndexSet;
 use crate::limiter::Limiter;
-use crate::random::{Spans, Stream};
+use crate::random::{DurationDistribution, Stream};
 use crate::time::{NEVER, Ratio, Ticks};
-use crate::unpark::{Other, Unparker};
+use crate::unpark_policy::{PeerPartition, Unparker};
 
 /// No index.
-pub const NONE: u32 = u32::MAX;
+pub const NO_INDEX: u32 = u32::MAX;
 
-/// What a slot of the event queue belongs to.
+/// Owner of a slot of the event queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// The work of a logical processor comes to an end or to a boundary.
+pub enum EventSource {
+    /// The segment or the work of a logical processor ends.
     Cpu(u32),
     /// The run time of the logical core on a physical core ends.
     Physical(u32),
@@ -151,43 +151,43 @@ pub struct Cpu {
     pub vcpu: u32,
     /// Since when times are up to date.
     pub since: Ticks,
-    /// CP time still to be spent that is charged to nobody.
+    /// CP time still to be spent that is not charged to users.
     pub overhead: Ticks,
     /// The part of it that spins on a lock.
     pub spinning: Ticks,
-    /// What is left of the time slice.
+    /// Rest of the time slice.
     pub slice: Ticks,
     /// Speed of its work.
     pub speed: Ratio,
-    /// Whether the other thread of its core runs.
+    /// Whether both threads of its core run.
     pub paired: bool,
-    /// What ran since the virtual CPU came, for the counters.
-    pub piece: RunPiece,
+    /// Work since the virtual CPU was dispatched, not yet counted.
+    pub pending: PendingSegment,
     /// Times since the beginning.
     pub times: CpuTimes,
     /// Counts since the beginning.
     pub counts: CpuCounts,
 }
 
-/// What ran on a logical processor for one virtual CPU, not yet counted.
+/// Work of one virtual CPU on a logical processor, not yet counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RunPiece {
+pub struct PendingSegment {
     /// Time that it ran.
     pub ticks: Ticks,
     /// Work that was done.
     pub work: Ticks,
     /// Time in which guests' instructions ran.
     pub emulation: Ticks,
-    /// Time in which the other thread ran too.
+    /// Time in which both threads ran.
     pub both: Ticks,
-    /// The distance from where it ran before, plus one; 0 is none.
+    /// The distance of a move, plus one; 0 if it did not move.
     pub moved: u8,
 }
 
 /// How the time of a logical processor was spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// CP time charged to nobody; includes `spin`.
+    /// CP time not charged to users; includes `spin`.
     pub system: Ticks,
     /// Time charged to users; includes `emulation`.
     pub user: Ticks,
@@ -230,7 +230,7 @@ impl std::ops::Sub for CpuTimes {
     }
 }
 
-/// What a logical processor did.
+/// Counters of a logical processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCounts {
     /// Dispatches of virtual CPUs.
@@ -311,7 +311,7 @@ pub enum VcpuState {
 /// Number of states of virtual CPUs.
 pub const STATES: usize = 9;
 
-/// What a virtual CPU works on.
+/// Task of a virtual CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     /// Nothing.
@@ -353,7 +353,7 @@ pub struct Vcpu {
     pub overhead: Ticks,
     /// CP time per virtual time, and what accrued of it.
     pub simulation: Ratio,
-    /// What accrued of it.
+    /// The part of it that accrued.
     pub owed: Ticks,
     /// CP time of one simulated instruction.
     pub instruction: Ticks,
@@ -363,7 +363,7 @@ pub struct Vcpu {
     pub work: Ticks,
     /// Length of the segment.
     pub segment: Ticks,
-    /// What it works on.
+    /// Its task.
     pub task: Task,
     /// Work left of the task, to the next I/O and to the next page fault.
     pub left: [Ticks; 3],
@@ -375,7 +375,7 @@ pub struct Vcpu {
     pub turn: u32,
     /// Whether a stop is due at the next boundary (relocation, logoff).
     pub stopping: bool,
-    /// What it does by itself.
+    /// Its work besides transactions.
     pub load: LoadState,
     /// Its random numbers.
     pub stream: Stream,
@@ -395,12 +395,12 @@ pub struct LoadState {
     /// Part of a processor it wants; `None` is all.
     pub demand: Option<f64>,
     /// Lengths of bursts.
-    pub bursts: Spans,
+    pub bursts: DurationDistribution,
     /// Most work that may wait.
     pub most: Ticks,
-    /// Mean virtual time between two I/O operations; 0 is none.
+    /// Mean virtual time between two I/O operations; 0 without I/O.
     pub io_mean: f64,
-    /// Mean virtual time between two page faults; 0 is none.
+    /// Mean virtual time between two page faults; 0 without page faults.
     pub page_mean: f64,
     /// Volumes of its I/O.
     pub volumes: Vec<u32>,
@@ -505,9 +505,9 @@ pub struct User {
     pub earlier: Ticks,
     /// Whether it is logged on.
     pub logged_on: bool,
-    /// Whether it is in a transaction, as CP sees it: it had work, and its end is not told yet.
+    /// Whether it is in a transaction, as CP sees it: it had work, and its end is not recorded yet.
     pub active: bool,
-    /// When it logged on.
+    /// Time of its logon.
     pub logon: Ticks,
     /// Whether it is in the dispatch list with its storage.
     pub admitted: bool,
@@ -515,7 +515,7 @@ pub struct User {
     pub share: crate::scenario::Share,
 }
 
-/// A limit of the event queue: whose, and who waits for it.
+/// A limit with its subjects and waiters.
 #[derive(Clone, Debug)]
 pub struct Limit {
     /// Credit.
@@ -538,11 +538,11 @@ pub struct Limit {
     pub present: Ticks,
     /// Virtual CPUs that have credit of it.
     pub holders: Vec<u32>,
-    /// User whose limit it is, or `NONE`.
+    /// User whose limit it is, or `NO_INDEX`.
     pub user: u32,
 }
 
-/// What a partition has of one type.
+/// Cores of a partition of one type.
 #[derive(Clone, Debug)]
 pub struct Share {
     /// Partition.
@@ -573,14 +573,14 @@ pub struct Pool {
     /// Type.
     pub kind: u8,
     /// Logical processors without work, by number from `first`.
-    pub idle: Set,
+    pub idle: IndexSet,
     /// Cores all of whose threads are without work.
-    pub idle_cores: Set,
+    pub idle_cores: IndexSet,
     /// Its cores.
     pub cores: Vec<u32>,
-    /// First logical processor, and the one after the last.
+    /// First logical processor.
     pub first: u32,
-    /// The one after the last.
+    /// End of the logical processors, exclusive.
     pub end: u32,
     /// Logical processors in use and unparked.
     pub online: u32,
@@ -649,9 +649,9 @@ impl Vectors {
 /// A lock of the scheduler, or of guests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpinLock {
-    /// Until when it is held exclusively.
+    /// End of the exclusive hold.
     pub until: Ticks,
-    /// Until when the last shared holder keeps it.
+    /// End of the last shared hold.
     pub shared_until: Ticks,
     /// Exclusive and shared collisions.
     pub collisions: [u64; 2],
@@ -679,7 +679,7 @@ pub struct Customer {
     pub step: u32,
     /// Operations left of an I/O step.
     pub count: u32,
-    /// When the transaction began.
+    /// Start of the transaction.
     pub began: Ticks,
     /// Work left of a CPU step.
     pub work: Ticks,
@@ -703,7 +703,7 @@ pub struct Class {
     /// Customers of an open class that are not in the system.
     pub free: Vec<u32>,
     /// Times between arrivals, or of thinking.
-    pub between: Spans,
+    pub between: DurationDistribution,
     /// Random numbers of arrivals.
     pub stream: Stream,
     /// Height over time.
@@ -765,15 +765,15 @@ pub const fn at_most(span: Ticks, most: Ticks) -> Ticks {
 /// Parking of one system.
 #[derive(Clone, Debug)]
 pub struct Parking {
-    /// What decides.
+    /// The policy.
     pub unparker: Unparker,
     /// Time that each partition share had used at the decision before.
     pub before: Vec<Ticks>,
     /// The other partitions.
-    pub others: Vec<Other>,
+    pub others: Vec<PeerPartition>,
 }
 
-/// The hardware counters of a machine, and what is known for each piece.
+/// The hardware counters of a machine, and the segment that each thread runs.
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
     /// Whether counters are simulated.

@@ -27,7 +27,7 @@ fn ticks(value: f64) -> Ticks {
     (value + 0.5) as Ticks
 }
 
-/// A ratio with 32 bits behind the point, for arithmetic on spans that is the same on every machine.
+/// A ratio with 32 fraction bits, for arithmetic on spans that is the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(u64);
 
@@ -39,7 +39,7 @@ impl Ratio {
 
     /// The nearest ratio; what is not a positive number is 0, and 4 billion is the most.
     #[must_use]
-    pub fn of(value: f64) -> Self {
+    pub fn from_f64(value: f64) -> Self {
         Self((value * 4_294_967_296.0 + 0.5) as u64)
     }
 

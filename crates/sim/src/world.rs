@@ -1,18 +1,18 @@
 //! The world: everything that is simulated, the loop over its events, and what the mechanisms share.
 
-use crate::events::{Events, Schedule};
+use crate::event_queue::{EventQueue, Schedule};
 use crate::heap::{ABSENT, Heap};
-use crate::idle::Set;
+use crate::index_set::IndexSet;
 use crate::scenario::Scenario;
 use crate::state::{
-    Class, Core, Cpu, CpuState, Customer, Limit, NONE, Physical, Pool, Share, SpinLock, Subject,
-    User, Vcpu, VcpuState, Vectors, WorkLock,
+    Class, Core, Cpu, CpuState, Customer, EventSource, Limit, NO_INDEX, Physical, Pool, Share,
+    SpinLock, User, Vcpu, VcpuState, Vectors, WorkLock,
 };
 use crate::time::{NEVER, Ratio, Ticks, micros, seconds};
 
 /// First slots of the subjects that have fixed numbers of them.
 #[derive(Clone, Debug, Default)]
-pub struct Slots {
+pub struct SlotBases {
     /// Physical cores.
     pub physical: u32,
     /// Bursts of virtual CPUs.
@@ -31,9 +31,9 @@ pub struct Slots {
     pub commands: u32,
 }
 
-/// Spans of a scenario in ticks.
+/// Timings of a machine, in ticks.
 #[derive(Clone, Debug)]
-pub struct Spans {
+pub struct MachineTimings {
     /// Monitor interval.
     pub interval: Ticks,
     /// High-frequency samples.
@@ -52,9 +52,9 @@ pub struct Spans {
     pub lag: Ticks,
 }
 
-/// What a system's CP takes, in ticks.
+/// Timings of a system's CP, in ticks.
 #[derive(Clone, Debug)]
-pub struct CpSpans {
+pub struct CpTimings {
     /// Slice with one thread per core, and with two.
     pub slice: [Ticks; 2],
     /// Lag of deadlines.
@@ -63,7 +63,7 @@ pub struct CpSpans {
     pub steal_lag: Ticks,
     /// Per dispatch, charged to the user.
     pub dispatch_user: Ticks,
-    /// Per dispatch, charged to nobody.
+    /// Per dispatch, not charged to users.
     pub dispatch_system: Ticks,
     /// Hold of the scheduler lock.
     pub lock_hold: Ticks,
@@ -73,10 +73,10 @@ pub struct CpSpans {
     pub reshuffle: Ticks,
 }
 
-/// Everything.
+/// The complete simulation state.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// What is simulated.
+    /// The scenario.
     pub scenario: Scenario,
     /// The present.
     pub now: Ticks,
@@ -85,21 +85,21 @@ pub struct World {
     /// Events handled.
     pub handled: u64,
     /// Pending events.
-    pub events: Events,
+    pub events: EventQueue,
     /// Whose slot a slot is.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<EventSource>,
     /// Places of subjects among the slots.
-    pub slots: Slots,
-    /// Spans of the machine.
-    pub spans: Spans,
-    /// Spans of each system's CP.
-    pub cp: Vec<CpSpans>,
+    pub slots: SlotBases,
+    /// Timings of the machine.
+    pub machine_timings: MachineTimings,
+    /// Timings of each system's CP.
+    pub cp: Vec<CpTimings>,
     /// Physical cores, and the first one of each type.
     pub physical: Vec<Physical>,
     /// First physical core of each type.
     pub physical_first: Vec<u32>,
     /// Free ones by type.
-    pub free: Vec<Set>,
+    pub free: Vec<IndexSet>,
     /// Partition shares.
     pub shares: Vec<Share>,
     /// Shares with ready cores by type, by claim.
@@ -166,33 +166,33 @@ pub struct World {
     pub eligible: Vec<Option<crate::state::Eligible>>,
     /// Hardware counters.
     pub counting: crate::state::Counting,
-    /// What happened, for event records; taken by the recorder.
-    pub happened: Vec<Happened>,
+    /// Events to record; drained by the recorder.
+    pub happened: Vec<RecordedEvent>,
 }
 
-/// Something that event records tell of.
+/// An event that event records report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happened {
-    /// When.
+pub struct RecordedEvent {
+    /// Time of the event.
     pub at: Ticks,
     /// System.
     pub system: u32,
-    /// What.
-    pub what: Happening,
+    /// Kind of the event.
+    pub what: EventKind,
 }
 
-/// What a virtual CPU used since its user's logon.
-pub type Used = (crate::state::VcpuTimes, crate::state::VcpuCounts);
+/// CPU time and counts of a virtual CPU since its user's logon.
+pub type VcpuUsage = (crate::state::VcpuTimes, crate::state::VcpuCounts);
 
-/// What can happen.
+/// Kinds of recorded events.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happening {
+pub enum EventKind {
     /// A user logged on.
     Logon(u32),
     /// A user logged off; what its virtual CPUs used until then.
-    Logoff(u32, Vec<Used>),
+    Logoff(u32, Vec<VcpuUsage>),
     /// A user had nothing to do for as long as CP waits for more; what its virtual CPUs used until then.
-    TransactionEnd(u32, Vec<Used>),
+    TransactionEnd(u32, Vec<VcpuUsage>),
     /// A core came online.
     VaryOn(u32),
     /// A core went offline.
@@ -221,7 +221,7 @@ pub enum Happening {
     /// A relocation ended.
     RelocationEnded(u32, Box<crate::relocation::State>),
     /// A system decided on parking: by type.
-    Parking(Vec<(u8, crate::unpark::Decision)>),
+    Parking(Vec<(u8, crate::unpark_policy::Decision)>),
 }
 
 impl World {
@@ -239,10 +239,10 @@ impl World {
             self.now = at;
             self.handled += 1;
             match self.subjects[slot as usize] {
-                Subject::Cpu(cpu) => {
+                EventSource::Cpu(cpu) => {
                     self.handling = cpu;
                     self.cpu_due(cpu as usize);
-                    self.handling = NONE;
+                    self.handling = NO_INDEX;
                 }
                 subject => {
                     self.due(subject, slot);
@@ -256,21 +256,21 @@ impl World {
         self.now = until;
     }
 
-    fn due(&mut self, subject: Subject, slot: u32) {
+    fn due(&mut self, subject: EventSource, slot: u32) {
         match subject {
-            Subject::Cpu(_) => {}
-            Subject::Io(system) => self.io_due(system as usize, slot),
-            Subject::Relocation(system) => self.relocation_due(system as usize, slot),
-            Subject::Physical(physical) => self.run_time_over(physical as usize),
-            Subject::Limit(limit) => self.credit_is_back(limit as usize),
-            Subject::Burst(vcpu) => self.burst(vcpu as usize),
-            Subject::Customer(customer) => self.customer_due(customer as usize),
-            Subject::Arrival(class) => self.arrival(class as usize),
-            Subject::Sample(system) => self.sample(system as usize),
-            Subject::Unpark(system) => self.unpark(system as usize),
-            Subject::Eligible(system) => self.review_lists(system as usize),
-            Subject::Reshuffle(system) => self.reshuffle(system as usize),
-            Subject::Command(system) => self.command(system as usize),
+            EventSource::Cpu(_) => {}
+            EventSource::Io(system) => self.io_due(system as usize, slot),
+            EventSource::Relocation(system) => self.relocation_due(system as usize, slot),
+            EventSource::Physical(physical) => self.run_time_over(physical as usize),
+            EventSource::Limit(limit) => self.on_credit(limit as usize),
+            EventSource::Burst(vcpu) => self.burst(vcpu as usize),
+            EventSource::Customer(customer) => self.customer_due(customer as usize),
+            EventSource::Arrival(class) => self.arrival(class as usize),
+            EventSource::Sample(system) => self.sample(system as usize),
+            EventSource::Unpark(system) => self.unpark(system as usize),
+            EventSource::Eligible(system) => self.review_lists(system as usize),
+            EventSource::Reshuffle(system) => self.reshuffle(system as usize),
+            EventSource::Command(system) => self.command(system as usize),
         }
     }
 
@@ -285,7 +285,7 @@ impl World {
     /// Brings all times up to date.
     pub fn settle_all(&mut self) {
         for cpu in 0..self.cpus.len() {
-            self.settle(cpu);
+            self.update_accounting(cpu);
         }
         for cpu in 0..self.cpus.len() {
             self.count_piece(cpu);
@@ -319,7 +319,7 @@ impl World {
     pub fn distance(&self, one: usize, other: usize) -> usize {
         let place = |core: usize| {
             let home = self.cores[core].home;
-            if home == NONE {
+            if home == NO_INDEX {
                 self.cores[core].number
             } else {
                 self.physical[home as usize].number
@@ -362,14 +362,14 @@ impl World {
             }
         }
         self.io[system].sample();
-        let at = self.now + self.spans.high_frequency;
+        let at = self.now + self.machine_timings.high_frequency;
         self.schedule(self.slots.samples + system as u32, at);
     }
 
     /// Laws that hold at any moment when all times are up to date.
     ///
     /// # Errors
-    /// What does not hold.
+    /// Checks the invariants; the error names the violated one.
     pub fn check(&self, elapsed: Ticks) -> Result<(), String> {
         for (number, cpu) in self.cpus.iter().enumerate() {
             if cpu.times.total() != elapsed {
@@ -382,12 +382,12 @@ impl World {
                 return Err(format!("processor {number}: a part is above its whole"));
             }
         }
-        let mut on = vec![NONE; self.vcpus.len()];
+        let mut on = vec![NO_INDEX; self.vcpus.len()];
         for (number, cpu) in self.cpus.iter().enumerate() {
-            if cpu.vcpu == NONE {
+            if cpu.vcpu == NO_INDEX {
                 continue;
             }
-            if on[cpu.vcpu as usize] != NONE {
+            if on[cpu.vcpu as usize] != NO_INDEX {
                 return Err(format!(
                     "virtual CPU {} is on two processors, {} and {number}",
                     cpu.vcpu, on[cpu.vcpu as usize]
@@ -397,7 +397,7 @@ impl World {
         }
         for (number, vcpu) in self.vcpus.iter().enumerate() {
             let running = vcpu.state == crate::state::VcpuState::Running;
-            if running != (on[number] != NONE) {
+            if running != (on[number] != NO_INDEX) {
                 return Err(format!(
                     "virtual CPU {number} is {:?}, but on processor {}",
                     vcpu.state, on[number]
@@ -441,9 +441,9 @@ impl World {
             io.check()?;
         }
         for physical in &self.physical {
-            if physical.logical != NONE {
+            if physical.logical != NO_INDEX {
                 let core = &self.cores[physical.logical as usize];
-                if core.physical == NONE {
+                if core.physical == NO_INDEX {
                     return Err(format!("physical core {} lost its core", physical.number));
                 }
             }
@@ -452,9 +452,9 @@ impl World {
     }
 }
 
-/// Spans of a machine's scenario.
+/// Converts the times of a scenario's machine to ticks.
 #[must_use]
-pub fn spans(scenario: &Scenario) -> Spans {
+pub fn machine_timings(scenario: &Scenario) -> MachineTimings {
     let machine = &scenario.machine;
     let run = &machine.run_time_ms;
     let run_time = (0..machine.types.len())
@@ -476,7 +476,7 @@ pub fn spans(scenario: &Scenario) -> Spans {
             micros(1_000.0 * ms.clamp(run.shortest, run.longest.max(run.shortest)))
         })
         .collect();
-    Spans {
+    MachineTimings {
         interval: seconds(scenario.interval_s).max(1),
         high_frequency: seconds(scenario.high_frequency_s).max(1),
         moves: machine.move_us.map(micros),
@@ -488,10 +488,10 @@ pub fn spans(scenario: &Scenario) -> Spans {
     }
 }
 
-/// Spans of a system's CP.
+/// Converts the times of a system's CP to ticks.
 #[must_use]
-pub fn cp_spans(cp: &crate::scenario::Cp) -> CpSpans {
-    CpSpans {
+pub fn cp_timings(cp: &crate::scenario::Cp) -> CpTimings {
+    CpTimings {
         slice: [cp.slice_ms, cp.slice_smt_ms].map(|ms| micros(1_000.0 * ms).max(1)),
         lag: micros(1_000.0 * cp.lag_ms),
         steal_lag: micros(1_000.0 * cp.steal_lag_ms),
@@ -503,8 +503,8 @@ pub fn cp_spans(cp: &crate::scenario::Cp) -> CpSpans {
     }
 }
 
-/// The speed of one of two threads of a core whose work together is `speedup` times that of one.
+/// The speed of one of two threads of a core whose work together is `speedup_pct` percent of that of one.
 #[must_use]
-pub fn paired_speed(speedup: f64) -> Ratio {
-    Ratio::of(speedup.clamp(0.02, 2.0) / 2.0)
+pub fn paired_speed(speedup_pct: f64) -> Ratio {
+    Ratio::from_f64((speedup_pct / 100.0).clamp(0.02, 2.0) / 2.0)
 }

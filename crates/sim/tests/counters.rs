@@ -1,7 +1,7 @@
 //! Counters answer to footprint, sharing and distance, and what must hold between them holds.
 
 use proptest::prelude::*;
-use zlens_sim::counters::{Counters, Distance, Piece, Profile, Sharers};
+use zlens_sim::counters::{Counters, Distance, Profile, RunSegment, Sharers};
 use zlens_sim::hardware::{Caches, Costs, Role, Side, Table};
 use zlens_sim::scenario::Memory;
 use zlens_sim::time::{MICROSECOND, Ticks};
@@ -23,7 +23,7 @@ const COSTS: Costs = Costs {
     kept_pct: 10.0,
     misses_at_once: 2.0,
     instruction_misses_pct: 35.0,
-    tlb_mib: 8.0,
+    tlb_reach_mib: 8.0,
     tlb_misses_pct: 2.0,
     tlb_cycles: 440.0,
     crypto_cycles: 500.0,
@@ -34,7 +34,7 @@ const MEMORY: Memory = Memory {
     shared_pct: 0.0,
     l1_misses: 3.0,
     crypto_rate: 0.0,
-    problem_pct: 60.0,
+    problem_state_pct: 60.0,
 };
 const MEGAHERTZ: u32 = 5_200;
 const MILLISECOND: Ticks = 1_000 * MICROSECOND;
@@ -47,8 +47,8 @@ fn counters(table: &Table, core_of: &[u32]) -> Counters {
     Counters::new(table, &CACHES, &COSTS, MEGAHERTZ, 4, core_of)
 }
 
-fn piece(memory: &Profile, ticks: Ticks) -> Piece<'_> {
-    Piece {
+fn segment(memory: &Profile, ticks: Ticks) -> RunSegment<'_> {
+    RunSegment {
         memory,
         ticks,
         work: ticks,
@@ -86,12 +86,12 @@ fn on_z15(memory: &Memory) -> Profile {
     counters(&table(TABLES[1]), &[]).profile(memory)
 }
 
-/// What a z15 counts while this runs for a second in pieces of a millisecond.
-fn second(piece: Piece) -> Vec<u64> {
+/// What a z15 counts while this runs for a second in segments of a millisecond.
+fn second(segment: RunSegment) -> Vec<u64> {
     let table = table(TABLES[1]);
     let mut counters = counters(&table, &[0]);
     for _ in 0..1_000 {
-        counters.run(0, piece);
+        counters.run(0, segment);
     }
     values(&counters, &table, 0)
 }
@@ -116,7 +116,7 @@ fn instructions_follow_from_work_and_the_cost_of_misses() {
         footprint_mib: 0.2,
         ..MEMORY
     };
-    let values = second(piece(&on_z15(&small), MILLISECOND));
+    let values = second(segment(&on_z15(&small), MILLISECOND));
     assert_eq!(values[0], 5_200_000_000);
     assert_eq!(values[32], 2_600_000_000);
     assert!((cpi(&values) - 1.3).abs() < 1e-6);
@@ -142,7 +142,7 @@ fn a_footprint_beyond_a_cache_costs() {
             footprint_mib,
             ..MEMORY
         };
-        let values = second(piece(&on_z15(&memory), MILLISECOND));
+        let values = second(segment(&on_z15(&memory), MILLISECOND));
         assert!(cpi(&values) > before, "{footprint_mib}");
         before = cpi(&values);
         let [core, chip, drawer, machine, memory] = shares(&values);
@@ -155,7 +155,7 @@ fn a_footprint_beyond_a_cache_costs() {
         footprint_mib: 1e9,
         ..MEMORY
     };
-    let [_, chip, drawer, _, memory] = shares(&second(piece(&on_z15(&huge), MILLISECOND)));
+    let [_, chip, drawer, _, memory] = shares(&second(segment(&on_z15(&huge), MILLISECOND)));
     let beyond_core = chip + drawer + memory;
     assert!((beyond_core / 100.0 - (0.25_f64 / 8.0).sqrt()).abs() < 1e-3);
     assert!((memory / 100.0 - (0.25_f64 / (256.0 + 960.0)).sqrt()).abs() < 1e-3);
@@ -168,9 +168,9 @@ fn what_else_runs_on_the_chip_takes_its_cache() {
         ..MEMORY
     };
     let found = [0.0, 500.0, 5_000.0].map(|other_work_on_chip| {
-        let values = second(Piece {
+        let values = second(RunSegment {
             other_work_on_chip,
-            ..piece(&on_z15(&memory), MILLISECOND)
+            ..segment(&on_z15(&memory), MILLISECOND)
         });
         let [_, _, drawer, _, memory] = shares(&values);
         assert_eq!(other_work_on_chip > 0.0, drawer > 0.0);
@@ -188,18 +188,18 @@ fn shared_lines_come_from_where_the_sharers_are() {
         shared_pct: 20.0,
         ..MEMORY
     };
-    let alone = second(piece(&on_z15(&memory), MILLISECOND));
-    let near = second(Piece {
+    let alone = second(segment(&on_z15(&memory), MILLISECOND));
+    let near = second(RunSegment {
         sharers: Sharers::new([3, 0, 0]),
-        ..piece(&on_z15(&memory), MILLISECOND)
+        ..segment(&on_z15(&memory), MILLISECOND)
     });
-    let drawer = second(Piece {
+    let drawer = second(RunSegment {
         sharers: Sharers::new([3, 4, 0]),
-        ..piece(&on_z15(&memory), MILLISECOND)
+        ..segment(&on_z15(&memory), MILLISECOND)
     });
-    let machine = second(Piece {
+    let machine = second(RunSegment {
         sharers: Sharers::new([3, 4, 8]),
-        ..piece(&on_z15(&memory), MILLISECOND)
+        ..segment(&on_z15(&memory), MILLISECOND)
     });
     let cpis = [&alone, &near, &drawer, &machine].map(|values| cpi(values));
     assert!(cpis.is_sorted_by(|one, other| one < other), "{cpis:?}");
@@ -214,26 +214,26 @@ fn shared_lines_come_from_where_the_sharers_are() {
 
 #[test]
 fn moves_cost_by_distance_until_the_cache_is_filled() {
-    let mut before = cpi(&second(piece(&on_z15(&MEMORY), MILLISECOND)));
+    let mut before = cpi(&second(segment(&on_z15(&MEMORY), MILLISECOND)));
     for distance in Distance::ALL {
-        let moved = second(Piece {
+        let moved = second(RunSegment {
             moved: Some(distance),
-            ..piece(&on_z15(&MEMORY), MILLISECOND)
+            ..segment(&on_z15(&MEMORY), MILLISECOND)
         });
         assert!(cpi(&moved) > before, "{distance:?}");
         before = cpi(&moved);
     }
-    // One move brings the tenth of the core's cache that is used again, in however many pieces.
+    // One move brings the tenth of the core's cache that is used again, in however many segments.
     let table = table(TABLES[1]);
-    for pieces in [1_u64, 1_000] {
+    for segments in [1_u64, 1_000] {
         let mut counters = counters(&table, &[0]);
-        for nth in 0..pieces {
+        for nth in 0..segments {
             let moved = (nth == 0).then_some(Distance::Machine);
             counters.run(
                 0,
-                Piece {
+                RunSegment {
                     moved,
-                    ..piece(&on_z15(&MEMORY), 1_000 * MILLISECOND / pieces)
+                    ..segment(&on_z15(&MEMORY), 1_000 * MILLISECOND / segments)
                 },
             );
         }
@@ -246,12 +246,12 @@ fn moves_cost_by_distance_until_the_cache_is_filled() {
 
 #[test]
 fn threads_of_a_core_share_it() {
-    let alone = second(piece(&on_z15(&MEMORY), MILLISECOND));
+    let alone = second(segment(&on_z15(&MEMORY), MILLISECOND));
     // Two threads do 1.4 times the work of one.
-    let both = second(Piece {
+    let both = second(RunSegment {
         work: MILLISECOND * 7 / 10,
         both: MILLISECOND,
-        ..piece(&on_z15(&MEMORY), MILLISECOND)
+        ..segment(&on_z15(&MEMORY), MILLISECOND)
     });
     let instructions = both[1] as f64 / alone[1] as f64;
     assert!((instructions - 0.7).abs() < 1e-6, "{instructions}");
@@ -260,18 +260,18 @@ fn threads_of_a_core_share_it() {
     let l1_misses = |values: &[u64]| (values[2] + values[4]) as f64 / values[1] as f64;
     assert!((l1_misses(&both) / l1_misses(&alone) - 2_f64.sqrt()).abs() < 1e-6);
     // Even if no work is lost, caches have less room.
-    let lucky = second(Piece {
+    let lucky = second(RunSegment {
         both: MILLISECOND,
-        ..piece(&on_z15(&MEMORY), MILLISECOND)
+        ..segment(&on_z15(&MEMORY), MILLISECOND)
     });
     assert!(cpi(&lucky) > cpi(&alone) && cpi(&lucky) < cpi(&both));
 
     let table = table(TABLES[1]);
     let mut counters = counters(&table, &[0, 0, 1]);
     let profile = on_z15(&MEMORY);
-    let shared = |ticks, both| Piece {
+    let shared = |ticks, both| RunSegment {
         both,
-        ..piece(&profile, ticks)
+        ..segment(&profile, ticks)
     };
     counters.run(0, shared(700, 300));
     counters.run(1, shared(300, 300));
@@ -290,12 +290,12 @@ fn cryptographic_functions_wait_for_the_other_thread() {
         crypto_rate: 100_000.0,
         ..MEMORY
     };
-    let alone = second(piece(&on_z15(&memory), MILLISECOND));
+    let alone = second(segment(&on_z15(&memory), MILLISECOND));
     assert!(alone[76].abs_diff(100_000) <= 1);
     assert_eq!((alone[77], alone[78], alone[79]), (500 * alone[76], 0, 0));
-    let both = second(Piece {
+    let both = second(RunSegment {
         both: MILLISECOND,
-        ..piece(&on_z15(&memory), MILLISECOND)
+        ..segment(&on_z15(&memory), MILLISECOND)
     });
     // The coprocessor is busy for a hundredth of the time, and half of a function is still to come.
     assert!((both[78] as f64 / both[76] as f64 - 0.009_615).abs() < 1e-5);
@@ -305,7 +305,7 @@ fn cryptographic_functions_wait_for_the_other_thread() {
         crypto_rate: 1e12,
         ..MEMORY
     };
-    let values = second(piece(&on_z15(&endless), MILLISECOND));
+    let values = second(segment(&on_z15(&endless), MILLISECOND));
     assert!(values[77] <= values[0] && values[77] > values[0] / 100 * 99);
 }
 
@@ -317,13 +317,13 @@ fn counts_are_the_same_everywhere() {
         crypto_rate: 777.0,
         ..MEMORY
     };
-    let values = second(Piece {
+    let values = second(RunSegment {
         work: 3_000_000,
         both: 1_234_567,
         moved: Some(Distance::Drawer),
         other_work_on_chip: 345.6,
         sharers: Sharers::new([5, 7, 11]),
-        ..piece(&on_z15(&memory), MILLISECOND)
+        ..segment(&on_z15(&memory), MILLISECOND)
     });
     let numbers = [0, 1, 2, 4, 33, 76, 129, 133, 143, 144, 147, 155, 166];
     let expected = [
@@ -369,7 +369,7 @@ fn memory() -> impl Strategy<Value = Memory> {
             shared_pct,
             l1_misses,
             crypto_rate,
-            problem_pct: 60.0,
+            problem_state_pct: 60.0,
         },
     )
 }
@@ -380,16 +380,16 @@ proptest! {
     fn what_must_hold_between_counters_holds(
         generation in 0_usize..4,
         kinds in prop::array::uniform3(memory()),
-        pieces in prop::collection::vec(anything(), 1..40),
+        segments in prop::collection::vec(anything(), 1..40),
     ) {
         let table = table(TABLES[generation]);
         let most = kinds.iter().map(|one| one.instructions_per_cycle).fold(0.0, f64::max);
         let mut counters = counters(&table, &[0]);
         let kinds = kinds.map(|memory| counters.profile(&memory));
         let (mut before, mut total) = (values(&counters, &table, 0), 0);
-        for (ticks, work, problem, both, moved, other_work_on_chip, sharers, kind) in pieces {
+        for (ticks, work, problem, both, moved, other_work_on_chip, sharers, kind) in segments {
             let part = |part: f64| (ticks as f64 * part) as Ticks;
-            counters.run(0, Piece {
+            counters.run(0, RunSegment {
                 memory: &kinds[usize::from(kind)],
                 ticks,
                 work: part(work),
@@ -422,21 +422,21 @@ proptest! {
     #[test]
     fn a_thread_counts_the_same_whatever_others_ran(
         kinds in prop::array::uniform2(memory()),
-        pieces in prop::collection::vec((any::<bool>(), any::<bool>(), 0_u32..3, 0_u32..3), 1..60),
+        segments in prop::collection::vec((any::<bool>(), any::<bool>(), 0_u32..3, 0_u32..3), 1..60),
     ) {
         let table = table(TABLES[1]);
         let mut alone = counters(&table, &[0, 1]);
         let mut among = alone.clone();
         let kinds = kinds.map(|memory| alone.profile(&memory));
-        for (other, kind, work, sharers) in pieces {
-            let piece = Piece {
+        for (other, kind, work, sharers) in segments {
+            let segment = RunSegment {
                 other_work_on_chip: f64::from(work) * 300.0,
                 sharers: Sharers::new([sharers, 1, sharers]),
-                ..piece(&kinds[usize::from(kind)], MILLISECOND)
+                ..segment(&kinds[usize::from(kind)], MILLISECOND)
             };
-            among.run(usize::from(other), piece);
+            among.run(usize::from(other), segment);
             if !other {
-                alone.run(0, piece);
+                alone.run(0, segment);
             }
         }
         prop_assert_eq!(values(&alone, &table, 0), values(&among, &table, 0));

@@ -1,11 +1,11 @@
 //! Volumes and aliases against queueing theory and the published cases.
 
-mod made;
+mod builders;
 
-use made::{alone, load, run, user};
-use zlens_sim::events::{Events, Schedule};
+use builders::{alone, load, run, user};
+use zlens_sim::event_queue::{EventQueue, Schedule};
 use zlens_sim::io::{Io, Request};
-use zlens_sim::random::{Spans, Stream};
+use zlens_sim::random::{DurationDistribution, Stream};
 use zlens_sim::scenario::{ControlUnit, Scenario, Step, Transaction, Volume};
 use zlens_sim::time::{MICROSECOND, SECOND};
 use zlens_sim::world::World;
@@ -27,9 +27,9 @@ fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
         control_unit: 0,
         paging,
         slots: 1_000_000,
-        pending_us: 0.0,
-        connect_us: service_us,
-        miss_us: 0.0,
+        pending_ms: 0.0,
+        connect_ms: service_us / 1_000.0,
+        miss_ms: 0.0,
         read_hit_pct: 100.0,
         read_pct: 80.0,
         variation,
@@ -39,7 +39,7 @@ fn volume(name: &str, paging: bool, service_us: f64, variation: f64) -> Volume {
         spool_used_pct: 0.0,
         seek_cylinders: None,
         links: 0,
-        offline_s: Vec::new(),
+        offline: Vec::new(),
     }
 }
 
@@ -52,8 +52,8 @@ fn wait_at(aliases: u32, service_us: f64, rate: f64, seed: u64) -> (f64, Io) {
         "S",
     );
     let slots = io.slots();
-    let mut events = Events::new(0, slots + 1);
-    let between = Spans::new(1e6 / rate * MICROSECOND as f64, 1.0);
+    let mut events = EventQueue::new(0, slots + 1);
+    let between = DurationDistribution::new(1e6 / rate * MICROSECOND as f64, 1.0);
     let mut stream = Stream::new(seed, "arrivals");
     events.set(slots as u32, 1);
     let mut last = 0;

@@ -5,7 +5,7 @@
 use std::io::Sink;
 
 use serde_json::Value;
-use zlens_sim::record::Recorder;
+use zlens_sim::recorder::Recorder;
 use zlens_sim::run::simulate;
 use zlens_sim::scenario::Scenario;
 

@@ -1,8 +1,8 @@
 //! Each mechanism shows its effect, and without it the effect is gone.
 
-mod made;
+mod builders;
 
-use made::{alone, load, partition, run, scenario, system, used, user};
+use builders::{alone, load, partition, run, scenario, system, used, user};
 use zlens_sim::scenario::{Dispatch, Load, Scenario, Share, User};
 use zlens_sim::state::{CpuTimes, Vcpu, VcpuState, VcpuTimes};
 use zlens_sim::world::World;

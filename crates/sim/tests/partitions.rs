@@ -1,8 +1,8 @@
 //! What partitions get, against published and derived cases of PR/SM.
 
-mod made;
+mod builders;
 
-use made::{load, partition, run, scenario, system, user};
+use builders::{load, partition, run, scenario, system, user};
 use zlens_sim::scenario::{Partition, Scenario};
 use zlens_sim::world::World;
 

@@ -1,8 +1,8 @@
 //! Random scenarios: nothing panics or hangs, the laws hold, and what is refused is refused with a sentence.
 
-mod made;
+mod builders;
 
-use made::{load, partition, scenario, system, user};
+use builders::{load, partition, scenario, system, user};
 use proptest::prelude::*;
 use zlens_sim::random::Stream;
 use zlens_sim::scenario::*;
@@ -27,7 +27,7 @@ fn random_load(stream: &mut Stream, volumes: u32) -> Load {
     load.burst_ms = 0.1 + f64::from(pick(stream, 40));
     load.variation = f64::from(pick(stream, 5)) / 2.0;
     load.simulation_rate = f64::from(pick(stream, 3000));
-    load.simulation_us = f64::from(pick(stream, 10));
+    load.simulation_cost_us = f64::from(pick(stream, 10));
     if volumes > 0 && chance(stream, 50) {
         load.io_rate = f64::from(pick(stream, 800));
         load.volumes = (0..volumes).collect();
@@ -115,9 +115,9 @@ fn random_scenario(seed: u64) -> Scenario {
                 control_unit: 0,
                 paging: chance(stream, 50),
                 slots: 1000,
-                pending_us: 150.0,
-                connect_us: 200.0,
-                miss_us: 3000.0,
+                pending_ms: 0.15,
+                connect_ms: 0.2,
+                miss_ms: 3.0,
                 read_hit_pct: 90.0,
                 read_pct: 70.0,
                 variation: 1.0,
@@ -127,7 +127,7 @@ fn random_scenario(seed: u64) -> Scenario {
                 spool_used_pct: 0.0,
                 seek_cylinders: None,
                 links: 0,
-                offline_s: Vec::new(),
+                offline: Vec::new(),
             })
             .collect();
         system.locks = vec!["L".into()];
@@ -136,7 +136,7 @@ fn random_scenario(seed: u64) -> Scenario {
             let open = chance(stream, 50);
             let mut steps = vec![Step::Cpu {
                 users: vec![pick(stream, members)],
-                cpu_us: f64::from(1 + pick(stream, 20_000)),
+                cpu_ms: f64::from(1 + pick(stream, 20_000)) / 1_000.0,
                 variation: 1.0,
                 lock: chance(stream, 30).then_some(0),
             }];
@@ -148,7 +148,7 @@ fn random_scenario(seed: u64) -> Scenario {
                 });
             }
             steps.push(Step::Delay {
-                delay_us: f64::from(pick(stream, 5_000)),
+                delay_ms: f64::from(pick(stream, 5_000)) / 1_000.0,
                 variation: 1.0,
             });
             system.transactions.push(Transaction {
@@ -191,11 +191,11 @@ fn random_scenario(seed: u64) -> Scenario {
             rate_mib: 300.0,
             most_per_guest_mib: chance(stream, 30).then_some(100.0),
             throttle_at: chance(stream, 30).then_some(20.0),
-            throttle_to: 0.3,
+            throttle_to_pct: 30.0,
             cluster: "TESTSSI".into(),
             devices: vec![0xC000, 0xC001],
             at_once: 1 + pick(stream, 2),
-            cpu_us_per_mib: f64::from(pick(stream, 300)),
+            cpu_ms: f64::from(pick(stream, 300)) / 1_000.0,
         });
         for _ in 0..pick(stream, 3) {
             system.relocations.push(Relocation {
@@ -213,7 +213,7 @@ fn random_scenario(seed: u64) -> Scenario {
                 passes_most: 8,
                 quiesce_passes: pick(stream, 3),
                 stop_below_mib: 10.0,
-                no_progress: 0.9,
+                no_progress_pct: Some(90.0),
             });
         }
         let mut at_s = 0.0;
@@ -226,11 +226,11 @@ fn random_scenario(seed: u64) -> Scenario {
                 1 => Action::Logoff { user },
                 2 => Action::VaryOff { core },
                 3 => Action::VaryOn { core },
-                4 => Action::Share {
+                4 => Action::SetShare {
                     user,
                     share: Share::Relative(1 + pick(stream, 500)),
                 },
-                _ => Action::Threads {
+                _ => Action::SetMultithread {
                     kind: 0,
                     threads: 1 + pick(stream, 2),
                 },
@@ -291,7 +291,7 @@ proptest! {
 fn a_further_guest_leaves_the_bursts_of_others() {
     let first = user("A", 100, 1, vec![load(Some(20.0))]);
     let arrived = |users: Vec<User>| {
-        let world = made::run(made::alone(4, users, 5.0));
+        let world = builders::run(builders::alone(4, users, 5.0));
         world.vcpus[0].times.work
     };
     let alone = arrived(vec![first.clone()]);

@@ -1,8 +1,8 @@
 //! Live guest relocation, against the recurrence of passes and the published rules.
 
-mod made;
+mod builders;
 
-use made::{alone, load, run, user};
+use builders::{alone, load, run, user};
 use zlens_sim::relocation::{MAXQUIESCE, MAXTOTAL, Phase, SUCCESS, State};
 use zlens_sim::scenario::{Link, Relocation, Scenario};
 use zlens_sim::time::SECOND;
@@ -24,7 +24,7 @@ fn relocation(change_mib: f64) -> Relocation {
         passes_most: 16,
         quiesce_passes: 1,
         stop_below_mib: 30.0,
-        no_progress: 1e9,
+        no_progress_pct: None,
     }
 }
 
@@ -38,9 +38,9 @@ fn scenario(relocations: Vec<Relocation>, at_once: u32) -> Scenario {
         rate_mib: 100.0,
         most_per_guest_mib: None,
         at_once,
-        cpu_us_per_mib: 0.0,
+        cpu_ms: 0.0,
         throttle_at: None,
-        throttle_to: 1.0,
+        throttle_to_pct: 100.0,
         cluster: "TESTSSI".into(),
         devices: vec![0xC000, 0xC001],
     });
@@ -183,7 +183,7 @@ fn paging_throttles() {
             .push(user("PAGES", 100, 1, vec![pages]));
         let link = scenario.systems[0].link.as_mut().unwrap();
         link.throttle_at = throttle_at;
-        link.throttle_to = 0.25;
+        link.throttle_to_pct = 25.0;
         seconds(&ended(scenario)[0]).0
     };
     let plain = took(0.0, None);

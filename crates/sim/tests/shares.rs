@@ -1,8 +1,8 @@
 //! What users get, against the published and derived cases of CP's shares.
 
-mod made;
+mod builders;
 
-use made::{alone, load, run, used, user};
+use builders::{alone, load, run, used, user};
 use zlens_sim::scenario::{Scheduler, Share, User};
 
 fn endless(name: &str, share: u32, virtual_cpus: u32) -> User {

@@ -1,8 +1,8 @@
 //! The simulator against queueing theory: stations are users with dedicated virtual CPUs.
 
-mod made;
+mod builders;
 
-use made::{alone, run, user};
+use builders::{alone, run, user};
 use zlens_sim::scenario::{Scenario, Step, Transaction, User};
 use zlens_sim::time::SECOND;
 use zlens_sim::world::World;
@@ -36,7 +36,7 @@ fn class(steps: Vec<Step>) -> Transaction {
 fn cpu(user: u32, mean_s: f64, variation: f64) -> Step {
     Step::Cpu {
         users: vec![user],
-        cpu_us: 1e6 * mean_s,
+        cpu_ms: 1e3 * mean_s,
         variation,
         lock: None,
     }

@@ -178,6 +178,12 @@ class SingleLine(Struct, frozen=True):
         return value
 
 
+class EntryName(SingleLine, frozen=True, kw_only=True):
+    """The name of an entry of a table."""
+
+    table: str
+
+
 class Choice(Struct, frozen=True):
     """One of some words."""
 
@@ -530,6 +536,8 @@ class Key(Struct, frozen=True):
 
     default   the value if it is missing; REQUIRED; or None
     constant  name of the constant that is its default (Problem.constant gives its value)
+    target    path of the simulator's field that it sets, or several; from / on from the root, otherwise in
+              the structure of its table; "": the field is named after key and unit; (): it sets none
     """
 
     name: str
@@ -538,6 +546,7 @@ class Key(Struct, frozen=True):
     unit: str = ""
     default: Any = REQUIRED
     constant: str | None = None
+    target: str | tuple[str, ...] = ""
 
     @property
     def is_required(self) -> bool:

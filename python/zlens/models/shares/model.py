@@ -18,7 +18,7 @@ from zlens.catalog import processor_types
 from zlens.models.allocation import CapGroup, group_fill
 from zlens.models.scenario import Scenario
 from zlens.rendering.charts import Chart, ChartSeries
-from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
+from zlens.schema.validators import Choice, EntryName, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
 
@@ -30,62 +30,44 @@ _OF_ALL = "% of all processors of the type"
 USER = Spec(
     (
         Key("name", SingleLine(), "name of the user"),
-        Key(
-            "type",
-            Choice(TYPES),
-            "type of its virtual processors; a user with two types is given twice",
-            default="CP",
-        ),
+        Key("type", Choice(TYPES),
+            "type of its virtual processors; a user with two types is given twice", default="CP",
+            target="kind"),
         Key("virtual_cpus", Integer(1, 128), "virtual processors started", default=1),
         Key("dedicated", Integer(0, 128), "number of them that are dedicated", default=0),
-        Key("relative", Integer(1, 10_000), "relative share", default=None),
-        Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None),
-        Key("limit", Choice(("none", "soft", "hard")), "how its maximum share is enforced", default="none"),
-        Key("maximum_relative", Integer(1, 10_000), "maximum share, relative", default=None),
-        Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None),
-        Key(
-            "demand",
-            _AMOUNT,
-            "what it would use if unlimited, spread evenly over its virtual processors",
-            "% of one processor",
-            default=None,
-        ),
-        Key(
-            "demands",
-            ListOf(_AMOUNT, 1),
-            "the same for each of its virtual processors",
-            "% of one processor",
-            default=None,
-        ),
-        Key("pool", SingleLine(), "its CPU pool", default=None),
+        Key("relative", Integer(1, 10_000), "relative share", default=None, target="share"),
+        Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None, target="share"),
+        Key("limit", Choice(("none", "soft", "hard")), "how its maximum share is enforced",
+            default="none", target=("maximum", "hard")),
+        Key("maximum_relative", Integer(1, 10_000), "maximum share, relative", default=None,
+            target="maximum"),
+        Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None,
+            target="maximum"),
+        Key("demand", _AMOUNT, "what it would use if unlimited, spread evenly over its virtual processors",
+            "% of one processor", default=None, target="loads.demand_pct"),
+        Key("demands", ListOf(_AMOUNT, 1), "the same for each of its virtual processors",
+            "% of one processor", default=None, target="loads.demand_pct"),
+        Key("pool", EntryName(table="pool"), "its CPU pool", default=None),
     )
-)
+)  # fmt: skip
 
 POOL = Spec(
     (
         Key("name", SingleLine(), "name of the CPU pool"),
-        Key("type", Choice(processor_types.cpu_pool_types()), "type of processor it limits", default="CP"),
-        Key(
-            "limithard",
-            Number(0, 100),
-            "LIMITHARD of the pool; 100 is no limit",
-            "% of all processors of the type that are not dedicated",
-            default=None,
-        ),
+        Key("type", Choice(processor_types.cpu_pool_types()), "type of processor it limits",
+            default="CP", target="kind"),
+        Key("limithard", Number(0, 100), "LIMITHARD of the pool; 100 is no limit",
+            "% of all processors of the type that are not dedicated", default=None),
         Key("capacity", Number(0, 1000), "CAPACITY of the pool", "processors", default=None),
     )
-)
+)  # fmt: skip
 
 SPEC = Spec(
     (
         Key("processors", MapOf(Number(0, 1000)), "logical processors of each type, dedicated ones included"),
-        Key(
-            "absolute_shares_at_most",
-            Number(1, 100),
-            "total to which absolute shares are scaled down if they sum to more",
-            "%",
-            constant="absolute_shares_at_most",
-        ),
+        Key("absolute_shares_at_most", Number(1, 100),
+            "total to which absolute shares are scaled down if they sum to more", "%",
+            constant="absolute_shares_at_most", target="systems.cp.absolute_shares_at_most"),
         Key("user", ListOf(USER, least=1), "a user"),
         Key("pool", ListOf(POOL), "a CPU pool", default=[]),
     )

@@ -15,6 +15,7 @@ from zlens.models.simulation_spec import PROFILE, VARIATION
 from zlens.schema.validators import (
     Boolean,
     Choice,
+    EntryName,
     FixedTuple,
     Integer,
     Key,
@@ -36,7 +37,9 @@ _PERCENT = Number(0, 100)
 _SPAN = FixedTuple((_SECONDS, _SECONDS), "a list of two numbers: the seconds from and to")
 _WRITES = FixedTuple((_MIB, _MIB), "a list of two numbers: MiB of storage, and MiB/s written to it")
 _LIMIT = NumberOr(_SECONDS, "NOLIMIT")
-_NAMES = OneOf(SingleLine(), ListOf(SingleLine(), 1))
+_USER = EntryName(table="user")
+_NAMES = OneOf(_USER, ListOf(_USER, 1))
+_VOLUME = EntryName(table="volume")
 _VARIATION = "squared coefficient of variation of that"
 
 LOAD = SimulationSpec(
@@ -46,7 +49,7 @@ LOAD = SimulationSpec(
         Key("backlog", _SECONDS, "work that may wait; more is given up", "seconds", constant="sim_backlog"),
         Key("profile", PROFILE, "height of the demand over time: [[0, 1.0], [1800, 2.0]]", default=[]),
         Key("io_rate", _RATE, "I/O per second of virtual CPU time", "per second", default=0.0),
-        Key("volumes", ListOf(SingleLine()), "volumes of its I/O, in turn", default=[]),
+        Key("volumes", ListOf(_VOLUME), "volumes of its I/O, in turn", default=[]),
         Key("page_rate", _RATE, "page faults per second of virtual CPU time", "per second", default=0.0),
         Key("simulation_rate", _RATE, "instructions that CP simulates, per second of virtual CPU time",
             "per second", default=0.0),
@@ -54,27 +57,32 @@ LOAD = SimulationSpec(
             constant="sim_simulation_cost"),
         Key("cached", _PERCENT, "part of its I/O that the minidisk cache avoids", "%", default=0.0),
         Key("quantum", Number(0.001, 1e7, above=True), "transactions take turns after this; if left out, "
-            "each runs to its end", "ms", default=None),
+            "each runs to its end", "ms", default=None, target="/systems.users.quantum_ms"),
         Key("smt_speedup", Number(50, 400), "work of two threads relative to one; if left out, that of CP",
-            "%", default=None),
+            "%", default=None, target="/systems.users.smt_speedup_pct"),
     )
 )  # fmt: skip
 
 PARTITION = Spec(
     (
         *partitions.PARTITION.keys,
-        Key("number", Integer(1, 255), "its number; if left out, its place", default=None),
+        Key("number", Integer(1, 255), "its number; if left out, its place", default=None,
+            target="/partitions.number"),
         Key("system", SingleLine(), "name of its z/VM system; if left out, that of the partition",
-            default=None),
+            default=None, target="/systems.name"),
         Key("records", Choice(writer_plans.RELEASES), "release in whose records its system is recorded; if "
-            "left out, in those of zlens itself, with all fields", default=None),
+            "left out, in those of zlens itself, with all fields", default=None,
+            target=("/systems.recorded", "/systems.release")),
         Key("transaction_ends", Boolean(), "record what users used at the end of each transaction (D4R9)",
-            default=None),
-        Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
+            default=None, target="/systems.transaction_ends"),
+        Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None,
+            target="/systems.storage_mib"),
         Key("ipl", Timestamp(), "when its system was IPLed; if left out, a day before the start",
-            default=None),
-        Key("cp", simulation_spec.CP, "CP in this partition, instead of the common [cp]", default=None),
-        Key("load", LOAD, "how it uses what it demands, if it has no users", default=None),
+            default=None, target="/systems.ipl_tod"),
+        Key("cp", simulation_spec.CP, "CP in this partition, instead of the common [cp]",
+            default=None, target="/systems.cp"),
+        Key("load", LOAD, "how it uses what it demands, if it has no users", default=None,
+            target="/systems.users.loads"),
     )
 )  # fmt: skip
 
@@ -95,15 +103,12 @@ MEMORY = SimulationSpec(
 USER = Spec(
     (
         *(key for key in shares.USER.keys if key.name != "demand"),
-        Key(
-            "demand",
-            Number(0, 1_000_000),
+        Key("demand", Number(0, 1_000_000),
             "what it would use if unlimited, spread evenly over its virtual processors; if left out, all it "
-            "can get, or what its transactions need",
-            "% of one processor",
-            default=None,
-        ),
-        Key("partition", SingleLine(), "its partition, if there are several", default=None),
+            "can get, or what its transactions need", "% of one processor", default=None,
+            target="loads.demand_pct"),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None,
+            target="/systems.partition"),
         Key("account", SingleLine(8), "account number", default=None),
         Key("quick_dispatch", Boolean(), "QUICKDSP", default=False),
         Key("logged_on", Boolean(), "logged on from the beginning, or by a [[command]]", default=True),
@@ -111,36 +116,40 @@ USER = Spec(
         Key("working_set", _MIB, "part of it in use; if left out, a constant's part", "MiB", default=None),
         Key("application_data", Boolean(), "a Linux system that hands data about itself to CP (appldata)",
             default=False),
-        Key("load", LOAD, "how it uses what it demands", default=None),
+        Key("load", LOAD, "how it uses what it demands", default=None, target="loads"),
         Key("memory", MEMORY, "character of its memory references", default=None),
     )
 )  # fmt: skip
 
 POOL = Spec(
-    (*shares.POOL.keys, Key("partition", SingleLine(), "its partition, if there are several", default=None))
-)
-
-_STEP = SimulationSpec(
     (
-        Key("cpu", _MS, "mean CPU time on a virtual CPU of user", "ms", default=None),
-        Key("io", Integer(1, 1_000_000), "number of operations to volumes, one after another", default=None),
-        Key("delay", _MS, "mean wait for something outside", "ms", default=None),
-        Key("variation", VARIATION, _VARIATION, default=1.0),
-        Key("user", _NAMES, "the user, or users whom customers take in turn", default=None),
-        Key("volumes", ListOf(SingleLine(), 1), "the volumes, in turn", default=None),
-        Key(
-            "lock",
-            SingleLine(),
-            "name of a lock that is held meanwhile; one virtual CPU at a time",
-            default=None,
-        ),
+        *shares.POOL.keys,
+        Key("partition", SingleLine(), "its partition, if there are several", default=None,
+            target="/systems.partition"),
     )
-)
+)  # fmt: skip
+
+STEP = SimulationSpec(
+    (
+        Key("cpu", _MS, "mean CPU time on a virtual CPU of user", "ms", default=None, target="cpu.cpu_ms"),
+        Key("io", Integer(1, 1_000_000), "number of operations to volumes, one after another",
+            default=None, target="io.count"),
+        Key("delay", _MS, "mean wait for something outside", "ms", default=None, target="delay.delay_ms"),
+        Key("variation", VARIATION, _VARIATION, default=1.0, target=("cpu.variation", "delay.variation")),
+        Key("user", _NAMES, "the user, or users whom customers take in turn", default=None,
+            target=("cpu.users", "io.users")),
+        Key("volumes", ListOf(_VOLUME, 1), "the volumes, in turn", default=None, target="io.volumes"),
+        Key("lock", EntryName(table="lock"),
+            "name of a lock that is held meanwhile; one virtual CPU at a time", default=None,
+            target=("cpu.lock", "/systems.locks")),
+    )
+)  # fmt: skip
 
 TRANSACTION = SimulationSpec(
     (
         Key("name", SingleLine(), "name of the class of transactions"),
-        Key("partition", SingleLine(), "partition of its users, if there are several", default=None),
+        Key("partition", SingleLine(), "partition of its users, if there are several", default=None,
+            target="/systems.partition"),
         Key("customers", Integer(1, 1_000_000), "customers of a closed class", default=None),
         Key("rate", Number(0, 1e9, above=True), "arrivals of an open class", "per second", default=None),
         Key("rate_variation", VARIATION, "squared coefficient of variation of times between arrivals",
@@ -151,19 +160,20 @@ TRANSACTION = SimulationSpec(
             default=0.0),
         Key("think_variation", VARIATION, _VARIATION, default=1.0),
         Key("profile", PROFILE, "height of the load over time: [[0, 1.0], [1800, 2.0]]", default=[]),
-        Key("step", ListOf(_STEP, 1), "what a transaction does, in order: cpu, io or delay"),
+        Key("step", ListOf(STEP, 1), "what a transaction does, in order: cpu, io or delay", target="steps"),
     )
 )  # fmt: skip
 
 CONTROL_UNIT = SimulationSpec(
     (
-        Key("name", SingleLine(), "name of the control unit (LCU)"),
+        Key("name", SingleLine(), "name of the control unit (LCU)", target="/systems.volumes.control_unit"),
         Key("partition", SingleLine(), "partition that it is attached to, if there are several",
-            default=None),
+            default=None, target="/systems.partition"),
         Key("ssid", Integer(1, 0xFFFF), "its subsystem ID; if left out, its place", default=None),
         Key("aliases", Integer(0, 4096), "HyperPAV aliases", default=0),
-        Key("minidisk_share", Integer(0, 1_000_000), "share of minidisk I/O (SET CU)", default=None),
-        Key("paging_share", Integer(0, 1_000_000), "share of paging I/O", default=None),
+        Key("minidisk_share", Integer(0, 1_000_000), "share of minidisk I/O (SET CU)", default=None,
+            target="shares"),
+        Key("paging_share", Integer(0, 1_000_000), "share of paging I/O", default=None, target="shares"),
         Key("chpids", ListOf(Integer(0, 255), 0, 8), "its channel paths", default=[]),
         Key("others", Number(0, 99), "part of the work of these paths that is of other partitions", "%",
             constant="sim_channel_others"),
@@ -175,7 +185,7 @@ VOLUME = SimulationSpec(
         Key("name", SingleLine(), "volume serial"),
         Key("device", Integer(1, 0xFFFF), "device number: 0x0200; if left out, counted from 0x1000",
             default=None),
-        Key("control_unit", SingleLine(), "name of its control unit"),
+        Key("control_unit", EntryName(table="control_unit"), "name of its control unit"),
         Key("paging", Boolean(), "whether CP pages to it", default=False),
         Key("slots", Integer(1, 2**40), "slots of a paging volume", "pages", constant="sim_slots"),
         Key("pending", _MS, "mean pending time of an operation", "ms", constant="sim_pending"),
@@ -201,7 +211,7 @@ VOLUME = SimulationSpec(
 
 PORT = SimulationSpec(
     (
-        Key("user", SingleLine(), "the user"),
+        Key("user", _USER, "the user"),
         Key("device", Integer(1, 0xFFFF), "virtual device number", default=0x0600),
         Key("out", _MIB, "what it sends by the uplink, per second of virtual CPU time", "MiB/s", default=0.0),
         Key("in", _MIB, "what it receives by it", "MiB/s", default=0.0),
@@ -212,7 +222,8 @@ PORT = SimulationSpec(
 SWITCH = SimulationSpec(
     (
         Key("name", SingleLine(8), "name of the virtual switch"),
-        Key("partition", SingleLine(), "its partition, if there are several", default=None),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None,
+            target="/systems.partition"),
         Key("owner", SingleLine(8), "its owner", default="SYSTEM"),
         Key("global", Boolean(), "whether the members of an SSI cluster share it", default=False),
         Key("controller", SingleLine(8), "the virtual machine that controls its uplink", default="DTCVSW1"),
@@ -220,16 +231,17 @@ SWITCH = SimulationSpec(
         Key("packet", Number(1, 65_536), "size of a packet", "bytes", constant="sim_packet"),
         Key("discarded", Number(0, 1e6), "of a million packets received, those discarded",
             constant="sim_discarded"),
-        Key("port", ListOf(PORT, 1), "a user coupled to it"),
+        Key("port", ListOf(PORT, 1), "a user coupled to it", target="ports"),
     )
 )  # fmt: skip
 
 FUNCTION = SimulationSpec(
     (
         Key("id", Integer(1, 2**32 - 1), "ID of the PCI function"),
-        Key("partition", SingleLine(), "its partition, if there are several", default=None),
-        Key("user", SingleLine(), "the user who has it"),
-        Key("type", Integer(0, 255), "its type, in the code of CLP"),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None,
+            target="/systems.partition"),
+        Key("user", _USER, "the user who has it"),
+        Key("type", Integer(0, 255), "its type, in the code of CLP", target="kind"),
         Key("format", Choice(("DMA", "packets", "work units", "bytes sent")), "format of what it measures"),
         Key("attach", _SECONDS, "second at which it is attached, if that is recorded", "seconds",
             default=None),
@@ -244,8 +256,9 @@ FUNCTION = SimulationSpec(
 
 RELOCATION = SimulationSpec(
     (
-        Key("user", SingleLine(), "user to relocate"),
-        Key("partition", SingleLine(), "its partition, if there are several", default=None),
+        Key("user", _USER, "user to relocate"),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None,
+            target="/systems.partition"),
         Key("to", SingleLine(), "destination member"),
         Key("at", _SECONDS, "second of the command, from the first sample", "seconds", default=0.0),
         Key("immediate", Boolean(), "IMMEDIATE", default=False),
@@ -253,8 +266,10 @@ RELOCATION = SimulationSpec(
             default=None),
         Key("maxtotal", _LIMIT, "MAXTOTAL", "seconds", default="NOLIMIT"),
         Key("touched", _MIB, "storage ever touched; if left out, all", "MiB", default=None),
-        Key("change_rate", _MIB, "writes per second of virtual CPU time", "MiB/s", default=0.0),
-        Key("changing", _MIB, "storage that they go to; if left out, all touched", "MiB", default=None),
+        Key("change_rate", _MIB, "writes per second of virtual CPU time", "MiB/s", default=0.0,
+            target="writes"),
+        Key("changing", _MIB, "storage that they go to; if left out, all touched", "MiB",
+            default=None, target="writes"),
         Key("writes", ListOf(_WRITES), "instead of both, for each kind of storage: [[100, 90], [900, 10]]",
             default=[]),
         Key("setup", _SECONDS, "before the first pass", "seconds", default=0.0),
@@ -297,18 +312,26 @@ COMMAND = SimulationSpec(
     (
         Key("at", _SECONDS, "second, from the first sample", "seconds"),
         Key("do", Choice(("logon", "logoff", "vary on", "vary off", "set share", "set multithread",
-            "set pool", "set pool limit")), "the command"),
+            "set pool", "set pool limit")), "the command", target="action"),
         Key("partition", SingleLine(), "partition whose system it is for, if there are several",
-            default=None),
-        Key("user", SingleLine(), "logon, logoff, set share, set pool: the user", default=None),
-        Key("core", Integer(0, 1000), "vary: number of the core among those of the partition", default=None),
-        Key("pool", SingleLine(), "set pool, set pool limit: the CPU pool", default=None),
+            default=None, target="/systems.partition"),
+        Key("user", _USER, "logon, logoff, set share, set pool: the user", default=None,
+            target=("action.logon.user", "action.logoff.user", "action.set_share.user",
+            "action.set_pool.user")),
+        Key("core", Integer(0, 1000), "vary: number of the core among those of the partition",
+            default=None, target=("action.vary_on.core", "action.vary_off.core")),
+        Key("pool", EntryName(table="pool"), "set pool, set pool limit: the CPU pool", default=None,
+            target=("action.set_pool.pool", "action.set_pool_limit.pool")),
         Key("limit", Number(0, 1000, above=True), "set pool limit: LIMITHARD in percent, or CAPACITY",
-            default=None),
-        Key("relative", Integer(1, 10_000), "set share: relative share", default=None),
-        Key("absolute", Number(0.1, 100), "set share: absolute share", "%", default=None),
-        Key("type", Choice(TYPES), "set multithread: type of core", default=None),
-        Key("threads", Integer(1, 2), "set multithread: threads per core", default=None),
+            default=None, target="action.set_pool_limit.limit"),
+        Key("relative", Integer(1, 10_000), "set share: relative share", default=None,
+            target="action.set_share.share"),
+        Key("absolute", Number(0.1, 100), "set share: absolute share", "%", default=None,
+            target="action.set_share.share"),
+        Key("type", Choice(TYPES), "set multithread: type of core", default=None,
+            target="action.set_multithread.kind"),
+        Key("threads", Integer(1, 2), "set multithread: threads per core", default=None,
+            target="action.set_multithread.threads"),
     )
 )  # fmt: skip
 
@@ -316,20 +339,25 @@ SPEC = Spec(
     (
         *(key for key in partitions.SPEC.keys if key.name != "partition"),
         next(key for key in shares.SPEC.keys if key.name == "absolute_shares_at_most"),
-        Key("partition", ListOf(PARTITION, least=1), "a partition's cores of one type"),
-        Key("user", ListOf(USER), "a user of z/VM", default=[]),
-        Key("pool", ListOf(POOL), "a CPU pool of z/VM", default=[]),
-        Key("transaction", ListOf(TRANSACTION), "a class of transactions", default=[]),
-        Key("control_unit", ListOf(CONTROL_UNIT), "a control unit", default=[]),
-        Key("volume", ListOf(VOLUME), "a volume", default=[]),
-        Key("switch", ListOf(SWITCH), "a virtual switch", default=[]),
-        Key("function", ListOf(FUNCTION), "a PCI function of a user", default=[]),
-        Key("link", LINK, "ISFC logical link of the relocations: rate or chpids", default=None),
-        Key("relocation", ListOf(RELOCATION), "a relocation to another member, in order", default=[]),
-        Key("command", ListOf(COMMAND), "a command of an operator", default=[]),
+        Key("partition", ListOf(PARTITION, least=1), "a partition's cores of one type",
+            target="partitions.shares"),
+        Key("user", ListOf(USER), "a user of z/VM", default=[], target="systems.users"),
+        Key("pool", ListOf(POOL), "a CPU pool of z/VM", default=[], target="systems.pools"),
+        Key("transaction", ListOf(TRANSACTION), "a class of transactions", default=[],
+            target="systems.transactions"),
+        Key("control_unit", ListOf(CONTROL_UNIT), "a control unit", default=[],
+            target="systems.control_units"),
+        Key("volume", ListOf(VOLUME), "a volume", default=[], target="systems.volumes"),
+        Key("switch", ListOf(SWITCH), "a virtual switch", default=[], target="systems.switches"),
+        Key("function", ListOf(FUNCTION), "a PCI function of a user", default=[], target="systems.functions"),
+        Key("link", LINK, "ISFC logical link of the relocations: rate or chpids", default=None,
+            target="systems.link"),
+        Key("relocation", ListOf(RELOCATION), "a relocation to another member, in order", default=[],
+            target="systems.relocations"),
+        Key("command", ListOf(COMMAND), "a command of an operator", default=[], target="systems.commands"),
         *simulation_spec.KEYS,
     )
-)
+)  # fmt: skip
 
 EXAMPLE = """\
 # A machine of eight IFLs, two partitions, and a z/VM system with servers, transactions and paging.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use zlens_sim::random::Stream;
 use zlens_sim::scenario::{Unparking, UnparkingModel};
-use zlens_sim::unpark::{Cores, Other, Seen, Unparker};
+use zlens_sim::unpark_policy::{Cores, Observation, PeerPartition, Unparker};
 
 const MODELS: [UnparkingModel; 3] = [
     UnparkingModel::Large,
@@ -53,8 +53,8 @@ fn rules(model: UnparkingModel) -> Unparking {
     }
 }
 
-const fn other([weight, entitlement, used, demand]: [f64; 4]) -> Other {
-    Other {
+const fn other([weight, entitlement, used, demand]: [f64; 4]) -> PeerPartition {
+    PeerPartition {
         weight,
         entitlement,
         used,
@@ -62,8 +62,8 @@ const fn other([weight, entitlement, used, demand]: [f64; 4]) -> Other {
     }
 }
 
-fn highs(count: u32, used: f64) -> Seen<'static> {
-    Seen {
+fn highs(count: u32, used: f64) -> Observation<'static> {
+    Observation {
         cores: Cores {
             highs: count,
             mediums: 0,
@@ -83,8 +83,8 @@ fn decides_as_the_solver_does() {
         serde_json::from_str(include_str!("expected/unparking.json")).expect("cases");
     assert!(cases.len() >= 300);
     for (at, case) in cases.iter().enumerate() {
-        let others: Vec<Other> = case.others.iter().copied().map(other).collect();
-        let seen = Seen {
+        let others: Vec<PeerPartition> = case.others.iter().copied().map(other).collect();
+        let seen = Observation {
             cores: Cores {
                 highs: case.highs,
                 mediums: case.mediums,
@@ -166,7 +166,7 @@ fn what_others_leave_powers_vertical_lows() {
         medium: 0.0,
     };
     let others = [other([100.0, 1000.0, 600.0, 600.0])];
-    let seen = Seen {
+    let seen = Observation {
         cores,
         weight: 100.0,
         used: 400.0,
@@ -184,7 +184,7 @@ fn what_others_leave_powers_vertical_lows() {
     });
     assert_eq!(decided, [(14, 40_000), (13, 28_000), (12, 16_000), (10, 0)]);
     // What the cap takes is not there.
-    let capped = Seen {
+    let capped = Observation {
         cap: Some(1_100.0),
         ..seen
     };
@@ -222,7 +222,7 @@ proptest! {
         (excess_pct, low_powered_pct) in (proptest::option::of(0.0..100.0), 0.0..100.0),
         (lows_evenly, global_performance_data, pad_beyond_entitlement) in any::<(bool, bool, bool)>(),
     ) {
-        let seen = Seen {
+        let seen = Observation {
             cores: Cores { highs, mediums, lows, medium },
             weight,
             used,

@@ -35,7 +35,7 @@ impl Cores {
         self.highs + self.mediums + self.lows
     }
 
-    /// What the partition is entitled to.
+    /// Entitlement of the partition.
     #[must_use]
     pub fn entitlement(&self) -> f64 {
         CORE * f64::from(self.highs) + self.medium * f64::from(self.mediums)
@@ -44,30 +44,30 @@ impl Cores {
 
 /// Another partition, as Global Performance Data shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Other {
+pub struct PeerPartition {
     /// Its weight.
     pub weight: f64,
     /// Its entitlement.
     pub entitlement: f64,
-    /// What it used.
+    /// Its use.
     pub used: f64,
-    /// What it would use; at least what it uses.
+    /// Its demand; at least its use.
     pub demand: f64,
 }
 
-/// What was seen of one type in the last interval.
+/// Observation of one type in the last interval.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'s> {
+pub struct Observation<'s> {
     /// The cores.
     pub cores: Cores,
     /// Weight of the partition.
     pub weight: f64,
-    /// What it used.
+    /// Its use.
     pub used: f64,
     /// Its cap, whatever it comes from.
     pub cap: Option<f64>,
     /// The other partitions with shared cores of the type.
-    pub others: &'s [Other],
+    pub others: &'s [PeerPartition],
 }
 
 /// A decision for one type, as MRPRCPUP (domain 5 record 16) shows it: hundredths of a percent of one core.
@@ -81,7 +81,7 @@ pub struct Decision {
     pub entitlement: u32,
     /// Use expected in the next interval.
     pub projection: u32,
-    /// The cap; 0 is none.
+    /// The cap; 0 if uncapped.
     pub cap: u32,
     /// Power beyond the entitlement that EXCESSUSE counts on.
     pub excess: u32,
@@ -109,7 +109,7 @@ pub struct Unparker {
 }
 
 impl Unparker {
-    /// By these rules, on a machine with so many partitions.
+    /// Creates a policy with these rules for a machine with `partitions` other partitions.
     #[must_use]
     pub fn new(rules: &Unparking, partitions: usize) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Unparker {
     }
 
     /// The decision after an interval.
-    pub fn decide(&mut self, seen: &Seen) -> Decision {
+    pub fn decide(&mut self, seen: &Observation) -> Decision {
         let cores = seen.cores;
         let rules = &self.rules;
         let capped = |power: f64| seen.cap.map_or(power, |cap| power.min(cap));
@@ -167,7 +167,7 @@ impl Unparker {
 
     /// The excess power counted on: what the others leave of their entitlement, shared by weight with those
     /// that want more than theirs, and of that the part that EXCESSUSE takes.
-    fn excess(&mut self, seen: &Seen) -> f64 {
+    fn excess(&mut self, seen: &Observation) -> f64 {
         let Some(part) = self.rules.excess_pct else {
             return 0.0;
         };
@@ -197,7 +197,7 @@ impl Unparker {
         self.first_fill(spare) * part / 100.0
     }
 
-    /// What the first of the claims gets of this much: weighted max-min.
+    /// Returns the part of `spare` that the first claim gets: weighted max-min.
     fn first_fill(&mut self, spare: f64) -> f64 {
         let first = self.claims[0];
         let level = self.level(spare);
@@ -267,7 +267,7 @@ impl Unparker {
     }
 }
 
-/// How many cores from the first on have the power that is wanted; all if they do not.
+/// Returns the number of leading cores that provide the requested power; all if they do not.
 fn fewest(cores: &Cores, lows: u32, low: impl Fn(u32) -> f64, wanted: f64) -> u32 {
     let entitled = cores.highs + cores.mediums;
     let mut reached = 0.0;

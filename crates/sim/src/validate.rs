@@ -1,37 +1,37 @@
-//! Which scenarios can be simulated.
+//! Validation of scenarios.
 
 use std::collections::HashSet;
 
 use crate::scenario::*;
 
-/// Why a scenario cannot be simulated.
+/// Error of a scenario that cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {value}; expected {expected}")]
-pub struct Refused {
-    /// What is wrong.
+pub struct ScenarioError {
+    /// The invalid item.
     pub what: String,
     /// Its value.
     pub value: String,
-    /// What is possible.
+    /// The allowed values.
     pub expected: &'static str,
 }
 
-pub(crate) fn refuse(what: String, value: impl ToString, expected: &'static str) -> Refused {
-    Refused {
+pub(crate) fn invalid(what: String, value: impl ToString, expected: &'static str) -> ScenarioError {
+    ScenarioError {
         what,
         value: value.to_string(),
         expected,
     }
 }
 
-/// Contradictions in a scenario that would make an index invalid or a loop endless.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
+/// Checks for contradictions that would make an index invalid or a loop endless.
+pub(crate) fn validate(scenario: &Scenario) -> Result<(), ScenarioError> {
     let kinds = scenario.machine.types.len();
     let kind = |of: u8, what: &str| {
         if usize::from(of) < kinds {
             Ok(())
         } else {
-            Err(refuse(
+            Err(invalid(
                 format!("type of {what}"),
                 of,
                 "a type of the machine",
@@ -42,7 +42,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
         if value.is_finite() && value > 0.0 && value <= 1e9 {
             Ok(())
         } else {
-            Err(refuse(
+            Err(invalid(
                 what.to_owned(),
                 value,
                 "a number above 0, at most 1e9",
@@ -50,7 +50,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
         }
     };
     if scenario.machine.type_codes.len() != kinds {
-        return Err(refuse(
+        return Err(invalid(
             "codes of types".into(),
             scenario.machine.type_codes.len(),
             "one for each type",
@@ -62,7 +62,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
     for cores in &scenario.machine.cores {
         kind(cores.kind, "the machine's cores")?;
         if cores.count > 1_024 {
-            return Err(refuse(
+            return Err(invalid(
                 "cores of a type".into(),
                 cores.count,
                 "at most 1,024",
@@ -73,7 +73,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
         for share in &partition.shares {
             kind(share.kind, &partition.name)?;
             if share.cores == 0 || share.cores > 1_024 {
-                return Err(refuse(
+                return Err(invalid(
                     format!("cores of partition {}", partition.name),
                     share.cores,
                     "1 to 1,024",
@@ -97,7 +97,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
             &system.name,
         )?;
         if system.threads.len() != kinds {
-            return Err(refuse(
+            return Err(invalid(
                 format!("threads of system {}", system.name),
                 system.threads.len(),
                 "one number per type",
@@ -107,7 +107,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
         for user in &system.users {
             // Random numbers are drawn by name.
             if !names.insert(&user.name) {
-                return Err(refuse(
+                return Err(invalid(
                     format!("users of system {}", system.name),
                     &user.name,
                     "each name once",
@@ -115,7 +115,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
             }
             kind(user.kind, &user.name)?;
             if user.virtual_cpus == 0 || user.virtual_cpus > 128 {
-                return Err(refuse(
+                return Err(invalid(
                     format!("virtual CPUs of user {}", user.name),
                     user.virtual_cpus,
                     "1 to 128",
@@ -133,7 +133,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
                 }
                 let rates = load.io_rate + load.page_rate;
                 if !(0.0..=1e6).contains(&rates) {
-                    return Err(refuse("rates of a load".into(), rates, "0 to 1,000,000"));
+                    return Err(invalid("rates of a load".into(), rates, "0 to 1,000,000"));
                 }
             }
         }
@@ -162,20 +162,20 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
             match command.action {
                 crate::scenario::Action::Logon { user }
                 | crate::scenario::Action::Logoff { user }
-                | crate::scenario::Action::Share { user, .. } => {
+                | crate::scenario::Action::SetShare { user, .. } => {
                     index(user, system.users.len(), "user of a command", &system.name)?;
                 }
-                crate::scenario::Action::Threads { kind: of, threads } => {
+                crate::scenario::Action::SetMultithread { kind: of, threads } => {
                     kind(of, "a command")?;
                     if !(1..=2).contains(&threads) {
-                        return Err(refuse("threads of a command".into(), threads, "1 or 2"));
+                        return Err(invalid("threads of a command".into(), threads, "1 or 2"));
                     }
                 }
-                crate::scenario::Action::Join { user, pool } => {
+                crate::scenario::Action::SetPool { user, pool } => {
                     index(user, system.users.len(), "user of a command", &system.name)?;
                     index(pool, system.pools.len(), "pool of a command", &system.name)?;
                 }
-                crate::scenario::Action::Limit { pool, limit } => {
+                crate::scenario::Action::SetPoolLimit { pool, limit } => {
                     index(pool, system.pools.len(), "pool of a command", &system.name)?;
                     positive(limit, "limit of a command")?;
                 }
@@ -205,7 +205,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
 fn check_steps(
     system: &crate::scenario::System,
     transaction: &crate::scenario::Transaction,
-) -> Result<(), Refused> {
+) -> Result<(), ScenarioError> {
     use crate::scenario::Step;
     let name = &transaction.name;
     let mut passes_time = transaction.rate.is_some() || transaction.think_s > 0.0;
@@ -214,12 +214,12 @@ fn check_steps(
             Step::Cpu {
                 users,
                 lock,
-                cpu_us,
+                cpu_ms,
                 ..
             } => {
-                passes_time |= *cpu_us > 0.0;
+                passes_time |= *cpu_ms > 0.0;
                 if users.is_empty() {
-                    return Err(refuse(format!("users of {name}"), 0, "at least one"));
+                    return Err(invalid(format!("users of {name}"), 0, "at least one"));
                 }
                 for user in users {
                     index(*user, system.users.len(), "user", name)?;
@@ -230,7 +230,7 @@ fn check_steps(
             }
             Step::Io { users, volumes, .. } => {
                 if volumes.is_empty() || users.is_empty() {
-                    return Err(refuse(
+                    return Err(invalid(
                         format!("volumes or users of {name}"),
                         0,
                         "at least one",
@@ -250,7 +250,7 @@ fn check_steps(
     if passes_time {
         Ok(())
     } else {
-        Err(refuse(
+        Err(invalid(
             format!("steps of {name}"),
             0,
             "at least one step, or a think time",
@@ -258,11 +258,11 @@ fn check_steps(
     }
 }
 
-fn index(value: u32, count: usize, what: &str, of: &str) -> Result<(), Refused> {
+fn index(value: u32, count: usize, what: &str, of: &str) -> Result<(), ScenarioError> {
     if (value as usize) < count {
         Ok(())
     } else {
-        Err(refuse(
+        Err(invalid(
             format!("{what} of {of}"),
             value,
             "one that the scenario has",

@@ -1,4 +1,4 @@
-//! What a z/VM system would have recorded: monitor records of a world, written as a MONWRITE file.
+//! Writes the monitor records of a simulated z/VM system as a MONWRITE file.
 //!
 //! Each function writes the records of one topic from the state at the end of an interval. Fields for which
 //! nothing is simulated stay zero.
@@ -17,10 +17,10 @@ use zlens_frames::zvm::{Class, Group, WriteError, Writer};
 use crate::encode::{EncodeError, Encoder};
 use crate::instructions::{Counts, part};
 use crate::scenario::{PartitionShare, Share, Volume};
-use crate::state::{CpuState, NONE, Polarity, VcpuState, VcpuTimes};
+use crate::state::{CpuState, NO_INDEX, Polarity, VcpuState, VcpuTimes};
 use crate::storage::{Available, Frames, PAGES};
 use crate::time::{MICROSECOND, SECOND, Ticks, seconds};
-use crate::world::{Happened, Happening, Used, World};
+use crate::world::{EventKind, RecordedEvent, VcpuUsage, World};
 
 /// A timer that counts down starts here.
 const TIMER_START: u64 = 0x7FFF_FFFF_FFFF_FFFF;
@@ -64,7 +64,7 @@ pub const RECORDS: &[&str] = &[
     "D10R2", "D11R1", "D11R2",
 ];
 
-/// Why nothing can be recorded.
+/// Error of recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// Records cannot be encoded.
@@ -140,11 +140,15 @@ impl<W: Write> Recorder<W> {
         self.interval(world, &[])
     }
 
-    /// Writes what happened in an interval, and the sample at its end.
+    /// Writes the events of an interval, and the sample at its end.
     ///
     /// # Errors
     /// If a record cannot be encoded, or the file cannot be written.
-    pub fn interval(&mut self, world: &World, happened: &[Happened]) -> Result<(), RecordError> {
+    pub fn interval(
+        &mut self,
+        world: &World,
+        happened: &[RecordedEvent],
+    ) -> Result<(), RecordError> {
         for event in happened {
             if event.system as usize == self.system {
                 self.event(world, event);
@@ -247,7 +251,7 @@ impl<W: Write> Recorder<W> {
             sums[kind].2 += state.paired_work - before.paired_work;
             sums[kind].3 += state.two - before.two;
         }
-        let speedup = world.scenario.systems[self.system].cp.smt_speedup;
+        let speedup = world.scenario.systems[self.system].cp.smt_speedup_pct / 100.0;
         let assumed = (speedup * UNIT as f64 + 0.5) as u64;
         for core in self.cores(world).collect::<Vec<_>>() {
             let state = &world.cores[core];
@@ -275,7 +279,7 @@ impl<W: Write> Recorder<W> {
                 let (times, counts) = (thread.times - begin.0, thread.counts - begin.1);
                 let kind_code = code(world, core);
                 let parts = &world.scenario.systems[self.system].cp.instructions;
-                let kinds = Counts::of(parts, counts.simulated);
+                let kinds = Counts::new(parts, counts.simulated);
                 self.put("D0R1", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
@@ -423,7 +427,7 @@ impl<W: Write> Recorder<W> {
                 taken += cpu.counts.pages[0];
                 simulated += cpu.counts.simulated;
                 dispatches += cpu.counts.dispatches;
-                totals = totals.and(Counts::of(&system.cp.instructions, cpu.counts.simulated));
+                totals = totals.and(Counts::new(&system.cp.instructions, cpu.counts.simulated));
             }
         }
         let frames = self.available.sample(system, used, taken, world.now);
@@ -650,7 +654,7 @@ impl<W: Write> Recorder<W> {
                 })
                 .map(|vcpu| vcpu.times.total)
                 .sum();
-            let (used, limited, times) = if limit == NONE {
+            let (used, limited, times) = if limit == NO_INDEX {
                 (used, 0, 0)
             } else {
                 let limit = &world.limits[limit as usize];
@@ -694,7 +698,7 @@ fn limit_of(pool: &crate::scenario::Pool) -> (u64, u64) {
 fn online(world: &World, volume: &Volume) -> bool {
     let at = world.now.saturating_sub(world.begin);
     !volume
-        .offline_s
+        .offline
         .iter()
         .any(|(from, to)| (seconds(*from)..seconds(*to)).contains(&at))
 }
@@ -773,7 +777,7 @@ fn count_field(world: &World, user: usize) -> &'static str {
     }
 }
 
-/// What the records of a user have in common.
+/// Writes the common fields of a user's records.
 fn identify(record: &mut crate::encode::Record<'_>, world: &World, user: usize) {
     let state = &world.users[user];
     let spec = &world.scenario.systems[state.system as usize].users[state.number as usize];

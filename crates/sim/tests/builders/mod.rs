@@ -16,7 +16,7 @@ pub fn load(demand_pct: Option<f64>) -> Load {
         volumes: Vec::new(),
         page_rate: 0.0,
         simulation_rate: 0.0,
-        simulation_us: 0.0,
+        simulation_cost_us: 0.0,
         cached_pct: 0.0,
     }
 }
@@ -38,7 +38,7 @@ pub fn user(name: &str, share: u32, virtual_cpus: u32, loads: Vec<Load>) -> User
         logged_on: true,
         loads,
         quantum_ms: None,
-        smt_speedup: 1.4,
+        smt_speedup_pct: 140.0,
         application_data: false,
         memory: Memory {
             instructions_per_cycle: 0.5,
@@ -46,7 +46,7 @@ pub fn user(name: &str, share: u32, virtual_cpus: u32, loads: Vec<Load>) -> User
             shared_pct: 5.0,
             l1_misses: 2.0,
             crypto_rate: 0.0,
-            problem_pct: 60.0,
+            problem_state_pct: 60.0,
         },
     }
 }
@@ -68,7 +68,7 @@ pub fn cp() -> Cp {
         lock_shared_pct: 0.0,
         limit_burst_ms: 100.0,
         limits: true,
-        smt_speedup: 1.4,
+        smt_speedup_pct: 140.0,
         idle_cores_first: true,
         unparking: Unparking {
             active: false,
@@ -84,10 +84,11 @@ pub fn cp() -> Cp {
         },
         block_pages: 8,
         storbuf_pct: 300.0,
+        storbuf_2_pct: 250,
+        storbuf_1_pct: 300,
         eligible_slice_s: 5.0,
         test_idle_ms: 300.0,
         settings: Settings {
-            storbuf: [300, 250],
             ldubuf: [100, 75, 60],
             dspbuf: [32_767; 3],
             iabias: [90, 2],

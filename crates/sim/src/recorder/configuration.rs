@@ -1,4 +1,4 @@
-//! What a system is, recorded before its first sample.
+//! Configuration records of a system, written before its first sample.
 
 use std::io::Write;
 
@@ -49,8 +49,8 @@ impl<W: Write> Recorder<W> {
                 .number("ZLRCPTOT", world.physical.len() as u64)
                 .number("ZLRCPCFG", cores);
         });
-        let interval = (world.spans.interval / SECOND).max(1);
-        let rate = world.spans.high_frequency / (SECOND / 100);
+        let interval = (world.machine_timings.interval / SECOND).max(1);
+        let rate = world.machine_timings.high_frequency / (SECOND / 100);
         self.put("D1R9", tod, |record| {
             record
                 .number("INTERVAL", interval)
@@ -168,8 +168,8 @@ impl<W: Write> Recorder<W> {
                 .number("SRMP1LDG", u64::from(cp.settings.ldubuf[0]))
                 .number("SRMP2LDG", u64::from(cp.settings.ldubuf[1]))
                 .number("SRMP3LDG", u64::from(cp.settings.ldubuf[2]))
-                .number("SRMP1WSS", u64::from(cp.settings.storbuf[0]))
-                .number("SRMP2WSS", u64::from(cp.settings.storbuf[1]))
+                .number("SRMP1WSS", u64::from(cp.storbuf_1_pct))
+                .number("SRMP2WSS", u64::from(cp.storbuf_2_pct))
                 .number("SRMP3WSS", cp.storbuf_pct as u64)
                 .number("SRML1DSP", u64::from(cp.settings.dspbuf[0]))
                 .number("SRML2DSP", u64::from(cp.settings.dspbuf[1]))
@@ -207,7 +207,7 @@ impl<W: Write> Recorder<W> {
         self.put("D1R26", tod, |record| {
             record.entries("CORES", cores.len(), |at, entry| {
                 let core = &world.cores[cores[at]];
-                let place = if core.home == NONE {
+                let place = if core.home == NO_INDEX {
                     core.number
                 } else {
                     world.physical[core.home as usize].number

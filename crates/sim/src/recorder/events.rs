@@ -1,4 +1,4 @@
-//! What happened in an interval.
+//! Event records of an interval.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ impl<W: Write> Recorder<W> {
             for (place, chpid) in paths.iter_mut().zip(&unit.chpids) {
                 *place = *chpid;
             }
-            for (off, on) in &volume.offline_s {
+            for (off, on) in &volume.offline {
                 let moment = world.begin + seconds(*off);
                 if *off > 0.0 && (from..to).contains(&moment) {
                     self.put("D6R2", moment, |record| {
@@ -47,7 +47,7 @@ impl<W: Write> Recorder<W> {
         &mut self,
         world: &World,
         tod: Ticks,
-        decisions: &[(u8, crate::unpark::Decision)],
+        decisions: &[(u8, crate::unpark_policy::Decision)],
     ) {
         let unparking = &world.scenario.systems[self.system].cp.unparking;
         self.put("D5R16", tod, |record| {
@@ -73,8 +73,8 @@ impl<W: Write> Recorder<W> {
         });
     }
 
-    /// What a user has used since its logon, one record for each of its virtual CPUs.
-    fn used(&mut self, world: &World, tod: Ticks, name: &str, user: usize, used: &[Used]) {
+    /// Writes the CPU time of a user since its logon, one record for each virtual CPU.
+    fn used(&mut self, world: &World, tod: Ticks, name: &str, user: usize, used: &[VcpuUsage]) {
         let kind = world.scenario.machine.type_codes[usize::from(world.users[user].kind)];
         let (all, resident) = self.pages(world, user);
         for (number, (times, counts)) in used.iter().enumerate() {
@@ -102,20 +102,20 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    pub(super) fn event(&mut self, world: &World, event: &Happened) {
+    pub(super) fn event(&mut self, world: &World, event: &RecordedEvent) {
         match &event.what {
-            Happening::Logon(user) => self.put("D4R1", event.at, |record| {
+            EventKind::Logon(user) => self.put("D4R1", event.at, |record| {
                 identify(record, world, *user as usize);
             }),
-            Happening::Logoff(user, used) | Happening::TransactionEnd(user, used) => {
+            EventKind::Logoff(user, used) | EventKind::TransactionEnd(user, used) => {
                 let name = match event.what {
-                    Happening::Logoff(..) => "D4R2",
+                    EventKind::Logoff(..) => "D4R2",
                     _ => "D4R9",
                 };
                 self.used(world, event.at, name, *user as usize, used);
             }
-            Happening::VaryOn(core) | Happening::VaryOff(core) => {
-                let on = matches!(event.what, Happening::VaryOn(_));
+            EventKind::VaryOn(core) | EventKind::VaryOff(core) => {
+                let on = matches!(event.what, EventKind::VaryOn(_));
                 let core = *core as usize;
                 let state = &world.cores[core];
                 for cpu in state.first as usize..(state.first + state.threads) as usize {
@@ -133,7 +133,7 @@ impl<W: Write> Recorder<W> {
                     }
                 }
             }
-            Happening::Share(user) => {
+            EventKind::Share(user) => {
                 let user = &world.users[*user as usize];
                 let spec = &world.scenario.systems[self.system].users[user.number as usize];
                 self.put("D2R9", event.at, |record| {
@@ -143,7 +143,7 @@ impl<W: Write> Recorder<W> {
                     }
                 });
             }
-            Happening::Threads(threads) => {
+            EventKind::Threads(threads) => {
                 let types = &world.scenario.machine.types;
                 let of = |name: &str| {
                     let kind = types.iter().position(|kind| kind == name);
@@ -159,7 +159,7 @@ impl<W: Write> Recorder<W> {
                         .number("ZLMTZIIP", of("ZIIP"));
                 });
             }
-            Happening::Joined(user, pool) => {
+            EventKind::Joined(user, pool) => {
                 let system = &world.scenario.systems[self.system];
                 let user = &system.users[world.users[*user as usize].number as usize];
                 self.put("D4R13", event.at, |record| {
@@ -170,7 +170,7 @@ impl<W: Write> Recorder<W> {
                         .number("ZLCMD", 1);
                 });
             }
-            Happening::Limited(pool) => {
+            EventKind::Limited(pool) => {
                 let pool = &world.scenario.systems[self.system].pools[*pool as usize];
                 let kind = world.scenario.machine.type_codes[usize::from(pool.kind)];
                 let (limited, limit) = limit_of(pool);
@@ -183,7 +183,7 @@ impl<W: Write> Recorder<W> {
                         .number("ZLLIMIT", limit);
                 });
             }
-            Happening::Seek {
+            EventKind::Seek {
                 user,
                 volume,
                 from,
@@ -201,13 +201,13 @@ impl<W: Write> Recorder<W> {
                         .number("CALSKCYL", u64::from(*to));
                 });
             }
-            Happening::RelocationBegan(which) => {
+            EventKind::RelocationBegan(which) => {
                 let spec = &world.scenario.systems[self.system].relocations[*which as usize];
                 self.put("D4R11", event.at, |record| {
                     relocated(record, world, self_name(world, event), spec)
                 });
             }
-            Happening::RelocationEnded(which, state) => {
+            EventKind::RelocationEnded(which, state) => {
                 let spec = &world.scenario.systems[self.system].relocations[*which as usize];
                 let quiesced = if state.stopped > 0 {
                     state.ended - state.stopped
@@ -225,17 +225,17 @@ impl<W: Write> Recorder<W> {
                         .number("ZLCODE", u64::from(state.code));
                 });
             }
-            Happening::Parking(decisions) => self.parking(world, event.at, decisions),
+            EventKind::Parking(decisions) => self.parking(world, event.at, decisions),
         }
     }
 }
 
 /// The name of the system of an event.
-fn self_name<'w>(world: &'w World, event: &Happened) -> &'w str {
+fn self_name<'w>(world: &'w World, event: &RecordedEvent) -> &'w str {
     &world.scenario.systems[event.system as usize].name
 }
 
-/// What both records of a relocation begin with.
+/// Writes the leading fields of both records of a relocation.
 fn relocated(
     record: &mut crate::encode::Record<'_>,
     world: &World,

@@ -1,7 +1,7 @@
-//! What runs where, as pieces for the hardware counters.
+//! Feeds the hardware counters with segments of work and their cache context.
 
-use crate::counters::{Counters, Distance, Piece, Sharers};
-use crate::state::{Counting, NONE};
+use crate::counters::{Counters, Distance, RunSegment, Sharers};
+use crate::state::{Counting, NO_INDEX};
 use crate::world::World;
 
 impl Counting {
@@ -26,14 +26,14 @@ impl Counting {
         };
         let footprint = |user| {
             let memory = memory(user);
-            let problem = memory.problem_pct.clamp(0.0, 100.0) / 100.0;
+            let problem = memory.problem_state_pct.clamp(0.0, 100.0) / 100.0;
             (
                 (memory.footprint_mib * 1_024.0) as u64,
                 (problem * 65_536.0) as u64,
             )
         };
         let place = |core: &crate::state::Core| {
-            if core.home == NONE {
+            if core.home == NO_INDEX {
                 core.number
             } else {
                 world.physical[core.home as usize].number
@@ -89,21 +89,21 @@ impl World {
         let core = cpu.core as usize;
         let chip = counting.chips[core] as usize;
         counting.resident[chip] -= std::mem::take(&mut counting.adds[number]);
-        if cpu.vcpu == NONE {
+        if cpu.vcpu == NO_INDEX {
             return;
         }
         let user = self.vcpus[cpu.vcpu as usize].user as usize;
-        let piece = std::mem::take(&mut cpu.piece);
+        let pending = std::mem::take(&mut cpu.pending);
         let problem = counting.footprints[user].1;
-        let moved = Distance::ALL.get(usize::from(piece.moved).wrapping_sub(1));
+        let moved = Distance::ALL.get(usize::from(pending.moved).wrapping_sub(1));
         counters.run(
             number,
-            Piece {
+            RunSegment {
                 memory: &counting.profiles[user],
-                ticks: piece.ticks,
-                work: piece.work,
-                problem: ((u128::from(piece.emulation) * u128::from(problem)) >> 16) as u64,
-                both: piece.both,
+                ticks: pending.ticks,
+                work: pending.work,
+                problem: ((u128::from(pending.emulation) * u128::from(problem)) >> 16) as u64,
+                both: pending.both,
                 moved: moved.copied(),
                 other_work_on_chip: counting.resident[chip] as f64 / 1_024.0,
                 sharers: counting.sharers[core],
@@ -115,7 +115,7 @@ impl World {
     pub(crate) fn resides(&mut self, number: usize) {
         let counting = &mut self.counting;
         let cpu = &self.cpus[number];
-        if counting.active && cpu.vcpu != NONE {
+        if counting.active && cpu.vcpu != NO_INDEX {
             let user = self.vcpus[cpu.vcpu as usize].user as usize;
             let footprint = counting.footprints[user].0;
             counting.resident[counting.chips[cpu.core as usize] as usize] += footprint;

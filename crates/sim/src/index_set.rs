@@ -2,11 +2,11 @@
 
 /// Numbers below a bound.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub struct IndexSet {
     words: Vec<u64>,
 }
 
-impl Set {
+impl IndexSet {
     /// An empty set of numbers below `bound`.
     #[must_use]
     pub fn new(bound: usize) -> Self {

@@ -1,7 +1,7 @@
-//! What Linux guests hand to CP about themselves: processors, memory and network, as the appldata modules of
+//! Data that Linux guests pass to CP about themselves: processors, memory and network, as the appldata modules of
 //! the kernel lay them out.
 //!
-//! A guest cannot tell waiting for a processor from CP's work for it: both are steal time.
+//! A guest cannot distinguish waiting for a processor from CP's work for it: both are steal time.
 
 use std::io::Write;
 
@@ -58,7 +58,7 @@ impl<W: Write> Recorder<W> {
             .iter()
             .map(|vcpu| vcpu.times.total + vcpu.times.ready + vcpu.times.limited)
             .sum();
-        let span = world.spans.interval as f64 / SECOND as f64;
+        let span = world.machine_timings.interval as f64 / SECOND as f64;
         let before = &mut self.linux[user];
         // A user that logged on again counts from 0.
         let mean = wanted.saturating_sub(before.wanted) as f64 / SECOND as f64 / span;

@@ -10,7 +10,7 @@
 
 use crate::time::{NEVER, Ticks};
 
-/// A subject's place in the queue.
+/// A subject's position in the queue.
 pub type Slot = u32;
 
 /// A moment and its slot in one number, so that one comparison orders both.
@@ -75,15 +75,15 @@ impl Tree {
 ///
 /// The first slots, those of processors, change most often; they play in a tree of their own, which is small.
 #[derive(Clone, Debug, Default)]
-pub struct Events {
+pub struct EventQueue {
     near: Tree,
     far: Tree,
     /// Slots below this one are near.
     split: usize,
 }
 
-impl Events {
-    /// A queue for this many subjects, the first `near` of which change most often, without events.
+impl EventQueue {
+    /// Creates an empty queue for `slots` subjects; the first `near` of them change most often.
     #[must_use]
     pub fn new(near: usize, slots: usize) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Events {
         self.first().is_none()
     }
 
-    /// Sets a subject's event, in place of the one it had; `NEVER` removes it.
+    /// Replaces a subject's event; `NEVER` removes it.
     pub fn set(&mut self, slot: Slot, at: Ticks) {
         let winner = if at == NEVER { VOID } else { entry(at, slot) };
         match (slot as usize).checked_sub(self.split) {
@@ -142,17 +142,17 @@ impl Events {
 /// The slots of one mechanism, numbered from 0.
 #[derive(Debug)]
 pub struct Schedule<'e> {
-    events: &'e mut Events,
+    events: &'e mut EventQueue,
     base: Slot,
 }
 
 impl<'e> Schedule<'e> {
     /// The slots from `base`.
-    pub const fn new(events: &'e mut Events, base: Slot) -> Self {
+    pub const fn new(events: &'e mut EventQueue, base: Slot) -> Self {
         Self { events, base }
     }
 
-    /// Sets the event of a slot, in place of the one it had; `NEVER` removes it.
+    /// Replaces the event of a slot; `NEVER` removes it.
     pub fn set(&mut self, slot: usize, at: Ticks) {
         self.events.set(self.base + slot as Slot, at);
     }

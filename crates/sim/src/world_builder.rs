@@ -2,33 +2,33 @@
 
 use std::collections::VecDeque;
 
-use crate::check::{Refused, check, refuse};
-use crate::events::Events;
+use crate::event_queue::EventQueue;
 use crate::guests::{load_state, simulation};
 use crate::heap::{ABSENT, Heap};
-use crate::idle::Set;
+use crate::index_set::IndexSet;
 use crate::io::Io;
 use crate::limiter::Limiter;
-use crate::random::{Spans, Stream};
+use crate::random::{DurationDistribution, Stream};
 use crate::relocation::Relocations;
 use crate::scenario::{Dispatch, Scenario};
 use crate::state::{
-    Class, Core, Counting, Cpu, CpuState, Customer, Limit, NONE, Physical, Polarity, Pool, Share,
-    SpinLock, Subject, Task, User, Vcpu, VcpuState, Vectors, WorkLock,
+    Class, Core, Counting, Cpu, CpuState, Customer, EventSource, Limit, NO_INDEX, Physical,
+    Polarity, Pool, Share, SpinLock, Task, User, Vcpu, VcpuState, Vectors, WorkLock,
 };
 use crate::time::{NEVER, Ratio, SECOND, Ticks, micros, seconds};
-use crate::world::{Slots, World, cp_spans, paired_speed, spans};
+use crate::validate::{ScenarioError, invalid, validate};
+use crate::world::{SlotBases, World, cp_timings, machine_timings, paired_speed};
 
 /// Most subjects of one kind: memory stays bounded.
-const MOST: usize = 1_000_000;
+const MAX_OBJECTS: usize = 1_000_000;
 
 impl World {
     /// The world of a scenario at the beginning of its warm-up.
     ///
     /// # Errors
     /// If the scenario contradicts itself.
-    pub fn new(scenario: Scenario) -> Result<Self, Refused> {
-        check(&scenario)?;
+    pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
+        validate(&scenario)?;
         let start = scenario.start_tod;
         let warmup = seconds(scenario.warmup_s);
         let begin = start;
@@ -39,7 +39,7 @@ impl World {
             limits: Vec::new(),
         };
         let kinds = scenario.machine.types.len();
-        let spans = spans(&scenario);
+        let machine_timings = machine_timings(&scenario);
         let seed = scenario.seed;
         let cap_burst = |cap: f64| micros(1_000.0 * scenario.machine.cap_burst_ms * cap.max(1.0));
 
@@ -55,14 +55,14 @@ impl World {
                 .map(|cores| cores.count)
                 .sum();
             physical_first.push(physical.len() as u32);
-            let mut set = Set::new(count as usize);
+            let mut set = IndexSet::new(count as usize);
             for number in 0..count {
                 set.insert(number as usize);
                 physical.push(Physical {
                     kind: kind as u8,
                     number: physical.len() as u32,
-                    logical: NONE,
-                    home_of: NONE,
+                    logical: NO_INDEX,
+                    home_of: NO_INDEX,
                     management: 0,
                     busy: 0,
                 });
@@ -74,7 +74,7 @@ impl World {
         let groups: Vec<u32> = scenario
             .partition_groups
             .iter()
-            .map(|group| builder.limit(Ratio::of(group.cap), cap_burst(group.cap)))
+            .map(|group| builder.limit(Ratio::from_f64(group.cap), cap_burst(group.cap)))
             .collect();
         let mut shares = Vec::new();
         let mut shares_of = Vec::new();
@@ -87,10 +87,12 @@ impl World {
                     (true, None) => Some(spec.entitlement),
                     (false, cap) => cap,
                 };
-                let cap = most.map_or(NONE, |cap| builder.limit(Ratio::of(cap), cap_burst(cap)));
-                let group = spec.group.map_or(NONE, |group| groups[group as usize]);
+                let cap = most.map_or(NO_INDEX, |cap| {
+                    builder.limit(Ratio::from_f64(cap), cap_burst(cap))
+                });
+                let group = spec.group.map_or(NO_INDEX, |group| groups[group as usize]);
                 for limit in [cap, group] {
-                    if limit != NONE {
+                    if limit != NO_INDEX {
                         builder.limits[limit as usize]
                             .shares
                             .push(shares.len() as u32);
@@ -100,7 +102,7 @@ impl World {
                     partition: number as u32,
                     kind: spec.kind,
                     claim: now,
-                    pace: Ratio::of(1.0 / spec.entitlement.max(1e-6)),
+                    pace: Ratio::from_f64(1.0 / spec.entitlement.max(1e-6)),
                     cores: Vec::new(),
                     waiting: Heap::default(),
                     dispatched: 0,
@@ -120,7 +122,7 @@ impl World {
         let mut vectors = 0;
         let mut homes: Vec<u32> = physical_first.clone();
         for (index, system) in scenario.systems.iter().enumerate() {
-            let mut of_kind = vec![NONE; kinds];
+            let mut of_kind = vec![NO_INDEX; kinds];
             let partition = &scenario.partitions[system.partition as usize];
             for (spec, share) in partition
                 .shares
@@ -143,7 +145,7 @@ impl World {
                         Polarity::Low
                     };
                     let at = cores.len() as u32;
-                    let mut home = NONE;
+                    let mut home = NO_INDEX;
                     let own = spec.dedicated || polarity == Polarity::High;
                     if own {
                         home = homes[kind];
@@ -153,7 +155,7 @@ impl World {
                             .copied()
                             .unwrap_or(physical.len() as u32);
                         if home >= last {
-                            return Err(refuse(
+                            return Err(invalid(
                                 format!(
                                     "dedicated and vertical-high cores of type {}",
                                     scenario.machine.types[kind]
@@ -183,7 +185,7 @@ impl World {
                         polarity,
                         online: true,
                         parked: false,
-                        physical: if spec.dedicated { home } else { NONE },
+                        physical: if spec.dedicated { home } else { NO_INDEX },
                         home,
                         dedicated: own,
                         first: cpus.len() as u32,
@@ -205,7 +207,7 @@ impl World {
                     of_pool.push(at);
                     shares[*share as usize].cores.push(at);
                     for thread in 0..most_threads {
-                        builder.subjects.push(Subject::Cpu(cpus.len() as u32));
+                        builder.subjects.push(EventSource::Cpu(cpus.len() as u32));
                         cpus.push(Cpu {
                             core: at,
                             state: if thread < threads {
@@ -213,14 +215,14 @@ impl World {
                             } else {
                                 CpuState::Offline
                             },
-                            vcpu: NONE,
+                            vcpu: NO_INDEX,
                             since: now,
                             overhead: 0,
                             spinning: 0,
                             slice: 0,
                             speed: Ratio::ONE,
                             paired: false,
-                            piece: Default::default(),
+                            pending: Default::default(),
                             times: Default::default(),
                             counts: Default::default(),
                         });
@@ -231,8 +233,8 @@ impl World {
                 } else {
                     spec.cores
                 };
-                let mut idle = Set::new(cpus.len() - first_cpu as usize);
-                let mut idle_cores = Set::new(of_pool.len());
+                let mut idle = IndexSet::new(cpus.len() - first_cpu as usize);
+                let mut idle_cores = IndexSet::new(of_pool.len());
                 let mut online = 0;
                 for (at, core) in of_pool.iter().enumerate() {
                     idle_cores.insert(at);
@@ -261,19 +263,19 @@ impl World {
             cores_of.push(cores.len() as u32);
             pool_of.push(of_kind);
         }
-        let mut slots = Slots {
+        let mut slots = SlotBases {
             physical: builder.subjects.len() as u32,
-            ..Slots::default()
+            ..SlotBases::default()
         };
         for at in 0..physical.len() {
-            builder.subjects.push(Subject::Physical(at as u32));
+            builder.subjects.push(EventSource::Physical(at as u32));
         }
 
         // Users.
         let mut users: Vec<User> = Vec::new();
         let mut users_of = vec![0];
         let mut vcpus: Vec<Vcpu> = Vec::new();
-        let mut reserved = vec![NONE; cpus.len()];
+        let mut reserved = vec![NO_INDEX; cpus.len()];
         let mut pool_limits = Vec::new();
         for (index, system) in scenario.systems.iter().enumerate() {
             let burst = micros(1_000.0 * system.cp.limit_burst_ms);
@@ -283,7 +285,7 @@ impl World {
                 .map(|pool| {
                     let unlimited = pool.limithard_pct.is_none() && pool.capacity.is_none();
                     if unlimited {
-                        NONE
+                        NO_INDEX
                     } else {
                         builder.limit(Ratio::ZERO, burst)
                     }
@@ -291,8 +293,8 @@ impl World {
                 .collect();
             for (number, spec) in system.users.iter().enumerate() {
                 let pool_index = pool_of[index][usize::from(spec.kind)];
-                if pool_index == NONE {
-                    return Err(refuse(
+                if pool_index == NO_INDEX {
+                    return Err(invalid(
                         format!("processors of user {}", spec.name),
                         &scenario.machine.types[usize::from(spec.kind)],
                         "a type of which its partition has cores",
@@ -304,7 +306,7 @@ impl World {
                     builder.limits[limit as usize].user = users.len() as u32;
                     limit
                 } else {
-                    NONE
+                    NO_INDEX
                 };
                 let first = vcpus.len() as u32;
                 for v in 0..spec.virtual_cpus {
@@ -330,11 +332,11 @@ impl World {
                     if dedicated {
                         // Dedicated processors are taken from the end.
                         let free = (pool.first..cpus_end(&cores, pool)).rev().find(|cpu| {
-                            reserved[*cpu as usize] == NONE
+                            reserved[*cpu as usize] == NO_INDEX
                                 && cpus[*cpu as usize].state == CpuState::Idle
                         });
                         let Some(free) = free else {
-                            return Err(refuse(
+                            return Err(invalid(
                                 format!("dedicated virtual CPUs of user {}", spec.name),
                                 spec.dedicated,
                                 "no more than its partition has processors",
@@ -364,7 +366,9 @@ impl World {
                         overhead: 0,
                         simulation: load.map_or(Ratio::ZERO, simulation),
                         owed: 0,
-                        instruction: load.map_or(1, |load| micros(load.simulation_us)).max(1),
+                        instruction: load
+                            .map_or(1, |load| micros(load.simulation_cost_us))
+                            .max(1),
                         reload: 0,
                         work: 0,
                         segment: 0,
@@ -393,14 +397,14 @@ impl World {
                     quantum: spec
                         .quantum_ms
                         .map_or(NEVER, |ms| micros(1_000.0 * ms).max(1)),
-                    paired_speed: paired_speed(spec.smt_speedup),
+                    paired_speed: paired_speed(spec.smt_speedup_pct),
                     limit,
                     hard: spec.hard,
                     listed: NEVER,
                     eligible: NEVER,
                     excess: 0,
                     member: spec.pool,
-                    pool: spec.pool.map_or(NONE, |pool| limits[pool as usize]),
+                    pool: spec.pool.map_or(NO_INDEX, |pool| limits[pool as usize]),
                     earlier: 0,
                     logged_on: false,
                     active: false,
@@ -412,8 +416,8 @@ impl World {
             users_of.push(users.len() as u32);
             pool_limits.push(limits);
         }
-        if vcpus.len() > MOST {
-            return Err(refuse(
+        if vcpus.len() > MAX_OBJECTS {
+            return Err(invalid(
                 "virtual CPUs".into(),
                 vcpus.len(),
                 "at most a million",
@@ -421,7 +425,7 @@ impl World {
         }
         slots.bursts = builder.subjects.len() as u32;
         for at in 0..vcpus.len() {
-            builder.subjects.push(Subject::Burst(at as u32));
+            builder.subjects.push(EventSource::Burst(at as u32));
         }
 
         // Transactions.
@@ -435,8 +439,8 @@ impl World {
                 } else {
                     spec.customers.unwrap_or(0)
                 };
-                if customers.len() + count as usize > MOST {
-                    return Err(refuse(
+                if customers.len() + count as usize > MAX_OBJECTS {
+                    return Err(invalid(
                         "customers".into(),
                         count,
                         "at most a million in all",
@@ -448,7 +452,7 @@ impl World {
                     customers.push(Customer {
                         class: classes.len() as u32,
                         number: customer,
-                        step: NONE,
+                        step: NO_INDEX,
                         count: 0,
                         began: now,
                         work: 0,
@@ -476,7 +480,7 @@ impl World {
                     } else {
                         Vec::new()
                     },
-                    between: Spans::new(mean, variation),
+                    between: DurationDistribution::new(mean, variation),
                     stream: Stream::new(
                         seed,
                         &format!("{}/transaction/{}", system.name, spec.name),
@@ -495,22 +499,22 @@ impl World {
         }
         slots.customers = builder.subjects.len() as u32;
         for at in 0..customers.len() {
-            builder.subjects.push(Subject::Customer(at as u32));
+            builder.subjects.push(EventSource::Customer(at as u32));
         }
         for (at, class) in classes.iter_mut().enumerate() {
-            class.slot = builder.slot(Subject::Arrival(at as u32));
+            class.slot = builder.slot(EventSource::Arrival(at as u32));
         }
         for at in 0..builder.limits.len() {
-            builder.limits[at].slot = builder.slot(Subject::Limit(at as u32));
+            builder.limits[at].slot = builder.slot(EventSource::Limit(at as u32));
         }
 
         // Timers, and I/O.
         let systems = scenario.systems.len() as u32;
-        slots.samples = builder.slots(systems, Subject::Sample);
-        slots.unparks = builder.slots(systems, Subject::Unpark);
-        slots.eligible = builder.slots(systems, Subject::Eligible);
-        slots.reshuffles = builder.slots(systems, Subject::Reshuffle);
-        slots.commands = builder.slots(systems, Subject::Command);
+        slots.samples = builder.slots(systems, EventSource::Sample);
+        slots.unparks = builder.slots(systems, EventSource::Unpark);
+        slots.eligible = builder.slots(systems, EventSource::Eligible);
+        slots.reshuffles = builder.slots(systems, EventSource::Reshuffle);
+        slots.commands = builder.slots(systems, EventSource::Command);
         let mut io = Vec::new();
         let mut io_slots = Vec::new();
         for (index, system) in scenario.systems.iter().enumerate() {
@@ -518,7 +522,7 @@ impl World {
             let count = devices.slots();
             io_slots.push(builder.subjects.len() as u32);
             for _ in 0..count {
-                builder.subjects.push(Subject::Io(index as u32));
+                builder.subjects.push(EventSource::Io(index as u32));
             }
             io.push(devices);
         }
@@ -528,23 +532,23 @@ impl World {
         for (index, system) in scenario.systems.iter().enumerate() {
             relocation_slots.push(builder.subjects.len() as u32);
             for _ in &system.relocations {
-                builder.subjects.push(Subject::Relocation(index as u32));
+                builder.subjects.push(EventSource::Relocation(index as u32));
             }
             let link = system.link.as_ref();
             relocations.push(Relocations::new(&system.relocations, link));
         }
 
         let mut world = Self {
-            handling: NONE,
+            handling: NO_INDEX,
             relocations,
             relocation_slots,
             now,
             begin,
             handled: 0,
-            events: Events::new(cpus.len(), builder.subjects.len()),
+            events: EventQueue::new(cpus.len(), builder.subjects.len()),
             slots,
-            spans,
-            cp: scenario.systems.iter().map(|s| cp_spans(&s.cp)).collect(),
+            machine_timings,
+            cp: scenario.systems.iter().map(|s| cp_timings(&s.cp)).collect(),
             physical_first,
             free,
             contending: vec![Heap::default(); kinds],
@@ -595,20 +599,21 @@ impl World {
         Ok(world)
     }
 
-    /// Everything that happens by itself gets its first event.
+    /// Schedules the first events.
     fn start(&mut self) {
         self.start_eligible();
         for system in 0..self.scenario.systems.len() {
             self.set_shares(system);
             let slot = system as u32;
             // High-frequency samples come between those of the intervals.
-            let first = self.now + self.spans.high_frequency - self.spans.high_frequency / 8;
+            let first = self.now + self.machine_timings.high_frequency
+                - self.machine_timings.high_frequency / 8;
             self.schedule(self.slots.samples + slot, first);
             if self.cp[system].reshuffle > 0 {
                 let first = self.now + self.cp[system].reshuffle;
                 self.schedule(self.slots.reshuffles + slot, first);
             }
-            self.await_command(system);
+            self.schedule_command(system);
             for (at, relocation) in self.scenario.systems[system].relocations.iter().enumerate() {
                 let first = self.begin + seconds(relocation.at_s);
                 self.events
@@ -644,7 +649,7 @@ impl World {
 fn nothing() -> crate::state::LoadState {
     crate::state::LoadState {
         demand: Some(0.0),
-        bursts: Spans::Constant(1),
+        bursts: DurationDistribution::Constant(1),
         most: 0,
         io_mean: 0.0,
         page_mean: 0.0,
@@ -668,7 +673,9 @@ fn most_threads(system: &crate::scenario::System, kind: u8) -> u32 {
         .commands
         .iter()
         .filter_map(|command| match command.action {
-            crate::scenario::Action::Threads { kind: of, threads } if of == kind => Some(threads),
+            crate::scenario::Action::SetMultithread { kind: of, threads } if of == kind => {
+                Some(threads)
+            }
             _ => None,
         });
     later
@@ -679,7 +686,7 @@ fn most_threads(system: &crate::scenario::System, kind: u8) -> u32 {
 
 struct Builder {
     now: Ticks,
-    subjects: Vec<Subject>,
+    subjects: Vec<EventSource>,
     limits: Vec<Limit>,
 }
 
@@ -696,17 +703,17 @@ impl Builder {
             used: 0,
             present: 0,
             holders: Vec::new(),
-            user: NONE,
+            user: NO_INDEX,
         });
         (self.limits.len() - 1) as u32
     }
 
-    fn slot(&mut self, subject: Subject) -> u32 {
+    fn slot(&mut self, subject: EventSource) -> u32 {
         self.subjects.push(subject);
         (self.subjects.len() - 1) as u32
     }
 
-    fn slots(&mut self, count: u32, subject: fn(u32) -> Subject) -> u32 {
+    fn slots(&mut self, count: u32, subject: fn(u32) -> EventSource) -> u32 {
         let first = self.subjects.len() as u32;
         self.subjects.extend((0..count).map(subject));
         first

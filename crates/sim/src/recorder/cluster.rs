@@ -1,4 +1,4 @@
-//! What a member of an SSI cluster records: the cluster, and the ISFC logical links of its relocations.
+//! Records of a member of an SSI cluster: the cluster, and the ISFC logical links of its relocations.
 //!
 //! Nothing changes the cluster while it is simulated, so its counters stay zero. A link carries what relocations
 //! send; what comes back is not simulated.
