@@ -6,7 +6,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use zlens_frames::ReadAt;
-use zlens_frames::packed::{LOOK, Packing, peek, unpack};
+use zlens_frames::compressed::{LOOK, Packing, peek, unpack};
 
 const LIMIT: u64 = 300_000;
 

@@ -1,11 +1,11 @@
 //! Differences held against the rules taken one row after the other.
 
-mod made;
+mod builders;
 
 use std::collections::HashMap;
 
-use made::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
-use made::{Cell, column, decoder, system, table};
+use builders::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
+use builders::{Cell, column, decoder, system, table};
 use proptest::prelude::*;
 use zlens_columns::zvm::Evidence;
 use zlens_columns::zvm::plan::{Difference, Direction};

@@ -1,9 +1,9 @@
 //! Entries inside entries, texts one behind the other, data that are torn or cut off, and records that continue each
 //! other.
 
-mod made;
+mod builders;
 
-use made::{Cell, Record, column, decoder, file, system, table};
+use builders::{Cell, Record, column, decoder, file, system, table};
 use proptest::prelude::*;
 use zlens_columns::zvm::Plan;
 use zlens_frames::ProblemKind;

@@ -1,9 +1,9 @@
 //! Each rule of differences by itself.
 
-mod made;
+mod builders;
 
-use made::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
-use made::{Cell, column, decoder, file, system};
+use builders::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
+use builders::{Cell, column, decoder, file, system};
 use zlens_columns::zvm::Evidence;
 use zlens_columns::zvm::plan::{Difference, Direction};
 use zlens_frames::zvm::Class;

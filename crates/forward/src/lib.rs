@@ -8,8 +8,8 @@
 #![warn(missing_docs)]
 
 pub mod collect;
+pub mod connection;
 pub mod error;
-pub mod link;
 pub mod log;
 pub mod options;
 pub mod run;

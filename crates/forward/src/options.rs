@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::connection::{Receiver, read};
 use crate::error::Error;
-use crate::link::{Receiver, read};
 use crate::source::Kind;
 use crate::spool::SMALLEST;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::collect::collect;
+use crate::connection::Connector;
 use crate::error::Error;
-use crate::link::Connector;
 use crate::log::{self, Level};
 use crate::options::Options;
 use crate::send::{Greeting, Sender, check};

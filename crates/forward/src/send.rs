@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::connection::{Connector, Link};
 use crate::error::Error;
-use crate::link::{Connector, Link};
 use crate::log::{self, Level};
 use crate::source::{Kind as SourceKind, Reason};
 use crate::spool::{Cursor, Hole, Next, Spool};

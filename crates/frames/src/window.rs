@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::places::Places;
 use crate::problem::ProblemLog;
+use crate::stream_map::Places;
 
 /// Where a record lies in its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

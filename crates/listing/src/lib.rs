@@ -6,16 +6,16 @@
 #![forbid(unsafe_code)]
 
 mod cells;
-mod chunk;
 mod line;
 mod number;
+mod report_header;
 mod rows;
-mod store;
 mod value;
+mod values;
 
 pub use cells::{Order, Place, split};
-pub use chunk::{Chunk, Span};
 pub use line::{Label, Start, start};
 pub use number::{NoNumber, Number, number};
+pub use report_header::{Chunk, Span};
 pub use rows::{Note, Repeat, Rows, Target, Verdict};
 pub use value::Kind;

@@ -7,10 +7,10 @@ mod times;
 use std::collections::HashMap;
 
 use crate::cells::{Order, Place, split};
-use crate::chunk::Chunk;
 use crate::line::{Label, Start, plain, stamp, start};
-use crate::store::{Texts, Values};
+use crate::report_header::Chunk;
 use crate::value::{Kind, Parsed, parse};
+use crate::values::{Texts, Values};
 
 /// Whether a line is a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

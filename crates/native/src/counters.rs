@@ -8,8 +8,8 @@ use pyo3::types::PyDict;
 use zlens_columns::Reset;
 use zlens_columns::counters::{Change, Decoder, Selection, System};
 
-use crate::attentive::exhaust;
 use crate::errors::wrong_question;
+use crate::interruptible::exhaust;
 use crate::rows::{self, ProblemRow, ResetRow};
 use crate::smf::{SmfFile, dumps, plan, problems};
 use crate::stream::ArrowStream;

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::patience::Patience;
+use crate::signals::Patience;
 
 /// Calls a Python function with how much of how much is done, every so often, and looks at signals; stops the work when
 /// either raises.

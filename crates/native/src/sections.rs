@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zlens_columns::sections::{Decoder, Plan, System};
 
-use crate::attentive::exhaust;
 use crate::errors::{wrong_plan, wrong_question};
+use crate::interruptible::exhaust;
 use crate::rows::ProblemRow;
 use crate::smf::{SmfFile, dumps, problems};
 use crate::stream::ArrowStream;

@@ -11,13 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use zlens_columns::counters::Plan;
 use zlens_columns::{Dumps, Found, NO_SYSTEM};
-use zlens_frames::packed::{self, Unpacked};
+use zlens_frames::compressed::{self, Unpacked};
 use zlens_frames::smf::{Identity, Index, Part, Triplet, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
+use crate::compressed::{no_room, share, unpacked};
 use crate::errors::{opened, unreadable, wrong_plan};
 use crate::output::{self, Output};
-use crate::packed::{no_room, share, unpacked};
 use crate::progress::Progress;
 use crate::rows::{self, ProblemRow};
 
@@ -135,11 +135,11 @@ impl SmfFile {
         let mut report = |done, total| progress.report(done, total);
         let unpacked = match py.detach(|| unpacked(&file, unpack_limit, &mut report)) {
             Ok(unpacked) => unpacked.map(Arc::new),
-            Err(packed::Error::Read { offset, source }) => {
+            Err(compressed::Error::Read { offset, source }) => {
                 return Err(unreadable(py, &path, Some(offset), &source));
             }
-            Err(error @ packed::Error::Write { .. }) => return Err(no_room(py, &path, &error)),
-            Err(packed::Error::Stopped) => return Err(progress.stopped()),
+            Err(error @ compressed::Error::Write { .. }) => return Err(no_room(py, &path, &error)),
+            Err(compressed::Error::Stopped) => return Err(progress.stopped()),
         };
         let plain: Arc<dyn ReadAt> = match &unpacked {
             Some(unpacked) => Arc::clone(unpacked) as _,

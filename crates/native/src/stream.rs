@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use zlens_columns::{Reader, Steps};
 
-use crate::attentive::Attentive;
 use crate::capsule;
+use crate::interruptible::Attentive;
 
 type Batches = Box<dyn RecordBatchReader + Send>;
 

@@ -7,11 +7,11 @@ use pyo3::types::PyDict;
 use zlens_columns::zvm::{self, Evidence, File, Plan, Scan, System};
 use zlens_columns::{Found, Reset, SelectError, Step};
 
-use crate::attentive::step;
 use crate::errors::{wrong_plan, wrong_question};
+use crate::interruptible::step;
 use crate::monwrite::{MonwriteFile, record_name};
-use crate::patience::Patience;
 use crate::rows::{self, ProblemRow, ResetRow};
+use crate::signals::Patience;
 use crate::stream::ArrowStream;
 use crate::table::ArrowTable;
 

@@ -5,7 +5,7 @@ use crate::csv::Csv;
 use crate::error::Error;
 use crate::html::Html;
 use crate::json::Json;
-use crate::part::Part;
+use crate::merge::Part;
 use crate::table::Table;
 
 /// A chunk is at least so long, unless it is the last.

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use crate::batch::{Batch, Kind, Values};
 use crate::cell::{Cell, Style, length};
 use crate::error::Error;
-use crate::spool::Spool;
+use crate::spill::Spool;
 
 /// Columns before those that are shown: block, time, flag.
 pub const BEFORE: usize = 3;

@@ -7,10 +7,10 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 use super::dumps::File;
 use super::flag::Flag;
+use super::int64_block::{Finished, Wide};
 use super::select::{Head, Output};
+use super::utf8::Words;
 use super::validity::Validity;
-use super::wide::{Finished, Wide};
-use super::words::Words;
 
 /// What the columns of a batch should take: little enough to stay in the processor's cache.
 const BATCH_BYTES: usize = 1 << 20;

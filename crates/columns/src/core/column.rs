@@ -6,11 +6,11 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray};
 use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 
+use super::int64_block::{Finished, Pool, TIMESTAMP, Wide};
 use super::kernel::{self, Kernel, each};
 use super::plan::Kind;
 use super::text::Texts;
 use super::validity::Validity;
-use super::wide::{Finished, Pool, TIMESTAMP, Wide};
 
 /// The Arrow type of a kind of column.
 pub(crate) fn data_type(kind: Kind) -> DataType {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zlens_frames::smf::{Index, Pass};
 use zlens_frames::{ProblemKind, ReadAt};
 
-use super::journal::Place;
+use super::diagnostics::Place;
 
 /// A problem of a file that concerns no system in particular.
 pub const NO_SYSTEM: usize = usize::MAX;

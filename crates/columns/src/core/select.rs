@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::wide::TIMESTAMP;
+use super::int64_block::TIMESTAMP;
 
 /// The columns that every raw table begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,21 +6,21 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 use zlens_frames::{Window, tod};
 
-use super::check::Check;
 use super::counter::{self, Counter, Scratch, Target};
+use super::cross_check::Check;
 use super::fields::{Field, From};
-use super::lines::Lines;
 use super::plan::{Plan, Subtype};
+use super::records::Lines;
 use super::rows::Rows;
 use super::select::{Column, Output, Selection};
 use super::shape::SETS;
-use super::state::{System, Tracks};
+use super::tracker::{System, Tracks};
 use crate::core::batch::{self, Heads, missing};
+use crate::core::diagnostics::Place;
 use crate::core::dumps::Dumps;
 use crate::core::flag::Flag;
-use crate::core::journal::Place;
+use crate::core::int64_block::Wide;
 use crate::core::validity::Validity;
-use crate::core::wide::Wide;
 
 /// What the whole table knows of a window.
 pub(crate) struct Context<'c> {

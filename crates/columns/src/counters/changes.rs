@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::core::journal::LIMIT;
+use crate::core::diagnostics::LIMIT;
 
 /// A watched column of one processor had another value than in the record before.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,14 +2,14 @@
 
 use zlens_frames::{ProblemKind, Window};
 
-use super::lines::Lines;
 use super::plan::{Plan, Values};
+use super::records::Lines;
 use super::rows::{Fate, NOBODY, Rows};
 use super::shape::{Form, SETS};
-use crate::core::journal::Place;
+use crate::core::diagnostics::Place;
+use crate::core::int64_block::Wide;
 use crate::core::kernel::each;
 use crate::core::validity::Validity;
-use crate::core::wide::Wide;
 
 /// A counter's column while it is built.
 #[derive(Debug)]

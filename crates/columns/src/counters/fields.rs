@@ -8,15 +8,15 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
 use zlens_frames::{ProblemKind, Window};
 
-use super::lines::Lines;
 use super::plan::{ColumnKind, FieldPlace, Plan};
+use super::records::Lines;
 use super::shape::Form;
 use crate::core::column::{Builder, Source};
-use crate::core::journal::Place;
+use crate::core::diagnostics::Place;
+use crate::core::int64_block::{Finished, Wide};
 use crate::core::kernel::Kernel;
+use crate::core::utf8::Words;
 use crate::core::validity::Validity;
-use crate::core::wide::{Finished, Wide};
-use crate::core::words::Words;
 
 /// Where a field can stand in the records of one subtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

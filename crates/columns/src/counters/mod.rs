@@ -7,20 +7,20 @@
 
 mod batch;
 mod changes;
-mod check;
 mod counter;
+mod cross_check;
 mod fields;
-mod lines;
 mod plan;
-mod reading;
+mod records;
 mod rows;
 mod scan;
 mod select;
+mod sequence;
 mod shape;
-mod state;
+mod tracker;
 
 pub use changes::Change;
 pub use plan::Plan;
 pub use scan::{Decoder, Scan};
 pub use select::Selection;
-pub use state::System;
+pub use tracker::System;

@@ -1,6 +1,6 @@
 //! What is known of the rows of a window, beside what stands in them.
 
-use super::reading::Reading;
+use super::sequence::Reading;
 use crate::core::flag::Flag;
 
 /// A row that is about no processor that is kept track of.

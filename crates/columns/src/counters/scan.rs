@@ -9,14 +9,14 @@ use zlens_frames::{ProblemLog, RecordRef, Window};
 
 use super::batch::{Batch, Context};
 use super::changes::{Change, Changes};
-use super::lines::Lines;
 use super::plan::Plan;
+use super::records::Lines;
 use super::rows::{Fate, Rows};
 use super::select::Selection;
 use super::shape::Shapes;
-use super::state::{System, Tracks};
+use super::tracker::{System, Tracks};
+use crate::core::diagnostics::{Found, Journal, Place, Reset};
 use crate::core::dumps::{Dumps, NO_SYSTEM};
-use crate::core::journal::{Found, Journal, Place, Reset};
 use crate::core::scan::{self, Decoding, Reader, Ready};
 use crate::core::select::{SelectError, types};
 

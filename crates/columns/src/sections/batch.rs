@@ -5,16 +5,16 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 
-use super::clock::{Facts, NO_TIME, System};
 use super::plan::Plan;
 use super::rows::Rows;
 use super::select::{Column, Output, Selection};
+use super::times::{Facts, NO_TIME, System};
 use super::values::{From, Values};
 use crate::core::batch::{self, Heads, missing};
+use crate::core::diagnostics::Place;
 use crate::core::dumps::Dumps;
 use crate::core::flag::Flag;
-use crate::core::journal::Place;
-use crate::core::wide::Wide;
+use crate::core::int64_block::Wide;
 
 /// What all rows of a window have in common.
 #[derive(Clone, Copy)]

@@ -5,21 +5,21 @@
 //! Records that were broken because they were too long are put together again first.
 
 mod batch;
-mod clock;
-mod cut;
+mod duplicates;
+mod locate;
 mod numbers;
-mod pieces;
 mod plan;
+mod reassembly;
 mod rows;
 mod scan;
-mod seen;
 mod select;
+mod times;
 mod values;
 
-pub use clock::System;
 pub use numbers::{
     calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration, packed_time,
 };
 pub use plan::Plan;
 pub use scan::{Decoder, Interval, Scan};
 pub use select::Selection;
+pub use times::System;

@@ -1,6 +1,6 @@
 //! The rows of one table that some records give, before they become columns.
 
-use super::cut::{Run, Runs};
+use super::locate::{Run, Runs};
 use super::plan::{Owner, Table};
 
 /// A section that belongs to none of the other kind.

@@ -8,15 +8,15 @@ use zlens_frames::smf::{Header, Index, Pass};
 use zlens_frames::{ProblemKind, ProblemLog, Window};
 
 use super::batch::{Batch, Context};
-use super::clock::{self, Facts, NO_TIME, System};
-use super::cut::{Runs, cut};
-use super::pieces::{Key, Piece, Waiting, Whole, told};
+use super::duplicates::Seen;
+use super::locate::{Runs, cut};
 use super::plan::Plan;
+use super::reassembly::{Key, Piece, Waiting, Whole, told};
 use super::rows::Rows;
-use super::seen::Seen;
 use super::select::Selection;
+use super::times::{self, Facts, NO_TIME, System};
+use crate::core::diagnostics::{Found, Journal, Place};
 use crate::core::dumps::{Again, Dumps, Id, NO_SYSTEM, numbers};
-use crate::core::journal::{Found, Journal, Place};
 use crate::core::scan::{self, Decoding, Reader, Ready};
 use crate::core::select::{SelectError, types};
 
@@ -334,7 +334,7 @@ impl Sections {
         } else {
             &[]
         };
-        clock::tell(
+        times::tell(
             plan,
             section,
             &header,

@@ -3,8 +3,8 @@
 use arrow_schema::DataType;
 
 use super::plan::{self, ColumnKind};
+use crate::core::int64_block::TIMESTAMP;
 use crate::core::select::{self, Table};
-use crate::core::wide::TIMESTAMP;
 
 /// One column of a table on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

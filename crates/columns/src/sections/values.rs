@@ -7,20 +7,20 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
 use zlens_frames::{ProblemKind, tod};
 
-use super::clock::{Facts, NO_TIME, utc};
 use super::numbers::{
     DAY_US, calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration,
     packed_time,
 };
 use super::plan::{Column, ColumnKind};
 use super::rows::{NOBODY, Rows};
+use super::times::{Facts, NO_TIME, utc};
 use crate::core::column::{Builder, Source};
-use crate::core::journal::Place;
+use crate::core::diagnostics::Place;
+use crate::core::int64_block::{Finished, Wide};
 use crate::core::kernel::{Kernel, each};
 use crate::core::plan::Kind;
+use crate::core::utf8::Words;
 use crate::core::validity::Validity;
-use crate::core::wide::{Finished, Wide};
-use crate::core::words::Words;
 
 /// Where values come from.
 #[derive(Clone, Copy)]

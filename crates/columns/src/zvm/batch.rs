@@ -10,21 +10,21 @@ use zlens_frames::zvm::Capture;
 use zlens_frames::{ProblemKind, tod};
 
 use super::evidence::Evidence;
-use super::places::Places;
+use super::gather::Places;
 use super::plan::{Part, Plan};
 use super::select::{Column, Output, Selection};
 use super::shape::{Shape, Shapes};
 use super::track::{Comparing, Counter, Fresh, Rows, Track, Watch};
 use crate::core::batch::{batch, missing};
 use crate::core::column::{Builder, Source};
+use crate::core::diagnostics::Place;
 use crate::core::flag::Flag;
+use crate::core::int64_block::{Finished, Shared, Wide};
 use crate::core::interval::{Ends, Intervals};
-use crate::core::journal::Place;
 use crate::core::kernel::{each, fours};
 use crate::core::select::Head as First;
+use crate::core::utf8::Words;
 use crate::core::validity::Validity;
-use crate::core::wide::{Finished, Shared, Wide};
-use crate::core::words::Words;
 
 /// How many bytes of records are decoded at a time: few enough to stay in the processor's first cache from column
 /// to column.

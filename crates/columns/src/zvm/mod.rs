@@ -4,15 +4,15 @@
 //! Decoding goes window by window, and in each window column by column.
 
 mod batch;
+mod difference;
 mod evidence;
+mod gather;
 mod join;
-mod places;
 pub mod plan;
 mod scan;
 mod section;
 mod select;
 mod shape;
-mod step;
 mod subject;
 mod table;
 mod track;

@@ -12,11 +12,11 @@ use super::evidence::Evidence;
 use super::plan::Plan;
 use super::select::Selection;
 use super::table::{Batches, TableScan};
+use crate::core::diagnostics::{Found, Journal, Place, Reset};
+use crate::core::int64_block::Pool;
 use crate::core::interval::Ends;
-use crate::core::journal::{Found, Journal, Place, Reset};
 use crate::core::scan::{self, Decoding, Reader, Ready};
 use crate::core::select::{SelectError, types};
-use crate::core::wide::Pool;
 
 /// A file whose records were found.
 #[derive(Clone)]

@@ -9,13 +9,13 @@ use zlens_frames::zvm::Index;
 
 use super::batch::{Build, Names};
 use super::evidence::Evidence;
-use super::places::{Gather, Gathered, Lists};
+use super::gather::{Gather, Gathered, Lists};
 use super::plan::Plan;
 use super::select::Selection;
+use crate::core::diagnostics::Place;
+use crate::core::int64_block::{BATCH_BYTES, Shared};
 use crate::core::interval::Ends;
-use crate::core::journal::Place;
 use crate::core::scan::Ready;
-use crate::core::wide::{BATCH_BYTES, Shared};
 
 /// No batch has more rows, so that the offsets of its texts stay below 2 GiB.
 const MAX_ROWS: usize = 16_384;

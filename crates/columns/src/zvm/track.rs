@@ -6,16 +6,16 @@
 use arrow_buffer::NullBuffer;
 use zlens_frames::{ProblemKind, tod};
 
+use super::difference::{Rule, Step, Way};
 use super::evidence::{Evidence, Known, NOTHING};
-use super::places::Places;
+use super::gather::Places;
 use super::plan::{Difference, Direction};
-use super::step::{Rule, Step, Way};
 use super::subject::{Found, MAX_SUBJECTS, NOBODY, Subjects, fingerprint};
 use crate::core::column::{Builder, Value};
+use crate::core::diagnostics::Place;
 use crate::core::flag::{Flag, UNITS};
-use crate::core::journal::Place;
+use crate::core::int64_block::Wide;
 use crate::core::validity::Validity;
-use crate::core::wide::Wide;
 
 /// The rows of the batch being built, as differences see them.
 #[derive(Debug, Default)]

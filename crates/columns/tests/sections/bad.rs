@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use zlens_columns::sections::Plan;
 use zlens_frames::ProblemKind;
 
-use crate::made::{Cell, decoder, header, item, owner, piece, problems, record, rows_of};
+use crate::builders::{Cell, decoder, header, item, owner, piece, problems, record, rows_of};
 
 #[test]
 fn sections_outside_their_record_are_told_once_and_left_out() {
@@ -79,7 +79,7 @@ fn without_a_zone_local_times_are_null() {
 #[test]
 fn a_piece_that_does_not_say_which_is_read_alone() {
     let mut lone = piece(4500, (1, 2), (&[item(1)], 2, 1), (&[], 0, 0));
-    let at = 52 + crate::made::PRODUCT;
+    let at = 52 + crate::builders::PRODUCT;
     lone[at..at + 4].fill(0);
     let decoder = decoder(&[vec![lone]]);
     assert_eq!(rows_of(&decoder, "item", None).len(), 1);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use zlens_frames::ProblemKind;
 
-use crate::made::{
+use crate::builders::{
     Cell, Row, at, decoder, int, item, owner, piece, problems, record, rows, rows_of,
 };
 
@@ -179,7 +179,7 @@ fn without_places_pieces_are_taken_in_their_order() {
     ];
     for piece in &mut pieces {
         // No blocks: their number is in the last word but two of what is told of the piece.
-        let at = 52 + crate::made::PRODUCT + 10;
+        let at = 52 + crate::builders::PRODUCT + 10;
         piece[at..at + 2].fill(0);
     }
     let decoder = decoder(&[pieces]);

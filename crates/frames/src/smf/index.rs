@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::identity::Alias;
 use super::kinds::{KindInfo, KindSet};
-use crate::places::Places;
 use crate::problem::ProblemLog;
+use crate::stream_map::Places;
 
 /// Records of one system and subtype that tell of one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

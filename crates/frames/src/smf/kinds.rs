@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::copies::Copies;
+use super::cadence::{MAX_MOMENTS, Pace};
+use super::duplicates::Copies;
 use super::header::Header;
-use super::pace::{MAX_MOMENTS, Pace};
 
 /// How many kinds of record are distinguished. A sysplex has some hundreds; junk that looks like more
 /// is bounded by this.

@@ -7,14 +7,14 @@
 //! [`Pass`] then hands out the records of chosen types. A chain of lengths that breaks is taken up
 //! again at the next plausible record, and every byte is accounted for.
 
-mod chain;
-mod copies;
-mod forms;
+mod cadence;
+mod deblock;
+mod duplicates;
 mod header;
 mod identity;
 mod index;
+mod index_builder;
 mod kinds;
-mod pace;
 mod pass;
 mod scan;
 mod search;
@@ -23,7 +23,7 @@ mod sniff;
 mod stamp;
 mod writer;
 
-pub use forms::open;
+pub use deblock::open;
 pub use header::{Date, EXTENDED, Header, LONG, RDW, SHORT};
 pub use identity::{Alias, Identity, Part};
 pub use index::{Forms, Index, IntervalSeen};

@@ -1,9 +1,9 @@
 //! The first pass over a dump.
 
-use super::chain::{Chain, Pending};
 use super::header::{Fault, HEAD, Header, RDW, SHORT};
 use super::identity::Identity;
 use super::index::Index;
+use super::index_builder::{Chain, Pending};
 use super::search::View;
 use super::sniff;
 use super::stamp::Clock;

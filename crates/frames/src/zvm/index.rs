@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use super::page_map::Spans;
 use super::record::Class;
-use super::spans::Spans;
 use super::types::{NONE, TypeInfo, TypeMap, TypeSet};
 use crate::problem::ProblemLog;
 use crate::source::{PAGE, WINDOW};

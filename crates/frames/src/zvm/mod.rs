@@ -4,19 +4,19 @@
 //! live stream as MONWRITE would have written it.
 
 mod capture;
-mod census;
 mod control;
 mod element;
 mod index;
+mod page_map;
 mod pass;
 mod record;
 mod resync;
 mod scan;
+mod scan_state;
 mod skips;
 mod sniff;
-mod spans;
+mod stats;
 mod types;
-mod walk;
 mod writer;
 
 pub use capture::Capture;

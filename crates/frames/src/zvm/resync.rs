@@ -6,8 +6,8 @@
 
 use super::control::{Control, ENTRIES_AT, EVIDENCE, Like};
 use super::record::{HEADER, Header};
+use super::scan_state::{Expect, Scan};
 use super::skips::Why;
-use super::walk::{Expect, Scan};
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{PAGE, WINDOW, read_full};

@@ -1,14 +1,14 @@
 //! The first pass over a file.
 
-use super::census::Stop;
 use super::control::{Control, ENTRIES_AT, ENTRY, Entry, EntryFault};
 use super::index::{Index, IntervalDigest, PackedPage, PageData, WindowMap};
 use super::record::{Class, HEADER, Header};
 use super::resync::{NEAR, Sought};
+use super::scan_state::{Expect, Scan};
 use super::skips::{Skip, Why};
 use super::sniff;
+use super::stats::Stop;
 use super::types::TypeSet;
-use super::walk::{Expect, Scan};
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};

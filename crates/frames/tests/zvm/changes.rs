@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zlens_frames::zvm::{Pass, index};
 use zlens_frames::{Change, Error, FileSource, ProblemKind, ReadAt, WINDOW, Windows};
 
-use crate::made::{self, Made};
+use crate::builders::{self, Made};
 
 /// Bytes of which only a part can be read.
 struct Partly {
@@ -34,8 +34,10 @@ impl ReadAt for Partly {
 }
 
 fn long() -> Vec<u8> {
-    let records = (0..3000).map(|nth| made::record(4, 3, 400, nth)).collect();
-    made::file(&[vec![Made {
+    let records = (0..3000)
+        .map(|nth| builders::record(4, 3, 400, nth))
+        .collect();
+    builders::file(&[vec![Made {
         class: zlens_frames::zvm::Class::Sample,
         start: 0,
         records,
@@ -109,7 +111,7 @@ fn a_file_that_grows() {
 #[test]
 fn a_file_that_shrinks_between_passes() {
     let bytes = long();
-    let found = Arc::new(made::indexed(&bytes));
+    let found = Arc::new(builders::indexed(&bytes));
     let mut shorter = bytes.clone();
     shorter.truncate(2 * WINDOW + 4096 + 1000);
     let mut pass = Pass::new(Arc::new(shorter), Arc::clone(&found), &[0]);
@@ -128,7 +130,7 @@ fn a_file_that_shrinks_between_passes() {
 #[test]
 fn a_file_that_is_written_to_between_passes() {
     let bytes = long();
-    let found = Arc::new(made::indexed(&bytes));
+    let found = Arc::new(builders::indexed(&bytes));
     for value in [0, 0xFF] {
         let mut other = bytes.clone();
         other[3 * 4096 + 400..4 * 4096].fill(value);

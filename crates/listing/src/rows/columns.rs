@@ -7,8 +7,8 @@ use arrow_schema::{ArrowError, Field, Schema};
 
 use super::{Column, Placed, Rows};
 use crate::number::number;
-use crate::store::{Values, floats, ints, texts, times};
 use crate::value::Kind;
+use crate::values::{Values, floats, ints, texts, times};
 
 impl Rows {
     /// The named columns of all rows that were placed.

@@ -5,7 +5,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use super::{Repeat, Rows};
-use crate::store::Values;
+use crate::values::Values;
 
 impl Rows {
     /// Marks the rows of the last chunk that repeat those of an earlier one: they are in no measure. Gives their

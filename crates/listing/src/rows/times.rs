@@ -1,8 +1,8 @@
 //! The times of rows: intervals from the times of day of their lines and the header of their report.
 
 use super::{DAY_S, INTERVAL, MICRO, Placed, Rows};
-use crate::chunk::{Chunk, Span};
-use crate::store::Values;
+use crate::report_header::{Chunk, Span};
+use crate::values::Values;
 
 /// Rows may be a little older than the time that their report begins at: a configuration, say.
 const OLDER_S: i64 = 60;

@@ -228,7 +228,7 @@ impl Chain {
             });
         }
         if unseen > 0 {
-            let most = super::copies::MAX_RECORDS;
+            let most = super::duplicates::MAX_RECORDS;
             index.problems.add(ProblemKind::Duplicate, 0, 0, None, || {
                 format!(
                     "more than {most} different records; {unseen} records were not held against \

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use zlens_columns::{Reader, Step, Steps};
 
 use crate::errors::broken_off;
-use crate::patience::{Patience, on_main_thread};
+use crate::signals::{Patience, on_main_thread};
 
 /// A reader that ends when Ctrl-C is pressed.
 ///

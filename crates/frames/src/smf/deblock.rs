@@ -7,10 +7,10 @@ use super::index::{Forms, Index};
 use super::scan::{self, Found};
 use super::search::{FIRST, LAST, MIDDLE, SEGMENT, View};
 use super::stamp::Clock;
-use crate::places::{Places, Stream};
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
+use crate::stream_map::{Places, Stream};
 
 /// How much is read beyond a window, so that the descriptor words and headers that are looked at are
 /// mostly at hand.

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use zlens_frames::ProblemKind;
 
-use super::clock::Facts;
-use super::cut::{Run, Runs};
+use super::locate::{Run, Runs};
 use super::plan::{Broken, MAX_PARTS, Plan};
+use super::times::Facts;
 
 /// Pieces that wait for the others of their record take no more bytes than this.
 const MAX_WAITING: usize = 64 << 20;
@@ -305,7 +305,7 @@ impl Group {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock::NO_TIME;
+    use super::super::times::NO_TIME;
     use super::*;
 
     /// Pieces of different records, of which none is ever complete.

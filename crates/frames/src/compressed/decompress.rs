@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
+use super::format::Packing;
 use super::input::Input;
-use super::packing::Packing;
-use super::part::{LOOK, begin};
+use super::prefix::{LOOK, begin};
 use super::sink::{Ended, Sink};
 use super::streams::{gzip, skippable, zstd};
 use super::zip;

@@ -3,10 +3,10 @@
 use zlens_frames::{ProblemKind, Window};
 
 use super::counter::Scratch;
-use super::lines::Lines;
+use super::records::Lines;
 use super::rows::{NOBODY, Rows};
+use crate::core::diagnostics::Place;
 use crate::core::interval::OPEN;
-use crate::core::journal::Place;
 
 /// What one counter of one processor was in the record that waits for its counterpart.
 #[derive(Debug, Clone, Copy, Default)]

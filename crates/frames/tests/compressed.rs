@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use zlens_frames::ReadAt;
-use zlens_frames::packed::{Error, LOOK, Packing, Unpacked, peek, unpack};
+use zlens_frames::compressed::{Error, LOOK, Packing, Unpacked, peek, unpack};
 
 /// Bytes that can be packed, but not to nothing.
 fn data(count: usize) -> Vec<u8> {

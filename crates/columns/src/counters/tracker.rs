@@ -8,15 +8,15 @@ use zlens_frames::{ProblemKind, Window, tod};
 
 use super::changes::{Change, Changes};
 use super::fields::Spot;
-use super::lines::{Lines, NOWHERE};
 use super::plan::{Plan, Subtype, Values};
-use super::reading::{NONE, Now, Order, Reading, Slot, WATCHED, order};
+use super::records::{Lines, NOWHERE};
 use super::rows::{Fate, NOBODY, Rows, Who};
+use super::sequence::{NONE, Now, Order, Reading, Slot, WATCHED, order};
 use super::shape::{DATA, IDENTIFICATION};
+use crate::core::diagnostics::Place;
 use crate::core::dumps::{Again, Id, numbers};
 use crate::core::flag::Flag;
 use crate::core::interval::{Intervals, OPEN};
-use crate::core::journal::Place;
 
 /// How many processors are distinguished; there are thousands, junk that looks like more is bounded by this.
 const MAX_SLOTS: usize = 100_000;

@@ -3,14 +3,14 @@
 //! Unpacking takes little memory whatever the bytes say, ends at a limit that is given to it, and
 //! keeps what came before damage.
 
+mod decompress;
+mod format;
 mod input;
-mod packing;
-mod part;
+mod prefix;
 mod sink;
 mod streams;
-mod unpack;
 mod zip;
 
-pub use packing::Packing;
-pub use part::LOOK;
-pub use unpack::{Error, Unpacked, peek, unpack};
+pub use decompress::{Error, Unpacked, peek, unpack};
+pub use format::Packing;
+pub use prefix::LOOK;

@@ -7,7 +7,7 @@ use flate2::bufread::DeflateDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
 use super::input::Input;
-use super::part::{LOOK, begin, ended_well};
+use super::prefix::{LOOK, begin, ended_well};
 use super::sink::Sink;
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::{ReadAt, read_full};

@@ -1,9 +1,9 @@
 //! How far the first pass over a file is.
 
-use super::census::Census;
 use super::control::Control;
 use super::index::{Index, WindowMap};
 use super::skips::Skips;
+use super::stats::Census;
 use crate::problem::ProblemKind;
 use crate::source::{Error, ReadAt, WINDOW};
 

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use pyo3::prelude::*;
-use zlens_frames::packed::{self, Packing, Unpacked};
+use zlens_frames::compressed::{self, Packing, Unpacked};
 use zlens_frames::smf::{Sniff, sniff};
 use zlens_frames::{FileSource, ReadAt};
 
@@ -18,10 +18,10 @@ pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
     let whole = head.len() as u64 == size;
     // How much is packed is known only where all of it was looked at.
     let of = |begun: &[u8]| {
-        let all = whole && begun.len() < packed::LOOK;
+        let all = whole && begun.len() < compressed::LOOK;
         sniff(begun, if all { begun.len() as u64 } else { u64::MAX })
     };
-    match packed::peek(head, &|begun| of(begun) != Sniff::No) {
+    match compressed::peek(head, &|begun| of(begun) != Sniff::No) {
         Some(begun) => verdict(of(&begun), &format!("a {} file with ", packing.name())),
         None => verdict(Sniff::No, ""),
     }
@@ -50,7 +50,7 @@ pub fn unpacked(
     file: &FileSource,
     limit: Option<u64>,
     report: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Option<Unpacked>, packed::Error> {
+) -> Result<Option<Unpacked>, compressed::Error> {
     let mut head = [0; 4];
     let got = file.read_at(0, &mut head).unwrap_or(0);
     let Some(packing) = Packing::of(&head[..got]) else {
@@ -58,7 +58,7 @@ pub fn unpacked(
     };
     let usual = file.size().saturating_mul(MOST_TIMES).max(LEAST_LIMIT);
     let is_dump = |begun: &[u8], size: u64| sniff(begun, size) != Sniff::No;
-    packed::unpack(
+    compressed::unpack(
         file,
         packing,
         &std::env::temp_dir(),
@@ -69,7 +69,7 @@ pub fn unpacked(
     .map(Some)
 }
 
-pub fn no_room(py: Python<'_>, path: &OsStr, error: &packed::Error) -> PyErr {
+pub fn no_room(py: Python<'_>, path: &OsStr, error: &compressed::Error) -> PyErr {
     InputError {
         message: error.to_string(),
         file: path,

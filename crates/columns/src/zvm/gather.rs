@@ -8,7 +8,7 @@ use super::join::{Forms, Joined, Joiner, Told};
 use super::plan::{Part, Plan};
 use super::section::Locator;
 use super::shape::Shapes;
-use crate::core::journal::Place;
+use crate::core::diagnostics::Place;
 
 /// Rows that follow each other and are read alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use zlens_frames::{RecordRef, Window};
 
 use super::plan::{Plan, Subtype};
 use super::shape::{DATA, Form, PARTS, RECORD, Shape, Shapes};
-use crate::core::journal::Place;
+use crate::core::diagnostics::Place;
 
 /// Nothing stands there.
 pub(crate) const NOWHERE: u32 = u32::MAX;

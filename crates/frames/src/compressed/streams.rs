@@ -6,7 +6,7 @@ use flate2::bufread::GzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
 use super::input::Input;
-use super::part::ended_well;
+use super::prefix::ended_well;
 use super::sink::Sink;
 use crate::problem::{ProblemKind, ProblemLog};
 
