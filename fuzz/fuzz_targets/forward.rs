@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process;
 
 use libfuzzer_sys::fuzz_target;
-use zlens_forward::spool::{Next, Record, SMALLEST, Spool};
-use zlens_forward::wire::{Kind, decode, encode, field};
+use zlens_forward::spool::{ReadResult, Record, SMALLEST, Spool};
+use zlens_forward::wire::{FrameKind, decode, encode, field};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(Some((head, payload))) = decode(bytes) {
@@ -33,8 +33,8 @@ fuzz_target!(|bytes: &[u8]| {
         payload,
     };
     let first = [
-        record(Kind::Begin, &b"inode 7\n"[..]),
-        record(Kind::Data, b"abc"),
+        record(FrameKind::Begin, &b"inode 7\n"[..]),
+        record(FrameKind::Data, b"abc"),
     ];
     made.append(&first, true).expect("memory can be written");
     drop(made);
@@ -47,20 +47,20 @@ fuzz_target!(|bytes: &[u8]| {
 
     let spool = Spool::open(&folder, SMALLEST).expect("whatever is in it");
     spool
-        .append(&[record(Kind::Data, &b"more"[..])], true)
+        .append(&[record(FrameKind::Data, &b"more"[..])], true)
         .expect("memory can be written");
     let mut cursor = spool.cursor(0);
     let mut last = Vec::new();
     loop {
         let before = cursor.next();
         match spool.read(&mut cursor).expect("memory can be read") {
-            Next::Frame(frame) => {
+            ReadResult::Frame(frame) => {
                 let (head, payload) = decode(&frame).expect("it is whole").expect("it is whole");
                 assert_eq!(head.sequence, before);
                 last = payload.to_vec();
             }
-            Next::Hole(hole) => assert!(hole.from == before && hole.next > before),
-            Next::Nothing => break,
+            ReadResult::Missing(hole) => assert!(hole.from == before && hole.next > before),
+            ReadResult::Empty => break,
         }
     }
     assert_eq!(cursor.next(), spool.next());

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use zlens_frames::ReadAt;
-use zlens_frames::compressed::{LOOK, Packing, peek, unpack};
+use zlens_frames::compressed::{LOOK, Compression, peek, unpack};
 
 const LIMIT: u64 = 300_000;
 
 fuzz_target!(|bytes: Vec<u8>| {
     let begun = peek(&bytes, &|begun| begun.len() > 100);
     assert!(begun.is_none_or(|begun| begun.len() <= LOOK));
-    let Some(packing) = Packing::of(&bytes) else {
+    let Some(packing) = Compression::of(&bytes) else {
         return;
     };
     // In memory, for millions of files would be written otherwise.

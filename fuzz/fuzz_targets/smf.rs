@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use zlens_columns::counters::{Decoder, Plan, System};
-use zlens_columns::{Dumps, File, Step, Steps};
+use zlens_columns::{DumpSet, File, Step, IncrementalScan};
 use zlens_frames::smf::{Header, Index, MAX_KINDS, Pass, index, open, sniff};
 use zlens_frames::{ReadAt, Windows};
 
@@ -112,7 +112,7 @@ fn decode(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
         source: Arc::clone(source),
         index: Arc::clone(found),
     };
-    let dumps = Dumps {
+    let dumps = DumpSet {
         source: "smf".to_owned(),
         systems: systems.collect(),
         files: vec![file],

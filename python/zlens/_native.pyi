@@ -61,7 +61,7 @@ class ArrowTable(ArrowStream):
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
-class Decoder:
+class MonwriteDecoder:
     """Raw tables of one or more systems, decoded from their files by compiled plans (JSON)."""
 
     def __init__(self, systems: list[dict[str, Any]], plans_json: str, leap_seconds: int = 0) -> None: ...
@@ -167,7 +167,7 @@ class SmfFile:
     def changed(self) -> str | None: ...
 
 @final
-class SmfDecoder:
+class Smf113Decoder:
     """The table of counters of some dumps, decoded by a compiled plan (JSON)."""
 
     def __init__(

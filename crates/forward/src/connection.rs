@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::error::Error;
-use crate::wire::{self, Fault, Head};
+use crate::wire::{self, FrameError, FrameHeader};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// Until a receiver takes more: it may be waiting for its disk.
@@ -20,7 +20,7 @@ const WRITE: Duration = Duration::from_secs(60);
 
 /// Where the receiver is, and how it knows the forwarder and is known.
 #[derive(Clone, Debug, Default)]
-pub struct Receiver {
+pub struct ReceiverConfig {
     /// Its name or address.
     pub host: String,
     /// Its port.
@@ -46,8 +46,8 @@ impl Connector {
     ///
     /// # Errors
     /// If they cannot be used, or there are none and the receiver is another machine.
-    pub fn new(receiver: &Receiver) -> Result<Self, Error> {
-        let Receiver {
+    pub fn new(receiver: &ReceiverConfig) -> Result<Self, Error> {
+        let ReceiverConfig {
             host,
             port,
             server_name,
@@ -79,7 +79,7 @@ impl Connector {
     ///
     /// # Errors
     /// If no address of the receiver answers.
-    pub fn connect(&self) -> io::Result<Link> {
+    pub fn connect(&self) -> io::Result<Connection> {
         let mut last = io::Error::new(ErrorKind::NotFound, "the receiver has no address");
         for address in (self.host.as_str(), self.port).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, CONNECT) {
@@ -90,7 +90,7 @@ impl Connector {
         Err(last)
     }
 
-    fn wrap(&self, stream: TcpStream) -> io::Result<Link> {
+    fn wrap(&self, stream: TcpStream) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(WRITE))?;
         stream.set_read_timeout(Some(WRITE))?;
@@ -102,7 +102,7 @@ impl Connector {
                 Stream::Tls(Box::new(StreamOwned::new(client, stream)))
             }
         };
-        Ok(Link {
+        Ok(Connection {
             stream,
             input: Vec::new(),
             used: 0,
@@ -176,14 +176,14 @@ enum Stream {
 }
 
 /// A connection.
-pub struct Link {
+pub struct Connection {
     stream: Stream,
     input: Vec<u8>,
     /// Bytes of the input that were handed out.
     used: usize,
 }
 
-impl Link {
+impl Connection {
     /// Sends bytes; waits while the receiver does not take them.
     ///
     /// # Errors
@@ -199,10 +199,10 @@ impl Link {
     ///
     /// # Errors
     /// If the connection is lost, or something else speaks there.
-    pub fn receive(&mut self, time: Duration) -> io::Result<Option<(Head, Vec<u8>)>> {
+    pub fn receive(&mut self, time: Duration) -> io::Result<Option<(FrameHeader, Vec<u8>)>> {
         loop {
             let bytes = &self.input[self.used..];
-            let found = wire::decode(bytes).map_err(|fault: Fault| io::Error::other(fault))?;
+            let found = wire::decode(bytes).map_err(|fault: FrameError| io::Error::other(fault))?;
             if let Some((head, payload)) = found {
                 let payload = payload.to_vec();
                 self.used += wire::HEADER + payload.len();

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::connection::{Receiver, read};
+use crate::connection::{ReceiverConfig, read};
 use crate::error::Error;
-use crate::source::Kind;
+use crate::source::SourceKind;
 use crate::spool::SMALLEST;
 
 /// What `--help` prints.
@@ -62,11 +62,11 @@ pub struct Options {
     /// The path of the source; `-` is standard input.
     pub source: PathBuf,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its name.
     pub name: String,
     /// Where to.
-    pub receiver: Receiver,
+    pub receiver: ReceiverConfig,
     /// What the receiver asks for.
     pub token: Option<String>,
     /// The folder of the spool.
@@ -78,7 +78,7 @@ pub struct Options {
 }
 
 #[derive(Default)]
-struct Given {
+struct RawOptions {
     source: Option<String>,
     to: Option<String>,
     name: Option<String>,
@@ -92,7 +92,7 @@ struct Given {
     check: bool,
 }
 
-impl Given {
+impl RawOptions {
     /// Sets an option that has a value; what stands first counts.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let text = || Some(value.to_owned());
@@ -140,7 +140,7 @@ impl Given {
 /// # Errors
 /// If they are wrong, or a file that they name cannot be used.
 pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> {
-    let mut given = Given::default();
+    let mut given = RawOptions::default();
     let mut config = None;
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
@@ -183,7 +183,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
     resolve(given).map(|options| Command::Forward(Box::new(options)))
 }
 
-fn resolve(given: Given) -> Result<Options, Error> {
+fn resolve(given: RawOptions) -> Result<Options, Error> {
     let usage = |text: &str| Error::Usage(text.to_owned());
     let source = given.source.ok_or_else(|| usage("name a source"))?;
     let kind = kind(&source);
@@ -217,7 +217,7 @@ fn resolve(given: Given) -> Result<Options, Error> {
         source: source.into(),
         kind,
         name,
-        receiver: Receiver {
+        receiver: ReceiverConfig {
             host: host.trim_matches(['[', ']']).to_owned(),
             port,
             server_name: given.server_name,
@@ -232,13 +232,13 @@ fn resolve(given: Given) -> Result<Options, Error> {
 }
 
 /// Devices are read as the monitor's, whether they are there yet or not. `/dev/shm` has files.
-fn kind(source: &str) -> Kind {
+fn kind(source: &str) -> SourceKind {
     if source == "-" {
-        Kind::Stdin
+        SourceKind::Stdin
     } else if source.starts_with("/dev/") && !source.starts_with("/dev/shm/") {
-        Kind::Monreader
+        SourceKind::Monreader
     } else {
-        Kind::File
+        SourceKind::File
     }
 }
 
@@ -314,7 +314,7 @@ mod tests {
         );
         fs::write(path("config"), config).unwrap();
         let found = options(&["--config", &path("config"), "--name=given"]).unwrap();
-        assert_eq!(found.kind, Kind::Monreader);
+        assert_eq!(found.kind, SourceKind::Monreader);
         assert_eq!(
             (found.receiver.host.as_str(), found.receiver.port),
             ("::1", 99)
@@ -362,10 +362,10 @@ mod tests {
     #[test]
     fn a_source_is_known_by_its_name() {
         for (source, kind) in [
-            ("-", Kind::Stdin),
-            ("/dev/monreader", Kind::Monreader),
-            ("day.smf", Kind::File),
-            ("/dev/shm/day.smf", Kind::File),
+            ("-", SourceKind::Stdin),
+            ("/dev/monreader", SourceKind::Monreader),
+            ("day.smf", SourceKind::File),
+            ("/dev/shm/day.smf", SourceKind::File),
         ] {
             let found = options(&["--to=localhost:1", source]).unwrap();
             assert_eq!(found.kind, kind);

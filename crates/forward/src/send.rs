@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::connection::{Connector, Link};
+use crate::connection::{Connection, Connector};
 use crate::error::Error;
 use crate::log::{self, Level};
-use crate::source::{Kind as SourceKind, Reason};
-use crate::spool::{Cursor, Hole, Next, Spool};
-use crate::wire::{self, Kind};
+use crate::source::{Reason, SourceKind};
+use crate::spool::{Cursor, MissingRange, ReadResult, Spool};
+use crate::wire::{self, FrameKind};
 
 /// Bytes that may be on their way.
 const WINDOW: usize = 8 << 20;
@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// What a forwarder says of itself.
 #[derive(Clone, Debug)]
-pub struct Greeting {
+pub struct Hello {
     /// The name of the source.
     pub name: String,
     /// Its kind.
@@ -37,7 +37,7 @@ pub struct Greeting {
     pub token: Option<String>,
 }
 
-impl Greeting {
+impl Hello {
     fn encode(&self, stream: String, check: bool) -> Vec<u8> {
         let mut fields = vec![
             ("version", wire::VERSION.to_owned()),
@@ -50,7 +50,7 @@ impl Greeting {
             fields.push(("check", "yes".to_owned()));
         }
         let mut bytes = Vec::new();
-        wire::encode(&mut bytes, Kind::Hello, 0, 0, &wire::text(&fields));
+        wire::encode(&mut bytes, FrameKind::Hello, 0, 0, &wire::text(&fields));
         bytes
     }
 }
@@ -59,7 +59,7 @@ impl Greeting {
 ///
 /// # Errors
 /// If it cannot be reached, or refuses.
-pub fn check(connector: &Connector, greeting: &Greeting) -> Result<(), Error> {
+pub fn check(connector: &Connector, greeting: &Hello) -> Result<(), Error> {
     let greeted = connector
         .connect()
         .and_then(|mut link| greet(&mut link, &greeting.encode(String::new(), true)));
@@ -69,18 +69,18 @@ pub fn check(connector: &Connector, greeting: &Greeting) -> Result<(), Error> {
 }
 
 /// Says who speaks; the number of the record that the receiver needs next.
-fn greet(link: &mut Link, hello: &[u8]) -> io::Result<u64> {
+fn greet(link: &mut Connection, hello: &[u8]) -> io::Result<u64> {
     link.send(hello)?;
     match link.receive(ANSWER)? {
-        Some((head, _)) if head.kind == Kind::Welcome => Ok(head.sequence),
+        Some((head, _)) if head.kind == FrameKind::Welcome => Ok(head.sequence),
         Some((head, payload)) => Err(refused(head.kind, &payload)),
         None => Err(ErrorKind::TimedOut.into()),
     }
 }
 
-fn refused(kind: Kind, payload: &[u8]) -> io::Error {
+fn refused(kind: FrameKind, payload: &[u8]) -> io::Error {
     let reason = wire::field(payload, "reason").unwrap_or("it answered something else");
-    let said = if kind == Kind::Refused {
+    let said = if kind == FrameKind::Refused {
         "the receiver refused: "
     } else {
         ""
@@ -93,7 +93,7 @@ pub struct Sender<'a> {
     /// Makes connections.
     pub connector: &'a Connector,
     /// Who speaks.
-    pub greeting: &'a Greeting,
+    pub greeting: &'a Hello,
     /// What is sent.
     pub spool: &'a Spool,
     /// Whether the program is asked to end.
@@ -203,15 +203,15 @@ impl Session<'_> {
     }
 
     /// Sends what may be under way; whether that is all there is.
-    fn send(&mut self, link: &mut Link) -> io::Result<bool> {
+    fn send(&mut self, link: &mut Connection) -> io::Result<bool> {
         let spool = self.sender.spool;
         while self.bytes < WINDOW {
             let bytes = match spool.read(&mut self.cursor)? {
-                Next::Frame(bytes) => bytes,
-                Next::Hole(hole) => gap(hole),
-                Next::Nothing => {
+                ReadResult::Frame(bytes) => bytes,
+                ReadResult::Missing(hole) => gap(hole),
+                ReadResult::Empty => {
                     if self.spoke.elapsed() > ALIVE {
-                        self.say(link, Kind::Alive)?;
+                        self.say(link, FrameKind::Alive)?;
                     }
                     return Ok(true);
                 }
@@ -225,7 +225,7 @@ impl Session<'_> {
         Ok(false)
     }
 
-    fn say(&mut self, link: &mut Link, kind: Kind) -> io::Result<()> {
+    fn say(&mut self, link: &mut Connection, kind: FrameKind) -> io::Result<()> {
         let mut bytes = Vec::new();
         wire::encode(&mut bytes, kind, 0, self.cursor.next(), &[]);
         link.send(&bytes)?;
@@ -234,8 +234,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn end(&mut self, link: &mut Link) -> io::Result<()> {
-        self.say(link, Kind::End)?;
+    fn end(&mut self, link: &mut Connection) -> io::Result<()> {
+        self.say(link, FrameKind::End)?;
         while self.waiting.is_some() {
             self.answers(link)?;
         }
@@ -243,14 +243,14 @@ impl Session<'_> {
     }
 
     /// Takes acknowledgements.
-    fn answers(&mut self, link: &mut Link) -> io::Result<()> {
+    fn answers(&mut self, link: &mut Connection) -> io::Result<()> {
         let Some((head, payload)) = link.receive(LOOK)? else {
             if self.waiting.is_some_and(|since| since.elapsed() > ANSWER) {
                 return Err(ErrorKind::TimedOut.into());
             }
             return Ok(());
         };
-        if head.kind != Kind::Acknowledged || head.sequence > self.cursor.next() {
+        if head.kind != FrameKind::Acknowledged || head.sequence > self.cursor.next() {
             return Err(refused(head.kind, &payload));
         }
         while let Some(&(behind, size)) = self.under_way.front()
@@ -266,7 +266,7 @@ impl Session<'_> {
 }
 
 /// The frame that stands for records that are gone.
-fn gap(hole: Hole) -> Vec<u8> {
+fn gap(hole: MissingRange) -> Vec<u8> {
     let reason = if hole.damaged {
         Reason::SpoolDamaged
     } else {
@@ -290,6 +290,12 @@ fn gap(hole: Hole) -> Vec<u8> {
         fields.push(("bytes", bytes.to_string()));
     }
     let mut bytes = Vec::new();
-    wire::encode(&mut bytes, Kind::Gap, 0, hole.from, &wire::text(&fields));
+    wire::encode(
+        &mut bytes,
+        FrameKind::Gap,
+        0,
+        hole.from,
+        &wire::text(&fields),
+    );
     bytes
 }

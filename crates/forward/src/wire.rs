@@ -20,7 +20,7 @@ const CHECKED: usize = HEADER - 4;
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum FrameKind {
     /// The forwarder says who it is.
     Hello = 1,
     /// A file begins.
@@ -41,7 +41,7 @@ pub enum Kind {
     Refused = 19,
 }
 
-impl Kind {
+impl FrameKind {
     const ALL: [Self; 9] = [
         Self::Hello,
         Self::Begin,
@@ -61,7 +61,7 @@ impl Kind {
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum FrameError {
     /// Something else speaks there.
     #[error("no frame begins here")]
     Magic,
@@ -75,9 +75,9 @@ pub enum Fault {
 
 /// What stands before a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct FrameHeader {
     /// What the frame is.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Flags of a record.
     pub flags: u8,
     /// The length of the payload.
@@ -87,20 +87,20 @@ pub struct Head {
     checksum: u32,
 }
 
-impl Head {
+impl FrameHeader {
     /// Reads the bytes before a payload; says nothing of their checksum.
     ///
     /// # Errors
     /// If no frame begins so.
-    pub fn parse(bytes: &[u8; HEADER]) -> Result<Self, Fault> {
+    pub fn parse(bytes: &[u8; HEADER]) -> Result<Self, FrameError> {
         let [z, f, kind, flags, l0, l1, l2, l3, rest @ ..] = *bytes;
         let [s0, s1, s2, s3, s4, s5, s6, s7, c0, c1, c2, c3] = rest;
-        let kind = Kind::of(kind)
+        let kind = FrameKind::of(kind)
             .filter(|_| [z, f] == MAGIC)
-            .ok_or(Fault::Magic)?;
+            .ok_or(FrameError::Magic)?;
         let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
         if length > MOST {
-            return Err(Fault::Length(length));
+            return Err(FrameError::Length(length));
         }
         Ok(Self {
             kind,
@@ -113,7 +113,7 @@ impl Head {
 }
 
 /// Appends a frame to bytes; a payload has at most [`MOST`].
-pub fn encode(out: &mut Vec<u8>, kind: Kind, flags: u8, sequence: u64, payload: &[u8]) {
+pub fn encode(out: &mut Vec<u8>, kind: FrameKind, flags: u8, sequence: u64, payload: &[u8]) {
     debug_assert!(payload.len() <= MOST);
     let from = out.len();
     out.extend(MAGIC);
@@ -129,16 +129,16 @@ pub fn encode(out: &mut Vec<u8>, kind: Kind, flags: u8, sequence: u64, payload: 
 ///
 /// # Errors
 /// If it is no frame, or a damaged one.
-pub fn decode(bytes: &[u8]) -> Result<Option<(Head, &[u8])>, Fault> {
+pub fn decode(bytes: &[u8]) -> Result<Option<(FrameHeader, &[u8])>, FrameError> {
     let Some((start, rest)) = bytes.split_first_chunk::<HEADER>() else {
         return Ok(None);
     };
-    let head = Head::parse(start)?;
+    let head = FrameHeader::parse(start)?;
     let Some(payload) = rest.get(..head.length) else {
         return Ok(None);
     };
     if checksum(&start[..CHECKED], payload) != head.checksum {
-        return Err(Fault::Damaged);
+        return Err(FrameError::Damaged);
     }
     Ok(Some((head, payload)))
 }

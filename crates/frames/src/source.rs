@@ -32,14 +32,14 @@ pub trait ReadAt: Send + Sync {
 }
 
 /// The bytes of a source before an end; offsets stay those of the source.
-pub struct Part {
+pub struct BoundedSource {
     /// Where the bytes come from.
     pub source: Arc<dyn ReadAt>,
     /// Where they end.
     pub end: u64,
 }
 
-impl ReadAt for Part {
+impl ReadAt for BoundedSource {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let room = self.size().saturating_sub(offset);
         let most = usize::try_from(room).unwrap_or(usize::MAX).min(buf.len());
@@ -69,7 +69,7 @@ pub enum Error {
 
 /// What became of a file since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     /// Nothing has this name any more.
     Vanished,
     /// Another file has this name.
@@ -82,7 +82,7 @@ pub enum Change {
     Rewritten,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for FileChange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Vanished => write!(out, "the file has vanished since it was opened"),
@@ -145,19 +145,19 @@ impl FileSource {
 
     /// What became of the file since it was opened, or nothing if it is as it was.
     #[must_use]
-    pub fn changed(&self) -> Option<Change> {
+    pub fn changed(&self) -> Option<FileChange> {
         let Ok(now) = fs::metadata(&self.path) else {
-            return Some(Change::Vanished);
+            return Some(FileChange::Vanished);
         };
         let was = &self.opened;
         if (now.dev(), now.ino()) != (was.dev(), was.ino()) {
-            Some(Change::Replaced)
+            Some(FileChange::Replaced)
         } else if now.len() > was.len() {
-            Some(Change::Grew(now.len() - was.len()))
+            Some(FileChange::Grew(now.len() - was.len()))
         } else if now.len() < was.len() {
-            Some(Change::Shrank(was.len() - now.len()))
+            Some(FileChange::Shrank(was.len() - now.len()))
         } else if (now.mtime(), now.mtime_nsec()) != (was.mtime(), was.mtime_nsec()) {
-            Some(Change::Rewritten)
+            Some(FileChange::Rewritten)
         } else {
             None
         }
@@ -179,7 +179,7 @@ impl ReadAt for FileSource {
         }
         match self.changed() {
             // As if it had been cut off: what has another's name now is not read in its place.
-            Some(Change::Vanished | Change::Replaced) => Ok(0),
+            Some(FileChange::Vanished | FileChange::Replaced) => Ok(0),
             _ => File::open(&self.path)?.read_at(buf, offset),
         }
     }

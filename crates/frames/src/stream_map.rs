@@ -2,7 +2,7 @@
 //!
 //! Block descriptor words and those of all segments but the first are left out, and the first gets
 //! the length of its whole record. All that reads streams of records reads these dumps so;
-//! [`Places::original`] leads back to the file.
+//! [`StreamMap::original`] leads back to the file.
 
 use std::io;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::source::ReadAt;
 
 /// Bytes that follow each other in the stream and in the file.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct Extent {
     shown: u64,
     at: u64,
 }
 
 /// Where the bytes of the stream are in the file.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
-    pieces: Vec<Piece>,
+pub(crate) struct StreamMap {
+    pieces: Vec<Extent>,
     /// Records put together: where each begins in the stream, and its length.
     whole: Vec<(u64, u16)>,
     /// How many bytes the stream has, and the file.
@@ -27,7 +27,7 @@ pub(crate) struct Places {
     pub file: u64,
 }
 
-impl Places {
+impl StreamMap {
     /// How many pieces are kept, in 16 bytes each: 230 GB in the usual blocks of 28 KB.
     pub(crate) const MAX_PIECES: usize = 8 << 20;
 
@@ -51,7 +51,7 @@ impl Places {
             .is_some_and(|last| last.at + (self.shown - last.shown) == at);
         if !follows && bytes > 0 {
             let shown = self.shown;
-            self.pieces.push(Piece { shown, at });
+            self.pieces.push(Extent { shown, at });
         }
         self.shown += bytes;
     }
@@ -136,12 +136,12 @@ impl Places {
 }
 
 /// The stream of records in a file with blocks or segments.
-pub(crate) struct Stream {
+pub(crate) struct RecordStream {
     pub source: Arc<dyn ReadAt>,
-    pub places: Arc<Places>,
+    pub places: Arc<StreamMap>,
 }
 
-impl ReadAt for Stream {
+impl ReadAt for RecordStream {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         if offset >= self.places.shown {
             // What the file has gained since.

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::problem::ProblemLog;
-use crate::stream_map::Places;
+use crate::stream_map::StreamMap;
 
 /// Where a record lies in its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Window<'p> {
     pub bytes: &'p [u8],
     pub(crate) lists: &'p [Vec<RecordRef>],
     /// Where in the file the bytes are, if it is shown in another form.
-    pub(crate) places: Option<&'p Places>,
+    pub(crate) places: Option<&'p StreamMap>,
 }
 
 impl<'p> Window<'p> {

@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use zlens_frames::ReadAt;
-use zlens_frames::compressed::{Error, LOOK, Packing, Unpacked, peek, unpack};
+use zlens_frames::compressed::{Compression, Decompressed, Error, LOOK, peek, unpack};
 
 /// Bytes that can be packed, but not to nothing.
 fn data(count: usize) -> Vec<u8> {
@@ -20,7 +19,7 @@ fn data(count: usize) -> Vec<u8> {
 }
 
 fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(data).expect("memory takes it");
     encoder.finish().expect("memory takes it")
 }
@@ -36,7 +35,7 @@ fn zip(members: &[(&str, u16, &[u8])]) -> Vec<u8> {
     for &(name, method, bytes) in members {
         let packed = match method {
             8 => {
-                let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+                let mut encoder = DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
                 encoder.write_all(bytes).expect("memory takes it");
                 encoder.finish().expect("memory takes it")
             }
@@ -73,8 +72,8 @@ fn zip(members: &[(&str, u16, &[u8])]) -> Vec<u8> {
     out
 }
 
-fn try_unpack(bytes: &[u8], limit: u64) -> Result<Unpacked, Error> {
-    let packing = Packing::of(bytes).expect("it is packed");
+fn try_unpack(bytes: &[u8], limit: u64) -> Result<Decompressed, Error> {
+    let packing = Compression::of(bytes).expect("it is packed");
     let folder = std::env::temp_dir();
     let wanted = |begun: &[u8], _: u64| !begun.starts_with(b"README");
     unpack(
@@ -214,9 +213,9 @@ fn what_is_unpacked_side_by_side_stays_apart() {
     let data = data(300_000);
     let parts: Vec<&[u8]> = data.chunks(7001).collect();
     let open = |part: &&[u8]| try_unpack(&gzip(part), NO_LIMIT).expect("memory can be read");
-    let mut all: Vec<Unpacked> = parts.iter().map(open).collect();
+    let mut all: Vec<Decompressed> = parts.iter().map(open).collect();
     all.truncate(5);
-    let more: Vec<Unpacked> = parts.iter().map(open).collect();
+    let more: Vec<Decompressed> = parts.iter().map(open).collect();
     for (found, part) in all.iter().zip(&parts).chain(more.iter().zip(&parts)) {
         let mut bytes = vec![0; 9000];
         let got = found.read_at(0, &mut bytes).expect("it can be read");
@@ -243,7 +242,7 @@ fn stopping_and_no_room() {
     let run = |folder: &Path, going| {
         unpack(
             &packed,
-            Packing::Gzip,
+            Compression::Gzip,
             folder,
             NO_LIMIT,
             &|_, _| true,
@@ -265,7 +264,7 @@ fn stopping_and_no_room() {
 #[test]
 fn what_is_not_packed() {
     for head in [&b""[..], b"PK", b"\x1f\x8b", b"text", &[0; 100]] {
-        assert_eq!(Packing::of(head), None);
+        assert_eq!(Compression::of(head), None);
         assert_eq!(peek(head, &|_| true), None);
     }
 }

@@ -2,7 +2,7 @@
 
 /// Where the cells of a column stand. `start`, `end`: of its head; `right`: whether they end below its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ColumnSpan {
     pub start: usize,
     pub end: usize,
     pub right: bool,
@@ -10,7 +10,7 @@ pub struct Place {
 
 /// How the words of a line are cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum CellOrder {
     /// Each below its head.
     #[default]
     Below,
@@ -27,16 +27,16 @@ pub enum Order {
 /// below its head, and one of another column begins there.
 pub fn split(
     line: &[u8],
-    places: &[Place],
-    order: Order,
+    places: &[ColumnSpan],
+    order: CellOrder,
     extents: &mut Vec<(usize, usize)>,
 ) -> bool {
     extents.clear();
     words(line, extents);
-    if extents.len() == places.len() && (order == Order::Words || each(extents, places)) {
+    if extents.len() == places.len() && (order == CellOrder::Words || each(extents, places)) {
         return true;
     }
-    if order == Order::Texts && !aligned(line, extents, places) {
+    if order == CellOrder::Texts && !aligned(line, extents, places) {
         join(line, extents);
         let fits = extents.len() <= places.len();
         extents.resize(places.len(), (0, 0));
@@ -89,7 +89,7 @@ fn words(line: &[u8], out: &mut Vec<(usize, usize)>) {
 }
 
 /// Whether in each column where a word is, one begins at its start.
-fn aligned(line: &[u8], words: &[(usize, usize)], places: &[Place]) -> bool {
+fn aligned(line: &[u8], words: &[(usize, usize)], places: &[ColumnSpan]) -> bool {
     words.iter().all(|&(start, _)| {
         let before = places.iter().rposition(|place| place.start <= start);
         before.is_some_and(|at| {
@@ -112,7 +112,7 @@ fn join(line: &[u8], words: &mut Vec<(usize, usize)>) {
 }
 
 /// Whether each word is below its head.
-fn each(words: &[(usize, usize)], places: &[Place]) -> bool {
+fn each(words: &[(usize, usize)], places: &[ColumnSpan]) -> bool {
     words
         .iter()
         .zip(places)
@@ -120,7 +120,7 @@ fn each(words: &[(usize, usize)], places: &[Place]) -> bool {
 }
 
 /// Whether a word is not of a place but of one after it.
-fn beyond(start: usize, end: usize, place: Place, after: Place) -> bool {
+fn beyond(start: usize, end: usize, place: ColumnSpan, after: ColumnSpan) -> bool {
     match (place.right, after.right) {
         (true, true) => {
             end > place.end && (start >= place.end || end - place.end > place.end - start)
@@ -137,11 +137,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn texts<'a>(line: &'a str, places: &[Place]) -> Option<Vec<&'a str>> {
-        cells(line, places, Order::Below)
+    fn texts<'a>(line: &'a str, places: &[ColumnSpan]) -> Option<Vec<&'a str>> {
+        cells(line, places, CellOrder::Below)
     }
 
-    fn cells<'a>(line: &'a str, places: &[Place], order: Order) -> Option<Vec<&'a str>> {
+    fn cells<'a>(line: &'a str, places: &[ColumnSpan], order: CellOrder) -> Option<Vec<&'a str>> {
         let mut extents = Vec::new();
         split(line.as_bytes(), places, order, &mut extents).then(|| {
             extents
@@ -151,8 +151,8 @@ mod tests {
         })
     }
 
-    const fn place(start: usize, end: usize, right: bool) -> Place {
-        Place { start, end, right }
+    const fn place(start: usize, end: usize, right: bool) -> ColumnSpan {
+        ColumnSpan { start, end, right }
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
             place(23, 35, false),
             place(36, 58, false),
         ];
-        let read = |line| cells(line, &places, Order::Texts);
+        let read = |line| cells(line, &places, CellOrder::Texts);
         assert_eq!(
             read("  STP is active     No    STP is suspended"),
             Some(vec!["STP is active", "No", "STP is suspended"])
@@ -228,7 +228,7 @@ mod tests {
     fn words_in_their_order_are_cells_wherever_they_stand() {
         let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
         assert_eq!(
-            cells("LINUX01 191.6 68985", &places, Order::Words),
+            cells("LINUX01 191.6 68985", &places, CellOrder::Words),
             Some(vec!["LINUX01", "191.6", "68985"])
         );
     }
@@ -236,8 +236,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_line_is_split_or_refused(line in "[ a-z0-9.]{0,80}", heads in prop::collection::vec((0_usize..60, 1_usize..12, any::<bool>()), 0..12)) {
-            let places: Vec<Place> = heads.iter().map(|&(start, length, right)| place(start, start + length, right)).collect();
-            for order in [Order::Below, Order::Words, Order::Texts] {
+            let places: Vec<ColumnSpan> = heads.iter().map(|&(start, length, right)| place(start, start + length, right)).collect();
+            for order in [CellOrder::Below, CellOrder::Words, CellOrder::Texts] {
                 if let Some(found) = cells(&line, &places, order) {
                     prop_assert_eq!(found.len(), places.len());
                 }

@@ -13,9 +13,9 @@ mod rows;
 mod value;
 mod values;
 
-pub use cells::{Order, Place, split};
-pub use line::{Label, Start, start};
-pub use number::{NoNumber, Number, number};
-pub use report_header::{Chunk, Span};
-pub use rows::{Note, Repeat, Rows, Target, Verdict};
+pub use cells::{CellOrder, ColumnSpan, split};
+pub use line::{Label, RowStart, start};
+pub use number::{Number, ParseNumberError, number};
+pub use report_header::{Interval, ReportHeader};
+pub use rows::{LineKind, Repeat, Rows, Target, UnparsedCell};
 pub use value::Kind;

@@ -2,7 +2,7 @@
 
 /// What a row begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start<'a> {
+pub enum RowStart<'a> {
     /// Days since 1970 if it has a date, and seconds of the day.
     Time(Option<i64>, i64),
     /// The kind of row.
@@ -19,19 +19,19 @@ pub struct Label {
 }
 
 /// What a line begins with, and where that ends.
-pub fn start<'a>(line: &'a str, labels: &'a [Label], timed: bool) -> (Start<'a>, usize) {
+pub fn start<'a>(line: &'a str, labels: &'a [Label], timed: bool) -> (RowStart<'a>, usize) {
     if timed && let Some((date, seconds, end)) = time(line.as_bytes()) {
-        return (Start::Time(date, seconds), end);
+        return (RowStart::Time(date, seconds), end);
     }
     if let Some(label) = labels.iter().find(|label| line.starts_with(&label.text)) {
-        return (Start::Label(&label.kind), label.text.len());
+        return (RowStart::Label(&label.kind), label.text.len());
     }
     match arrows(line.as_bytes()) {
         Some(end) => {
             let words = line[..end].trim_matches(|char| matches!(char, '<' | '>' | '.' | ' '));
-            (Start::Label(words), end)
+            (RowStart::Label(words), end)
         }
-        None => (Start::None, 0),
+        None => (RowStart::None, 0),
     }
 }
 
@@ -153,18 +153,21 @@ mod tests {
     fn rows_begin_with_times_and_labels() {
         assert_eq!(
             start("09:31:00  0 IFL", &[], true),
-            (Start::Time(None, 34_260), 8)
+            (RowStart::Time(None, 34_260), 8)
         );
         let (found, end) = start("2024/05/14 09:31:00  0", &[], true);
-        assert_eq!((found, end), (Start::Time(Some(19_857), 34_260), 19));
-        assert_eq!(start(">>Mean>>  0", &[], true), (Start::Label("Mean"), 8));
+        assert_eq!((found, end), (RowStart::Time(Some(19_857), 34_260), 19));
+        assert_eq!(
+            start(">>Mean>>  0", &[], true),
+            (RowStart::Label("Mean"), 8)
+        );
         assert_eq!(
             start(">> All DASD <<  1", &[], false),
-            (Start::Label("All DASD"), 14)
+            (RowStart::Label("All DASD"), 14)
         );
-        assert_eq!(start("LINUX01", &[], false), (Start::None, 0));
-        assert_eq!(start("09:31:00", &[], false), (Start::None, 0));
-        assert_eq!(start("09:61:00", &[], true), (Start::None, 0));
+        assert_eq!(start("LINUX01", &[], false), (RowStart::None, 0));
+        assert_eq!(start("09:31:00", &[], false), (RowStart::None, 0));
+        assert_eq!(start("09:61:00", &[], true), (RowStart::None, 0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// An interval of a chunk, with the first row that has it. Times in microseconds UTC.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Span {
+pub struct Interval {
     pub end_us: i64,
     pub seconds: Option<f64>,
     pub line: u64,
@@ -11,7 +11,7 @@ pub struct Span {
 
 /// What the header of a report says of its rows. Times are local, in microseconds since 1970 as if they were UTC.
 #[derive(Clone, Debug, Default)]
-pub struct Chunk {
+pub struct ReportHeader {
     pub system: String,
     /// The source of rows by time, and of reports that have none.
     pub sources: (String, String),

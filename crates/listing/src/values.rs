@@ -8,13 +8,13 @@ use crate::number::number;
 
 /// Texts one behind the other; a text may be missing.
 #[derive(Debug, Default)]
-pub struct Texts {
+pub struct TextColumn {
     bytes: String,
     /// End of each text, and whether there is one.
     ends: Vec<(usize, bool)>,
 }
 
-impl Texts {
+impl TextColumn {
     pub fn push(&mut self, text: Option<&str>) {
         self.bytes.push_str(text.unwrap_or_default());
         self.ends.push((self.bytes.len(), text.is_some()));
@@ -50,7 +50,7 @@ pub enum Values {
     Ints(Vec<Option<i64>>),
     /// Local times in microseconds.
     Times(Vec<Option<i64>>),
-    Texts(Texts),
+    Texts(TextColumn),
 }
 
 impl Values {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use pyo3::prelude::*;
-use zlens_frames::compressed::{self, Packing, Unpacked};
+use zlens_frames::compressed::{self, Compression, Decompressed};
 use zlens_frames::smf::{Sniff, sniff};
 use zlens_frames::{FileSource, ReadAt};
 
@@ -12,7 +12,7 @@ use crate::errors::InputError;
 /// What the first bytes of a file say, packed or not: `smf`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
-    let Some(packing) = Packing::of(head) else {
+    let Some(packing) = Compression::of(head) else {
         return verdict(sniff(head, size), "");
     };
     let whole = head.len() as u64 == size;
@@ -50,10 +50,10 @@ pub fn unpacked(
     file: &FileSource,
     limit: Option<u64>,
     report: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Option<Unpacked>, compressed::Error> {
+) -> Result<Option<Decompressed>, compressed::Error> {
     let mut head = [0; 4];
     let got = file.read_at(0, &mut head).unwrap_or(0);
-    let Some(packing) = Packing::of(&head[..got]) else {
+    let Some(packing) = Compression::of(&head[..got]) else {
         return Ok(None);
     };
     let usual = file.size().saturating_mul(MOST_TIMES).max(LEAST_LIMIT);

@@ -4,25 +4,25 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use zlens_columns::{Reader, Step, Steps};
+use zlens_columns::{IncrementalScan, Reader, Step};
 
 use crate::errors::broken_off;
-use crate::signals::{Patience, on_main_thread};
+use crate::signals::{PollTimer, on_main_thread};
 
 /// A reader that ends when Ctrl-C is pressed.
 ///
 /// Consumers pull from it on threads of their own, mostly without the interpreter. Signals are delivered to the main
 /// thread alone, so only there is it worth asking, and nowhere else is the interpreter waited for.
-pub struct Attentive<S> {
+pub struct InterruptibleReader<S> {
     reader: Reader<S>,
-    patience: Patience,
+    patience: PollTimer,
 }
 
-impl<S> Attentive<S> {
+impl<S> InterruptibleReader<S> {
     pub fn new(reader: Reader<S>) -> Self {
         Self {
             reader,
-            patience: Patience::new(),
+            patience: PollTimer::new(),
         }
     }
 
@@ -45,7 +45,7 @@ impl<S> Attentive<S> {
     }
 }
 
-impl<S: Steps> Iterator for Attentive<S> {
+impl<S: IncrementalScan> Iterator for InterruptibleReader<S> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -63,7 +63,7 @@ impl<S: Steps> Iterator for Attentive<S> {
     }
 }
 
-impl<S: Steps> RecordBatchReader for Attentive<S> {
+impl<S: IncrementalScan> RecordBatchReader for InterruptibleReader<S> {
     fn schema(&self) -> SchemaRef {
         self.reader.schema()
     }
@@ -72,8 +72,8 @@ impl<S: Steps> RecordBatchReader for Attentive<S> {
 /// The first step of a scan that is `wanted`, or its end; signals are looked at every so often.
 pub fn step(
     py: Python<'_>,
-    scan: &mut (impl Steps + Send),
-    patience: &mut Patience,
+    scan: &mut (impl IncrementalScan + Send),
+    patience: &mut PollTimer,
     wanted: impl Fn(&Step) -> bool + Sync,
 ) -> PyResult<Step> {
     let ends = |step: &Step| matches!(step, Step::Done) || wanted(step);
@@ -95,6 +95,6 @@ pub fn step(
 }
 
 /// Reads a scan to the end and hands out nothing: for what is found out on the way.
-pub fn exhaust(py: Python<'_>, scan: &mut (impl Steps + Send)) -> PyResult<()> {
-    step(py, scan, &mut Patience::new(), |_| false).map(drop)
+pub fn exhaust(py: Python<'_>, scan: &mut (impl IncrementalScan + Send)) -> PyResult<()> {
+    step(py, scan, &mut PollTimer::new(), |_| false).map(drop)
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use zlens_listing::{Chunk, Kind, Label, Order, Place, Rows, Target, Verdict};
+use zlens_listing::{CellOrder, ColumnSpan, Kind, Label, LineKind, ReportHeader, Rows, Target};
 
 use crate::table::ArrowTable;
 
@@ -71,18 +71,18 @@ impl ListingRows {
         order: &str,
     ) -> PyResult<()> {
         let order = match order {
-            "below" => Order::Below,
-            "words" => Order::Words,
-            "texts" => Order::Texts,
+            "below" => CellOrder::Below,
+            "words" => CellOrder::Words,
+            "texts" => CellOrder::Texts,
             _ => return Err(PyValueError::new_err(format!("unknown order {order:?}"))),
         };
         let place = |(start, end, right, column, head): PlaceOf| {
             let target = match usize::try_from(column) {
                 Ok(at) => Target::Column(at),
-                Err(_) if head.is_empty() => Target::Nowhere,
+                Err(_) if head.is_empty() => Target::Discard,
                 Err(_) => Target::Other(head),
             };
-            (Place { start, end, right }, target)
+            (ColumnSpan { start, end, right }, target)
         };
         self.rows
             .lay(places.into_iter().map(place).collect(), timed, cut, order);
@@ -106,7 +106,7 @@ impl ListingRows {
 
     /// Read one line if it is a row.
     fn row(&mut self, line: &str, number: u64, offset: u64) -> bool {
-        self.rows.row(line, number, offset) == Verdict::Row
+        self.rows.row(line, number, offset) == LineKind::Row
     }
 
     /// Set the day of the next row with a time, in days since 1970.
@@ -133,7 +133,7 @@ impl ListingRows {
         day_us: i64,
         offset_us: i64,
     ) -> Vec<SpanOf> {
-        let chunk = Chunk {
+        let chunk = ReportHeader {
             system,
             sources,
             file,

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use zlens_frames::zvm::{
     Capture, Class, Group, Index, Sniff, WriteError, Writer, digests, index, index_from, sniff,
 };
-use zlens_frames::{Error, FileSource, Part, Problem, ReadAt};
+use zlens_frames::{BoundedSource, Error, FileSource, Problem, ReadAt};
 
 use crate::errors::{opened, unreadable};
 use crate::output::{self, Output};
@@ -266,7 +266,7 @@ impl MonwriteFile {
         if self.capture.is_some() {
             return Err(PyValueError::new_err("a capture has no parts"));
         }
-        let bytes = Arc::new(Part {
+        let bytes = Arc::new(BoundedSource {
             source: Arc::clone(&self.source) as _,
             end,
         });

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Tells work when it is time to look at signals and to show progress.
-pub struct Patience {
+pub struct PollTimer {
     next: Instant,
 }
 
-impl Patience {
+impl PollTimer {
     pub fn new() -> Self {
         Self {
             next: Instant::now() + PATIENCE,

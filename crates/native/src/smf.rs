@@ -10,8 +10,8 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use zlens_columns::counters::Plan;
-use zlens_columns::{Dumps, Found, NO_SYSTEM};
-use zlens_frames::compressed::{self, Unpacked};
+use zlens_columns::{DecodeProblem, DumpSet, NO_SYSTEM};
+use zlens_frames::compressed::{self, Decompressed};
 use zlens_frames::smf::{Identity, Index, Part, Triplet, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
@@ -32,11 +32,11 @@ pub fn record_name((record, subtype): (u8, u16)) -> String {
 
 /// System, file, offset, bytes lost, record, kind, sentence of problems in dumps; `name` is that of a system.
 pub fn problems<S>(
-    found: Vec<Found>,
-    dumps: &Dumps<S>,
+    found: Vec<DecodeProblem>,
+    dumps: &DumpSet<S>,
     name: impl Fn(&S) -> &str,
 ) -> Vec<ProblemRow> {
-    let row = |found: Found| {
+    let row = |found: DecodeProblem| {
         let system = (found.system != NO_SYSTEM).then(|| name(&dumps.systems[found.system]));
         let file = &dumps.files[found.file].name;
         rows::problem(found, system, file, record_name)
@@ -51,8 +51,8 @@ pub fn dumps<S>(
     system: impl Fn(&Bound<'_, PyDict>) -> PyResult<S>,
     files: &[PyRef<'_, SmfFile>],
     leap_s: i32,
-) -> PyResult<Dumps<S>> {
-    Ok(Dumps {
+) -> PyResult<DumpSet<S>> {
+    Ok(DumpSet {
         source,
         systems: systems.iter().map(system).collect::<PyResult<_>>()?,
         files: files.iter().map(|file| file.decoded()).collect(),
@@ -97,7 +97,7 @@ pub struct SmfFile {
     file: Arc<FileSource>,
     index: Arc<Index>,
     /// What it was unpacked to.
-    unpacked: Option<Arc<Unpacked>>,
+    unpacked: Option<Arc<Decompressed>>,
 }
 
 impl SmfFile {

@@ -9,9 +9,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use zlens_text::{
-    Arrays, Batch, Chosen, Csv, Error, Family, Html, Json, Kind, Labeled, Labels, Lines, Objects,
-    Part, Printer, Section, SectionBuilder, Style, Table, csv_field, csv_rows, exposition,
-    push_float, push_number, push_whole,
+    Arrays, Batch, Csv, Error, Family, Html, Json, Kind, Labels, Objects, PrintedColumn, Printer,
+    Section, SectionBuilder, SectionLabel, SectionMerge, Style, Table, TextChunks, csv_field,
+    csv_rows, exposition, push_float, push_number, push_whole,
 };
 
 use crate::capsule;
@@ -97,14 +97,14 @@ impl PySection {
 
     /// What is known of the rows of each block, in the order of its blocks.
     #[getter]
-    fn runs(&self) -> Vec<Run> {
+    fn runs(&self) -> Vec<BlockStats> {
         self.0.runs().iter().map(run_of).collect()
     }
 }
 
 /// Block; how many rows it has; of each column how many of them have a value, and how many characters the longest
 /// text has, at least the column's width; the earliest and the latest time; flags.
-type Run = (
+type BlockStats = (
     Option<String>,
     usize,
     Vec<usize>,
@@ -113,7 +113,7 @@ type Run = (
     Vec<String>,
 );
 
-fn run_of(run: &zlens_text::Run) -> Run {
+fn run_of(run: &zlens_text::BlockStats) -> BlockStats {
     (
         run.block.clone(),
         run.rows,
@@ -129,7 +129,7 @@ type Sections<'py> = Vec<(Bound<'py, PySection>, Option<usize>)>;
 
 /// Rows as text, chunk by chunk.
 #[pyclass(name = "Lines", module = "zlens._native")]
-pub struct PyLines(Lines);
+pub struct PyLines(TextChunks);
 
 #[pymethods]
 impl PyLines {
@@ -155,16 +155,20 @@ impl PyLines {
         dated: bool,
         offset_us: i64,
     ) -> PyResult<Self> {
-        let columns = columns.into_iter().map(|(index, width, right)| Chosen {
-            index,
-            width,
-            right,
-        });
-        let sections = sections.into_iter().map(|(label, fixed, empty)| Labeled {
-            label,
-            fixed,
-            empty,
-        });
+        let columns = columns
+            .into_iter()
+            .map(|(index, width, right)| PrintedColumn {
+                index,
+                width,
+                right,
+            });
+        let sections = sections
+            .into_iter()
+            .map(|(label, fixed, empty)| SectionLabel {
+                label,
+                fixed,
+                empty,
+            });
         let table = Table::new(
             styles(&part),
             columns.collect(),
@@ -239,8 +243,8 @@ fn lines(part: &Sections<'_>, printer: Printer) -> PyResult<PyLines> {
         .iter()
         .map(|(section, run)| (section.get().0.clone(), *run))
         .collect();
-    let part = Part::new(&sections).map_err(raised)?;
-    Ok(PyLines(Lines::new(part, printer)))
+    let part = SectionMerge::new(&sections).map_err(raised)?;
+    Ok(PyLines(TextChunks::new(part, printer)))
 }
 
 enum Form {

@@ -38,11 +38,11 @@ impl Cell<'_> {
             }
             // An identifier that went through a mean: whole, or shown as it is.
             Values::Float(array) => push_identifier(out, array.value(row)),
-            Values::Whole(array) if style.number => {
+            Values::Int(array) if style.number => {
                 push_whole(out, array.value(row).into(), style.width, style.decimals);
             }
-            Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-            Values::Digits(array) => match array.value(row).parse::<i128>() {
+            Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+            Values::BigInt(array) => match array.value(row).parse::<i128>() {
                 Ok(value) if style.number => push_whole(out, value, style.width, style.decimals),
                 _ => out.push_str(array.value(row)),
             },
@@ -65,7 +65,7 @@ impl Cell<'_> {
         };
         match self.values {
             Values::Float(array) if self.style.number => (0.0..limit).contains(&array.value(row)),
-            Values::Whole(array) if self.style.number => {
+            Values::Int(array) if self.style.number => {
                 (0.0..limit).contains(&(array.value(row) as f64))
             }
             Values::Text(array) => array.value_length(row) as usize <= self.style.width,

@@ -33,8 +33,8 @@ fn push_value(out: &mut String, values: &Values, row: usize, empty: &str) {
         return;
     }
     match values {
-        Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-        Values::Digits(array) => out.push_str(array.value(row)),
+        Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) => out.push_str(array.value(row)),
         Values::Float(array) => push_float(out, array.value(row)),
         Values::Bool(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
         Values::Text(array) if array.value(row).is_empty() => out.push_str(empty),

@@ -86,8 +86,8 @@ fn push_value(out: &mut String, values: &Values, row: usize) -> bool {
         return false;
     }
     match values {
-        Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-        Values::Digits(array) => out.push_str(array.value(row)),
+        Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) => out.push_str(array.value(row)),
         Values::Float(array) => push_float(out, array.value(row)),
         Values::Bool(array) => out.push(if array.value(row) { '1' } else { '0' }),
         // Seconds, as time stamps are.

@@ -92,10 +92,8 @@ impl Html {
 fn push_exact(out: &mut String, values: &Values, row: usize, sorted: bool) -> bool {
     match values {
         Values::Time(array) => push_iso(out, array.value(row)),
-        Values::Whole(array) if sorted => {
-            out.push_str(itoa::Buffer::new().format(array.value(row)))
-        }
-        Values::Digits(array) if sorted => out.push_str(array.value(row)),
+        Values::Int(array) if sorted => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) if sorted => out.push_str(array.value(row)),
         Values::Float(array) if sorted => push_float(out, array.value(row)),
         Values::Bool(array) if sorted => {
             out.push_str(if array.value(row) { "True" } else { "False" })

@@ -60,8 +60,8 @@ fn push_value(out: &mut String, values: &Values, row: usize) {
         return;
     }
     match values {
-        Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-        Values::Digits(array) => out.push_str(array.value(row)),
+        Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) => out.push_str(array.value(row)),
         Values::Float(array) => push_float(out, array.value(row)),
         Values::Bool(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
         Values::Text(array) => push_text(out, array.value(row)),
@@ -132,8 +132,8 @@ const EXACT: u64 = 1 << 53;
 fn push_exact(out: &mut String, values: &Values, row: usize) {
     let rounded = match values {
         _ if values.is_missing(row) => false,
-        Values::Whole(array) => array.value(row).unsigned_abs() > EXACT,
-        Values::Digits(array) => array
+        Values::Int(array) => array.value(row).unsigned_abs() > EXACT,
+        Values::BigInt(array) => array
             .value(row)
             .parse::<i64>()
             .map_or(true, |number| number.unsigned_abs() > EXACT),

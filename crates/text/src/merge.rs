@@ -4,11 +4,11 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::section::{Cursor, Section, time};
 
-pub struct Part {
+pub struct SectionMerge {
     cursors: Vec<Option<Cursor>>,
 }
 
-impl Part {
+impl SectionMerge {
     /// Sections in the order in which they are printed within an interval, each with its run, if it has one.
     pub fn new(sections: &[(Section, Option<usize>)]) -> Result<Self, Error> {
         let cursors = sections

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use crate::batch::{Batch, Kind, Values};
 use crate::cell::{Cell, Style, length};
 use crate::error::Error;
-use crate::spill::Spool;
+use crate::spill::BatchSpill;
 
 /// Columns before those that are shown: block, time, flag.
 pub const BEFORE: usize = 3;
@@ -18,7 +18,7 @@ const FLAG: usize = 2;
 
 /// The rows of one block, and what a printer has to know of them before it begins.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct BlockStats {
     pub block: Option<String>,
     pub rows: usize,
     /// Of each column shown: how many rows have a value.
@@ -32,7 +32,7 @@ pub struct Run {
     pub(crate) first: (usize, usize),
 }
 
-impl Run {
+impl BlockStats {
     fn new(block: Option<&str>, first: (usize, usize), styles: &[Style]) -> Self {
         Self {
             block: block.map(str::to_owned),
@@ -90,8 +90,8 @@ impl Run {
 pub struct SectionBuilder {
     styles: Vec<Style>,
     kinds: Vec<Kind>,
-    spool: Spool,
-    runs: Vec<Run>,
+    spool: BatchSpill,
+    runs: Vec<BlockStats>,
 }
 
 impl SectionBuilder {
@@ -100,7 +100,7 @@ impl SectionBuilder {
         Self {
             styles,
             kinds,
-            spool: Spool::new(),
+            spool: BatchSpill::new(),
             runs: Vec::new(),
         }
     }
@@ -108,7 +108,7 @@ impl SectionBuilder {
     /// As `new`, with fewer bytes in memory.
     pub fn with_memory(kinds: Vec<Kind>, styles: Vec<Style>, most: usize) -> Self {
         Self {
-            spool: Spool::with_memory(most),
+            spool: BatchSpill::with_memory(most),
             ..Self::new(kinds, styles)
         }
     }
@@ -127,7 +127,7 @@ impl SectionBuilder {
                     run.add(&batch, first, last, &self.styles);
                 }
                 _ => {
-                    let mut run = Run::new(block, (self.spool.len(), first), &self.styles);
+                    let mut run = BlockStats::new(block, (self.spool.len(), first), &self.styles);
                     run.add(&batch, first, last, &self.styles);
                     self.runs.push(run);
                 }
@@ -154,7 +154,7 @@ fn block(batch: &Batch, row: usize) -> Option<&str> {
 pub struct Section(Arc<SectionBuilder>);
 
 impl Section {
-    pub fn runs(&self) -> &[Run] {
+    pub fn runs(&self) -> &[BlockStats] {
         &self.0.runs
     }
 

@@ -14,13 +14,13 @@ use crate::batch::{Batch, Values};
 const MEMORY: usize = 32 << 20;
 
 /// Where a batch is.
-enum Place {
+enum Slot {
     Memory(Arc<Batch>),
     File { at: u64, length: usize, rows: usize },
 }
 
-pub struct Spool {
-    places: Vec<Place>,
+pub struct BatchSpill {
+    places: Vec<Slot>,
     /// What columns are, for those that come from the file.
     columns: Vec<Column>,
     memory: usize,
@@ -39,7 +39,7 @@ enum Column {
     Time,
 }
 
-impl Spool {
+impl BatchSpill {
     pub fn new() -> Self {
         Self::with_memory(MEMORY)
     }
@@ -63,7 +63,7 @@ impl Spool {
         let bytes = batch.bytes();
         if self.memory + bytes <= self.most {
             self.memory += bytes;
-            self.places.push(Place::Memory(Arc::new(batch)));
+            self.places.push(Slot::Memory(Arc::new(batch)));
             return Ok(());
         }
         let file = match &self.file {
@@ -76,7 +76,7 @@ impl Spool {
             write(&mut data, values);
         }
         file.write_all_at(&data, self.end)?;
-        self.places.push(Place::File {
+        self.places.push(Slot::File {
             at: self.end,
             length: data.len(),
             rows: batch.rows,
@@ -87,8 +87,8 @@ impl Spool {
 
     pub fn get(&self, index: usize) -> io::Result<Arc<Batch>> {
         let (at, length, rows) = match &self.places[index] {
-            Place::Memory(batch) => return Ok(Arc::clone(batch)),
-            Place::File { at, length, rows } => (*at, *length, *rows),
+            Slot::Memory(batch) => return Ok(Arc::clone(batch)),
+            Slot::File { at, length, rows } => (*at, *length, *rows),
         };
         let mut data = vec![0; length];
         let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
@@ -107,8 +107,8 @@ impl Spool {
 
 fn kind(values: &Values) -> Column {
     match values {
-        Values::Whole(_) => Column::Whole,
-        Values::Digits(_) => Column::Digits,
+        Values::Int(_) => Column::Whole,
+        Values::BigInt(_) => Column::Digits,
         Values::Float(_) => Column::Float,
         Values::Bool(_) => Column::Bool,
         Values::Text(_) => Column::Text,
@@ -136,11 +136,11 @@ fn write(data: &mut Vec<u8>, values: &Values) {
         _ => data.push(NO_NULL),
     }
     match values {
-        Values::Whole(array) => words(data, array.values().iter().map(|v| v.to_le_bytes())),
+        Values::Int(array) => words(data, array.values().iter().map(|v| v.to_le_bytes())),
         Values::Float(array) => words(data, array.values().iter().map(|v| v.to_le_bytes())),
         Values::Time(array) => words(data, array.values().iter().map(|v| v.to_le_bytes())),
         Values::Bool(array) => data.extend_from_slice(array.values().sliced().as_slice()),
-        Values::Text(array) | Values::Digits(array) => {
+        Values::Text(array) | Values::BigInt(array) => {
             let offsets = array.value_offsets();
             let first = offsets[0];
             for offset in offsets {
@@ -181,7 +181,7 @@ fn read(rest: &mut &[u8], column: Column, rows: usize) -> io::Result<Values> {
         _ => None,
     };
     Ok(match column {
-        Column::Whole => Values::Whole(Int64Array::new(
+        Column::Whole => Values::Int(Int64Array::new(
             numbers(rest, rows, i64::from_le_bytes)?.into(),
             nulls,
         )),
@@ -195,18 +195,18 @@ fn read(rest: &mut &[u8], column: Column, rows: usize) -> io::Result<Values> {
         )),
         Column::Bool => Values::Bool(BooleanArray::new(bits(rest, rows)?, nulls)),
         Column::Text => Values::Text(texts(rest, rows, nulls)?),
-        Column::Digits => Values::Digits(texts(rest, rows, nulls)?),
+        Column::Digits => Values::BigInt(texts(rest, rows, nulls)?),
     })
 }
 
 fn empty(column: Column, rows: usize) -> Values {
     match column {
-        Column::Whole => Values::Whole(Int64Array::new_null(rows)),
+        Column::Whole => Values::Int(Int64Array::new_null(rows)),
         Column::Float => Values::Float(Float64Array::new_null(rows)),
         Column::Time => Values::Time(TimestampMicrosecondArray::new_null(rows)),
         Column::Bool => Values::Bool(BooleanArray::new_null(rows)),
         Column::Text => Values::Text(StringArray::new_null(rows)),
-        Column::Digits => Values::Digits(StringArray::new_null(rows)),
+        Column::Digits => Values::BigInt(StringArray::new_null(rows)),
     }
 }
 

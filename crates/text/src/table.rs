@@ -7,7 +7,7 @@ use crate::time::{day_of, push_clock, push_day};
 
 /// A column that is printed.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct PrintedColumn {
     /// Its place among the columns shown.
     pub index: usize,
     pub width: usize,
@@ -16,7 +16,7 @@ pub struct Chosen {
 
 /// What the rows of one section have in common.
 #[derive(Clone, Debug)]
-pub struct Labeled {
+pub struct SectionLabel {
     pub label: String,
     /// For each chosen column the text that stands in every row, padded.
     pub fixed: Vec<Option<String>>,
@@ -27,8 +27,8 @@ pub struct Labeled {
 /// How the rows of a part are laid out.
 pub struct Table {
     pub styles: Vec<Style>,
-    pub columns: Vec<Chosen>,
-    pub sections: Vec<Labeled>,
+    pub columns: Vec<PrintedColumn>,
+    pub sections: Vec<SectionLabel>,
     /// The width of labels, where rows begin with one or with their time.
     pub label_width: Option<usize>,
     /// Whether a blank line stands between intervals.
@@ -46,8 +46,8 @@ pub struct Table {
 impl Table {
     pub fn new(
         styles: Vec<Style>,
-        columns: Vec<Chosen>,
-        sections: Vec<Labeled>,
+        columns: Vec<PrintedColumn>,
+        sections: Vec<SectionLabel>,
         label_width: Option<usize>,
         blank: bool,
         dated: bool,

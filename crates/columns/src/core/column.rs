@@ -6,10 +6,10 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray};
 use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 
-use super::int64_block::{Finished, Pool, TIMESTAMP, Wide};
+use super::int64_block::{Int64Arrays, Int64Block, Pool, TIMESTAMP};
 use super::kernel::{self, Kernel, each};
 use super::plan::Kind;
-use super::text::Texts;
+use super::text::TextBuilder;
 use super::validity::Validity;
 
 /// The Arrow type of a kind of column.
@@ -27,11 +27,11 @@ pub(crate) fn data_type(kind: Kind) -> DataType {
 #[derive(Debug)]
 enum Data {
     /// Integers or times, in this place among the 8-byte columns.
-    Wide(usize),
+    Int64(usize),
     Float(Vec<f64>),
     Bool(Vec<bool>),
     Text {
-        texts: Texts,
+        texts: TextBuilder,
         offsets: Pool,
         bytes: Pool,
     },
@@ -49,7 +49,7 @@ pub(crate) enum Value<'b> {
 
 /// Where the values of some rows come from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'w> {
+pub(crate) struct FieldSlices<'w> {
     /// The bytes in which the records stand.
     pub bytes: &'w [u8],
     /// Where the part begins that holds the field, for every row.
@@ -64,7 +64,7 @@ pub(crate) struct Source<'w> {
 
 /// A column while it is built.
 #[derive(Debug)]
-pub(crate) struct Builder {
+pub(crate) struct ColumnBuilder {
     kind: Kind,
     data: Data,
     pub validity: Validity,
@@ -72,18 +72,18 @@ pub(crate) struct Builder {
     large: Vec<usize>,
 }
 
-impl Builder {
+impl ColumnBuilder {
     /// A column; integers and times take the next place among the 8-byte columns.
     pub(crate) fn new(kind: Kind, places: &mut usize) -> Self {
         let data = match kind {
             Kind::Int | Kind::Time => {
                 *places += 1;
-                Data::Wide(*places - 1)
+                Data::Int64(*places - 1)
             }
             Kind::Float => Data::Float(Vec::new()),
             Kind::Bool => Data::Bool(Vec::new()),
             Kind::Text | Kind::Ascii | Kind::Hex => Data::Text {
-                texts: Texts::default(),
+                texts: TextBuilder::default(),
                 offsets: Pool::new(2),
                 bytes: Pool::new(2),
             },
@@ -101,15 +101,15 @@ impl Builder {
         match &mut self.data {
             Data::Float(values) => values.resize(rows.max(values.len()), 0.0),
             Data::Bool(values) => values.resize(rows.max(values.len()), false),
-            Data::Wide(_) | Data::Text { .. } => {}
+            Data::Int64(_) | Data::Text { .. } => {}
         }
     }
 
     /// `count` rows from `row` on without a value.
-    pub(crate) fn nulls(&mut self, row: usize, count: usize, wide: &mut Wide) {
+    pub(crate) fn nulls(&mut self, row: usize, count: usize, wide: &mut Int64Block) {
         let rows = row..row + count;
         match &mut self.data {
-            Data::Wide(place) => wide.rows_mut(*place, rows).fill(0),
+            Data::Int64(place) => wide.rows_mut(*place, rows).fill(0),
             Data::Float(values) => values[rows].fill(0.0),
             Data::Bool(values) => values[rows].fill(false),
             Data::Text { texts, .. } => texts.empty(count),
@@ -124,14 +124,14 @@ impl Builder {
         kernel: Kernel,
         offset: u32,
         row: usize,
-        from: &Source<'_>,
-        wide: &mut Wide,
+        from: &FieldSlices<'_>,
+        wide: &mut Int64Block,
     ) -> bool {
         let places = from.places;
         let bytes = from.bytes.get(offset as usize..).unwrap_or(&[]);
         let rows = row..row + places.len();
         match &mut self.data {
-            Data::Wide(place) => {
+            Data::Int64(place) => {
                 let out = wide.rows_mut(*place, rows);
                 match kernel {
                     Kernel::U32 => each(out, bytes, places, |b| i64::from(u32::from_be_bytes(b))),
@@ -202,15 +202,17 @@ impl Builder {
     /// The place among the 8-byte columns.
     pub(crate) fn place(&self) -> Option<usize> {
         match self.data {
-            Data::Wide(place) => Some(place),
+            Data::Int64(place) => Some(place),
             _ => None,
         }
     }
 
     /// Makes NULL of the times from `row` on that were zero.
     #[cold]
-    fn no_times(&mut self, row: usize, from: &Source<'_>, wide: &Wide) {
-        let Data::Wide(place) = self.data else { return };
+    fn no_times(&mut self, row: usize, from: &FieldSlices<'_>, wide: &Int64Block) {
+        let Data::Int64(place) = self.data else {
+            return;
+        };
         let none = zlens_frames::tod::to_unix_us(0, from.leap_s);
         for row in row..row + from.places.len() {
             if wide.value(place, row) == none {
@@ -226,12 +228,12 @@ impl Builder {
     }
 
     /// The value of one row.
-    pub(crate) fn value<'b>(&'b self, row: usize, wide: &Wide) -> Value<'b> {
+    pub(crate) fn value<'b>(&'b self, row: usize, wide: &Int64Block) -> Value<'b> {
         if !self.validity.get(row) {
             return Value::Null;
         }
         match &self.data {
-            Data::Wide(place) => Value::Int(wide.value(*place, row)),
+            Data::Int64(place) => Value::Int(wide.value(*place, row)),
             Data::Float(values) => Value::Float(values[row]),
             Data::Bool(values) => Value::Bool(values[row]),
             Data::Text { texts, .. } => Value::Text(texts.get(row)),
@@ -239,16 +241,16 @@ impl Builder {
     }
 
     /// The first `len` integers, all bits; nothing for other kinds.
-    pub(crate) fn ints<'w>(&self, len: usize, wide: &'w Wide) -> &'w [i64] {
+    pub(crate) fn ints<'w>(&self, len: usize, wide: &'w Int64Block) -> &'w [i64] {
         match self.data {
-            Data::Wide(place) => wide.rows(place, 0..len),
+            Data::Int64(place) => wide.rows(place, 0..len),
             _ => &[],
         }
     }
 
     /// Zeros where values are too large, so that nothing shows behind a NULL.
-    pub(crate) fn hide_large(&self, wide: &mut Wide) {
-        if let Data::Wide(place) = self.data {
+    pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
+        if let Data::Int64(place) = self.data {
             for &row in &self.large {
                 wide.rows_mut(place, row..row + 1)[0] = 0;
             }
@@ -256,12 +258,16 @@ impl Builder {
     }
 
     /// The array of `len` rows; the column is cleared.
-    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
+    pub(crate) fn finish(
+        &mut self,
+        len: usize,
+        wide: &Int64Arrays,
+    ) -> Result<ArrayRef, ArrowError> {
         let nulls = self.validity.finish(len, &self.large);
         self.large.clear();
         Ok(match &mut self.data {
-            Data::Wide(place) if self.kind == Kind::Time => Arc::new(wide.times(*place, nulls)?),
-            Data::Wide(place) => Arc::new(wide.ints(*place, nulls)?),
+            Data::Int64(place) if self.kind == Kind::Time => Arc::new(wide.times(*place, nulls)?),
+            Data::Int64(place) => Arc::new(wide.ints(*place, nulls)?),
             Data::Float(values) => {
                 let mut values = std::mem::take(values);
                 values.truncate(len);

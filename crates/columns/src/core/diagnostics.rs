@@ -14,7 +14,7 @@ const COUNTED: usize = 1_000_000;
 
 /// A problem met while decoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct DecodeProblem {
     /// Number of the system.
     pub system: usize,
     /// Number of the file in its system.
@@ -40,18 +40,18 @@ pub struct Reset {
 
 /// Problems and resets of all scans of a decoder.
 #[derive(Debug, Default)]
-pub(crate) struct Journal {
-    problems: Mutex<List<Found>>,
-    resets: Mutex<List<Reset>>,
+pub(crate) struct Diagnostics {
+    problems: Mutex<DedupList<DecodeProblem>>,
+    resets: Mutex<DedupList<Reset>>,
 }
 
 #[derive(Debug)]
-struct List<T> {
+struct DedupList<T> {
     rows: Vec<T>,
     seen: HashSet<u64>,
 }
 
-impl<T> Default for List<T> {
+impl<T> Default for DedupList<T> {
     fn default() -> Self {
         Self {
             rows: Vec::new(),
@@ -60,7 +60,7 @@ impl<T> Default for List<T> {
     }
 }
 
-impl<T> List<T> {
+impl<T> DedupList<T> {
     fn add(&mut self, key: impl Hash, row: impl FnOnce() -> T) {
         if self.seen.len() >= COUNTED {
             return;
@@ -86,19 +86,19 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Journal {
+impl Diagnostics {
     /// Adds a problem unless one with this key was added before.
-    pub(crate) fn problem(&self, key: impl Hash, problem: impl FnOnce() -> Found) {
+    pub(crate) fn problem(&self, key: impl Hash, problem: impl FnOnce() -> DecodeProblem) {
         lock(&self.problems).add(key, problem);
     }
 
     /// Adds what a pass over a file found different from its index.
-    pub(crate) fn pass(&self, problems: &ProblemLog, place: &Place<'_>) {
+    pub(crate) fn pass(&self, problems: &ProblemLog, place: &Reporter<'_>) {
         let (system, file) = (place.system, place.file);
         for mut problem in problems.rows() {
             problem.offset = place.original(problem.offset);
             let key = (system, file, problem.kind, problem.offset, "pass");
-            self.problem(key, || Found {
+            self.problem(key, || DecodeProblem {
                 system,
                 file,
                 problem,
@@ -112,7 +112,7 @@ impl Journal {
     }
 
     /// The problems, the last of which says how many more there are if that is so.
-    pub(crate) fn problems(&self) -> Vec<Found> {
+    pub(crate) fn problems(&self) -> Vec<DecodeProblem> {
         let list = lock(&self.problems);
         let mut rows = list.rows.clone();
         let (beyond, more) = list.beyond();
@@ -124,7 +124,7 @@ impl Journal {
                 bytes: 0,
                 ..last.problem.clone()
             };
-            rows.push(Found { problem, ..*last });
+            rows.push(DecodeProblem { problem, ..*last });
         }
         rows
     }
@@ -137,8 +137,8 @@ impl Journal {
 
 /// Where a scan is, for what it has to report.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'j> {
-    pub journal: &'j Journal,
+pub(crate) struct Reporter<'j> {
+    pub journal: &'j Diagnostics,
     pub system: usize,
     pub file: usize,
     pub table: &'j str,
@@ -147,7 +147,7 @@ pub(crate) struct Place<'j> {
     pub capture: Option<&'j Capture>,
 }
 
-impl Place<'_> {
+impl Reporter<'_> {
     /// Where in the file a byte is.
     fn original(&self, offset: u64) -> u64 {
         self.capture
@@ -164,16 +164,18 @@ impl Place<'_> {
         detail: impl FnOnce() -> String,
     ) {
         self.journal
-            .problem((self.system, self.file, self.table, kind, key), || Found {
-                system: self.system,
-                file: self.file,
-                problem: Problem {
-                    kind,
-                    offset: self.original(offset),
-                    bytes,
-                    record: Some(self.record),
-                    detail: detail(),
-                },
+            .problem((self.system, self.file, self.table, kind, key), || {
+                DecodeProblem {
+                    system: self.system,
+                    file: self.file,
+                    problem: Problem {
+                        kind,
+                        offset: self.original(offset),
+                        bytes,
+                        record: Some(self.record),
+                        detail: detail(),
+                    },
+                }
             });
     }
 
@@ -196,8 +198,8 @@ mod tests {
 
     #[test]
     fn the_same_problem_is_kept_once_and_many_are_counted() {
-        let journal = Journal::default();
-        let place = Place {
+        let journal = Diagnostics::default();
+        let place = Reporter {
             journal: &journal,
             system: 0,
             file: 0,

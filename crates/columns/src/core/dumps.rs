@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zlens_frames::smf::{Index, Pass};
 use zlens_frames::{ProblemKind, ReadAt};
 
-use super::diagnostics::Place;
+use super::diagnostics::Reporter;
 
 /// A problem of a file that concerns no system in particular.
 pub const NO_SYSTEM: usize = usize::MAX;
@@ -34,7 +34,7 @@ pub struct File {
 }
 
 /// Dumps and the systems whose records are in them.
-pub struct Dumps<S> {
+pub struct DumpSet<S> {
     /// What the column `source` shows.
     pub source: String,
     /// What is known about each system.
@@ -45,7 +45,7 @@ pub struct Dumps<S> {
     pub leap_s: i32,
 }
 
-impl<S> Dumps<S> {
+impl<S> DumpSet<S> {
     /// A pass over the records of these types and subtypes in one file, and the file's name.
     pub(crate) fn pass(&self, file: usize, wanted: &[(u8, u16)]) -> Option<(Pass, String)> {
         let file = self.files.get(file)?;
@@ -56,14 +56,14 @@ impl<S> Dumps<S> {
 
 /// Records of a file that came before.
 #[derive(Debug, Default)]
-pub(crate) struct Again {
+pub(crate) struct DuplicateRecords {
     /// Where the first of them begins.
     first: u64,
     count: u64,
     bytes: u64,
 }
 
-impl Again {
+impl DuplicateRecords {
     pub(crate) fn add(&mut self, offset: u64, bytes: u64) {
         if self.count == 0 {
             self.first = offset;
@@ -73,7 +73,7 @@ impl Again {
     }
 
     /// Reports them at the end of their file and clears them.
-    pub(crate) fn tell(&mut self, place: &Place<'_>) {
+    pub(crate) fn tell(&mut self, place: &Reporter<'_>) {
         let Self {
             first,
             count: count @ 1..,

@@ -11,13 +11,13 @@ pub(crate) const SHORT: f64 = 0.5;
 
 /// What the column `flag` says of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flag {
+pub(crate) enum IntervalFlag {
     None,
     Gap,
     Short,
 }
 
-impl Flag {
+impl IntervalFlag {
     /// Of an interval of so many seconds, beside how long it should be.
     pub(crate) fn of(seconds: f64, nominal_s: Option<f64>) -> Self {
         match nominal_s {

@@ -58,18 +58,18 @@ impl Pool {
 }
 
 /// A pool that the tables of a scan share: what one has handed out, another builds its next batch in.
-pub(crate) type Shared = Arc<Mutex<Pool>>;
+pub(crate) type SharedPool = Arc<Mutex<Pool>>;
 
 /// Columns of integers and times: column `c` takes the places from `c * rows` on.
 #[derive(Debug)]
-pub(crate) struct Wide {
+pub(crate) struct Int64Block {
     values: Vec<i64>,
     rows: usize,
     columns: usize,
-    pool: Shared,
+    pool: SharedPool,
 }
 
-impl Wide {
+impl Int64Block {
     /// No rows of so many columns, in buffers of their own: that of the batch just handed out and that of the one being
     /// built.
     pub(crate) fn new(columns: usize) -> Self {
@@ -77,7 +77,7 @@ impl Wide {
     }
 
     /// No rows of so many columns, in buffers of a pool.
-    pub(crate) fn sharing(columns: usize, pool: Shared) -> Self {
+    pub(crate) fn sharing(columns: usize, pool: SharedPool) -> Self {
         Self {
             values: Vec::new(),
             rows: 0,
@@ -143,10 +143,10 @@ impl Wide {
     }
 
     /// The columns as they are, each with so many rows that have a meaning.
-    pub(crate) fn finish(&mut self, len: usize) -> Finished {
+    pub(crate) fn finish(&mut self, len: usize) -> Int64Arrays {
         let buffer = Buffer::from_vec(std::mem::take(&mut self.values));
         self.pool().give(&buffer);
-        Finished {
+        Int64Arrays {
             buffer,
             rows: std::mem::take(&mut self.rows),
             len,
@@ -155,13 +155,13 @@ impl Wide {
 }
 
 /// The columns of a batch, complete.
-pub(crate) struct Finished {
+pub(crate) struct Int64Arrays {
     buffer: Buffer,
     rows: usize,
     len: usize,
 }
 
-impl Finished {
+impl Int64Arrays {
     /// A column of integers.
     pub(crate) fn ints(
         &self,
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn columns_keep_their_values_when_they_grow_and_buffers_come_back() {
-        let mut wide = Wide::new(3);
+        let mut wide = Int64Block::new(3);
         wide.start(4);
         for column in 0..3 {
             for row in 0..4 {

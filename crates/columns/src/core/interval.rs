@@ -7,14 +7,14 @@ pub(crate) const OPEN: u32 = u32::MAX;
 
 /// The interval ends of a system.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ends {
+pub(crate) struct IntervalEnds {
     /// All of them, those that are lost included, rising.
     pub all: Arc<[u64]>,
     /// Those that only say where an interval begins whose own end is not there, rising.
     pub lost: Arc<[u64]>,
 }
 
-impl Ends {
+impl IntervalEnds {
     /// Of ends in any order.
     pub(crate) fn of(known: &[u64], lost: &[u64]) -> Self {
         let mut all = [known, lost].concat();
@@ -49,7 +49,7 @@ impl Intervals {
     }
 
     /// The intervals of a system of which some ends may be lost.
-    pub(crate) fn of_ends(ends: &Ends) -> Self {
+    pub(crate) fn of_ends(ends: &IntervalEnds) -> Self {
         Self {
             lost: Arc::clone(&ends.lost),
             ..Self::new(Arc::clone(&ends.all))
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn with_lost(known: &[u64], lost: &[u64]) -> Intervals {
-        Intervals::of_ends(&Ends::of(known, lost))
+        Intervals::of_ends(&IntervalEnds::of(known, lost))
     }
 
     fn of(ends: &[u64]) -> Intervals {

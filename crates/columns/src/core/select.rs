@@ -8,7 +8,7 @@ use super::int64_block::TIMESTAMP;
 
 /// The columns that every raw table begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Head {
+pub enum LeadingColumn {
     /// Name of the system.
     System,
     /// Where the data come from.
@@ -27,7 +27,7 @@ pub enum Head {
     Flag,
 }
 
-impl Head {
+impl LeadingColumn {
     const ALL: [(&str, Self); 8] = [
         ("system", Self::System),
         ("source", Self::Source),
@@ -51,11 +51,11 @@ impl Head {
 
 /// One column of a raw table on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output<C> {
+pub enum OutputColumn<C> {
     /// A column that every table has.
-    Head(Head),
+    Leading(LeadingColumn),
     /// A column of this table.
-    Own(C),
+    Table(C),
 }
 
 /// A raw table, as its plan describes it.
@@ -72,19 +72,20 @@ pub(crate) trait Table {
 }
 
 /// All columns of a table, in order.
-fn outputs<T: Table>(table: &T) -> Vec<(String, Output<T::Column>)> {
-    let heads = Head::ALL.map(|(name, head)| (name.to_owned(), Output::Head(head)));
+fn outputs<T: Table>(table: &T) -> Vec<(String, OutputColumn<T::Column>)> {
+    let heads =
+        LeadingColumn::ALL.map(|(name, head)| (name.to_owned(), OutputColumn::Leading(head)));
     let own = table.own().into_iter();
     heads
         .into_iter()
-        .chain(own.map(|(name, column)| (name, Output::Own(column))))
+        .chain(own.map(|(name, column)| (name, OutputColumn::Table(column))))
         .collect()
 }
 
-fn data_type<T: Table>(table: &T, output: Output<T::Column>) -> DataType {
+fn data_type<T: Table>(table: &T, output: OutputColumn<T::Column>) -> DataType {
     match output {
-        Output::Head(head) => head.data_type(),
-        Output::Own(column) => table.data_type(column),
+        OutputColumn::Leading(head) => head.data_type(),
+        OutputColumn::Table(column) => table.data_type(column),
     }
 }
 
@@ -119,7 +120,7 @@ pub enum SelectError {
     },
     /// A column is asked for twice.
     #[error("column {column} of the raw table {table} is asked for twice")]
-    Twice {
+    Duplicate {
         /// The table.
         table: String,
         /// The column.
@@ -131,7 +132,7 @@ pub enum SelectError {
 #[derive(Debug, Clone)]
 pub struct Selection<C, T = usize> {
     pub(crate) table: T,
-    pub(crate) outputs: Vec<Output<C>>,
+    pub(crate) outputs: Vec<OutputColumn<C>>,
     pub(crate) schema: SchemaRef,
 }
 
@@ -141,7 +142,7 @@ impl<C: Copy + PartialEq, T> Selection<C, T> {
         facts: &impl Table<Column = C>,
         table: T,
         names: Option<&[String]>,
-        usual: impl Fn(Output<C>) -> bool,
+        usual: impl Fn(OutputColumn<C>) -> bool,
     ) -> Result<Self, SelectError> {
         let mut all = outputs(facts);
         let chosen = match names {
@@ -150,7 +151,7 @@ impl<C: Copy + PartialEq, T> Selection<C, T> {
                 all
             }
             Some(names) => {
-                let mut chosen: Vec<(String, Output<C>)> = Vec::with_capacity(names.len());
+                let mut chosen: Vec<(String, OutputColumn<C>)> = Vec::with_capacity(names.len());
                 for name in names {
                     let of = || (facts.name().to_owned(), name.clone());
                     let Some(column) = all.iter().find(|(known, _)| known == name) else {
@@ -159,14 +160,14 @@ impl<C: Copy + PartialEq, T> Selection<C, T> {
                     };
                     if chosen.contains(column) {
                         let (table, column) = of();
-                        return Err(SelectError::Twice { table, column });
+                        return Err(SelectError::Duplicate { table, column });
                     }
                     chosen.push(column.clone());
                 }
                 chosen
             }
         };
-        let field = |(name, output): &(String, Output<C>)| {
+        let field = |(name, output): &(String, OutputColumn<C>)| {
             Field::new(name, data_type(facts, *output), true)
         };
         Ok(Self {

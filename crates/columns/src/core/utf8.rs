@@ -10,13 +10,13 @@ use super::validity::Validity;
 
 /// A column of text while it is built.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct Utf8Builder {
     ends: Vec<i32>,
     bytes: Vec<u8>,
     validity: Validity,
 }
 
-impl Words {
+impl Utf8Builder {
     #[inline]
     pub(crate) fn push(&mut self, word: &str) {
         self.bytes.extend_from_slice(word.as_bytes());

@@ -3,17 +3,17 @@
 use zlens_frames::{ProblemKind, Window};
 
 use super::plan::{Plan, Values};
-use super::records::Lines;
-use super::rows::{Fate, NOBODY, Rows};
-use super::shape::{Form, SETS};
-use crate::core::diagnostics::Place;
-use crate::core::int64_block::Wide;
+use super::records::RecordColumns;
+use super::rows::{Disposition, NOBODY, RowState};
+use super::shape::{PartSize, SETS};
+use crate::core::diagnostics::Reporter;
+use crate::core::int64_block::Int64Block;
 use crate::core::kernel::each;
 use crate::core::validity::Validity;
 
 /// A counter's column while it is built.
 #[derive(Debug)]
-pub(crate) struct Counter {
+pub(crate) struct CounterColumn {
     /// Its number.
     pub number: u32,
     /// The part of the record with its set, and its place in that.
@@ -41,7 +41,7 @@ pub(crate) struct Scratch {
 
 /// Where counters are added.
 pub(crate) struct Target<'b> {
-    pub wide: &'b mut Wide,
+    pub wide: &'b mut Int64Block,
     /// The first row that is not yet there.
     pub row: usize,
     /// Rows that become rows of the batch.
@@ -50,7 +50,7 @@ pub(crate) struct Target<'b> {
     pub all: bool,
 }
 
-impl Counter {
+impl CounterColumn {
     pub(crate) fn new(plan: &Plan, set: usize, index: u32, column: usize) -> Self {
         Self {
             number: plan.sets[set].first + index,
@@ -72,14 +72,14 @@ impl Counter {
     pub(crate) fn append(
         &mut self,
         values: Values,
-        lines: &Lines,
+        lines: &RecordColumns,
         window: &Window<'_>,
-        rows: &Rows,
+        rows: &RowState,
         target: &mut Target<'_>,
         slots: usize,
         scratch: &mut Scratch,
         keep: bool,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         if values == Values::Delta && target.all && !keep && self.direct(lines, window, target) {
             self.report_large(lines, window, target.row, place);
@@ -104,7 +104,12 @@ impl Counter {
     }
 
     /// Values that are what is shown, from records that are alike, straight to their place.
-    fn direct(&mut self, lines: &Lines, window: &Window<'_>, target: &mut Target<'_>) -> bool {
+    fn direct(
+        &mut self,
+        lines: &RecordColumns,
+        window: &Window<'_>,
+        target: &mut Target<'_>,
+    ) -> bool {
         let Some(form) = lines.uniform(self.part) else {
             return lines.len() == 0;
         };
@@ -127,7 +132,7 @@ impl Counter {
 
     /// The counter of records in which its set has one form.
     #[inline]
-    fn column_of(&self, form: Form, starts: &[u32], bytes: &[u8], out: &mut [i64]) {
+    fn column_of(&self, form: PartSize, starts: &[u32], bytes: &[u8], out: &mut [i64]) {
         let offset = (self.index * form.width()) as usize;
         let bytes = bytes.get(offset..).unwrap_or(&[]);
         if form.width() == 4 {
@@ -138,7 +143,7 @@ impl Counter {
     }
 
     /// All readings, and which records have one.
-    fn read(&self, lines: &Lines, bytes: &[u8], scratch: &mut Scratch) {
+    fn read(&self, lines: &RecordColumns, bytes: &[u8], scratch: &mut Scratch) {
         let count = lines.len();
         scratch.readings.clear();
         scratch.readings.resize(count, 0);
@@ -174,12 +179,12 @@ impl Counter {
 
     fn differences(
         &mut self,
-        rows: &Rows,
+        rows: &RowState,
         slots: usize,
-        lines: &Lines,
+        lines: &RecordColumns,
         window: &Window<'_>,
         scratch: &mut Scratch,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         self.previous.resize(slots, 0);
         self.has.resize(slots, false);
@@ -210,7 +215,7 @@ impl Counter {
                 }
                 Some(Err(_)) => self.too_far(lines, window, row, place),
                 None => {
-                    let place = Place {
+                    let place = Reporter {
                         system: usize::from(rows.systems[row]),
                         ..*place
                     };
@@ -225,7 +230,13 @@ impl Counter {
     }
 
     /// Says that values are too large for their column.
-    fn report_large(&self, lines: &Lines, window: &Window<'_>, from: usize, place: &Place<'_>) {
+    fn report_large(
+        &self,
+        lines: &RecordColumns,
+        window: &Window<'_>,
+        from: usize,
+        place: &Reporter<'_>,
+    ) {
         let first = self.large.iter().find(|&&row| row >= from);
         if let Some(&row) = first {
             self.too_far(lines, window, row - from, place);
@@ -233,7 +244,13 @@ impl Counter {
     }
 
     #[cold]
-    fn too_far(&self, lines: &Lines, window: &Window<'_>, row: usize, place: &Place<'_>) {
+    fn too_far(
+        &self,
+        lines: &RecordColumns,
+        window: &Window<'_>,
+        row: usize,
+        place: &Reporter<'_>,
+    ) {
         let at = window.offset(lines.records[row]);
         let number = self.number;
         place.problem(ProblemKind::Long, ("counter", number), at, 0, || {
@@ -243,8 +260,8 @@ impl Counter {
 }
 
 /// Which of the rows become rows of the batch.
-pub(crate) fn shown(rows: &Rows, out: &mut Vec<bool>) -> bool {
+pub(crate) fn shown(rows: &RowState, out: &mut Vec<bool>) -> bool {
     out.clear();
-    out.extend(rows.fates.iter().map(|&fate| fate == Fate::Shown));
+    out.extend(rows.fates.iter().map(|&fate| fate == Disposition::Emitted));
     out.iter().all(|&shown| shown)
 }

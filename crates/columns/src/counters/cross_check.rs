@@ -3,14 +3,14 @@
 use zlens_frames::{ProblemKind, Window};
 
 use super::counter::Scratch;
-use super::records::Lines;
-use super::rows::{NOBODY, Rows};
-use crate::core::diagnostics::Place;
+use super::records::RecordColumns;
+use super::rows::{NOBODY, RowState};
+use crate::core::diagnostics::Reporter;
 use crate::core::interval::OPEN;
 
 /// What one counter of one processor was in the record that waits for its counterpart.
 #[derive(Debug, Clone, Copy, Default)]
-struct Waiting {
+struct PendingValue {
     counted: i64,
     known: bool,
 }
@@ -18,40 +18,40 @@ struct Waiting {
 /// What is done with a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
-    Nothing,
+    Skip,
     /// It waits for its counterpart.
-    Wait,
+    Store,
     /// Its counterpart waits.
-    Hold,
+    Compare,
 }
 
 /// Two readings of a counter that differ: its number, the values of first and second subtype.
-type Differs = (u32, i64, i64);
+type Mismatch = (u32, i64, i64);
 
 /// Records that were held against each other in one file.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     pairs: u64,
     differ: u64,
-    first: Option<(u64, Differs)>,
+    first: Option<(u64, Mismatch)>,
 }
 
 /// Holds the second subtype against the first, record by record.
 #[derive(Debug, Default)]
-pub(crate) struct Check {
+pub(crate) struct CrossCheck {
     /// By subtype and processor: the interval of the record that waits.
     intervals: [Vec<u32>; 2],
     /// By subtype, processor and counter: what it says.
-    waiting: [Vec<Waiting>; 2],
+    waiting: [Vec<PendingValue>; 2],
     counters: usize,
     actions: Vec<Action>,
     /// By row: how many counters differ, and the first that does.
-    differ: Vec<(u32, Option<Differs>)>,
+    differ: Vec<(u32, Option<Mismatch>)>,
     /// By system.
     sums: Vec<Sum>,
 }
 
-impl Check {
+impl CrossCheck {
     pub(crate) fn new(counters: usize, systems: usize) -> Self {
         Self {
             counters,
@@ -61,23 +61,23 @@ impl Check {
     }
 
     /// Begins with the records of one subtype in a window.
-    pub(crate) fn begin(&mut self, nth: usize, rows: &Rows, slots: usize) {
+    pub(crate) fn begin(&mut self, nth: usize, rows: &RowState, slots: usize) {
         for list in &mut self.intervals {
             list.resize(slots, OPEN);
         }
         for list in &mut self.waiting {
-            list.resize(slots * self.counters, Waiting::default());
+            list.resize(slots * self.counters, PendingValue::default());
         }
         self.actions.clear();
         for (&slot, &interval) in rows.slots.iter().zip(&rows.intervals) {
             let action = if slot == NOBODY || interval == OPEN {
-                Action::Nothing
+                Action::Skip
             } else if self.intervals[1 - nth][slot as usize] == interval {
                 self.intervals[1 - nth][slot as usize] = OPEN;
-                Action::Hold
+                Action::Compare
             } else {
                 self.intervals[nth][slot as usize] = interval;
-                Action::Wait
+                Action::Store
             };
             self.actions.push(action);
         }
@@ -91,19 +91,19 @@ impl Check {
         nth: usize,
         place: usize,
         number: u32,
-        rows: &Rows,
+        rows: &RowState,
         scratch: &Scratch,
     ) {
         for (row, &action) in self.actions.iter().enumerate() {
-            if action == Action::Nothing {
+            if action == Action::Skip {
                 continue;
             }
             let at = rows.slots[row] as usize * self.counters + place;
-            let here = Waiting {
+            let here = PendingValue {
                 counted: scratch.counted[row],
                 known: scratch.known[row],
             };
-            if action == Action::Wait {
+            if action == Action::Store {
                 self.waiting[nth][at] = here;
                 continue;
             }
@@ -122,9 +122,9 @@ impl Check {
     }
 
     /// Ends with these records.
-    pub(crate) fn end(&mut self, rows: &Rows, lines: &Lines, window: &Window<'_>) {
+    pub(crate) fn end(&mut self, rows: &RowState, lines: &RecordColumns, window: &Window<'_>) {
         for (row, &action) in self.actions.iter().enumerate() {
-            if action != Action::Hold {
+            if action != Action::Compare {
                 continue;
             }
             let sum = &mut self.sums[usize::from(rows.systems[row])];
@@ -138,7 +138,7 @@ impl Check {
     }
 
     /// Says what differed in the file that ends here.
-    pub(crate) fn end_file(&mut self, subtypes: [u16; 2], place: &Place<'_>) {
+    pub(crate) fn end_file(&mut self, subtypes: [u16; 2], place: &Reporter<'_>) {
         for (system, sum) in self.sums.iter_mut().enumerate() {
             let Sum {
                 pairs,
@@ -148,7 +148,7 @@ impl Check {
             else {
                 continue;
             };
-            let place = Place { system, ..*place };
+            let place = Reporter { system, ..*place };
             let [one, two] = subtypes;
             place.problem(ProblemKind::Duplicate, "differ", offset, 0, || {
                 format!(

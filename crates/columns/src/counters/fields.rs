@@ -8,19 +8,19 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
 use zlens_frames::{ProblemKind, Window};
 
-use super::plan::{ColumnKind, FieldPlace, Plan};
-use super::records::Lines;
-use super::shape::Form;
-use crate::core::column::{Builder, Source};
-use crate::core::diagnostics::Place;
-use crate::core::int64_block::{Finished, Wide};
+use super::plan::{ColumnKind, FieldSpec, Plan};
+use super::records::RecordColumns;
+use super::shape::PartSize;
+use crate::core::column::{ColumnBuilder, FieldSlices};
+use crate::core::diagnostics::Reporter;
+use crate::core::int64_block::{Int64Arrays, Int64Block};
 use crate::core::kernel::Kernel;
-use crate::core::utf8::Words;
+use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
 
 /// Where a field can stand in the records of one subtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct ResolvedField {
     part: usize,
     offset: u32,
     length: u32,
@@ -28,14 +28,14 @@ pub(crate) struct Spot {
     mask: Option<u8>,
 }
 
-impl Spot {
+impl ResolvedField {
     /// The places of a column in records of a subtype, first choice first.
     pub(crate) fn of(plan: &Plan, name: &str, subtype: u16) -> Vec<Self> {
         let Some(column) = plan.column(name) else {
             return Vec::new();
         };
-        let own = |place: &&FieldPlace| place.subtype.is_none_or(|own| own == subtype);
-        let spot = |place: &FieldPlace| Self {
+        let own = |place: &&FieldSpec| place.subtype.is_none_or(|own| own == subtype);
+        let spot = |place: &FieldSpec| Self {
             part: place.part.number(),
             offset: place.offset,
             length: place.length,
@@ -45,13 +45,13 @@ impl Spot {
     }
 
     /// Whether a part of this form holds the field.
-    fn fits(self, form: Form) -> bool {
+    fn fits(self, form: PartSize) -> bool {
         self.offset + self.length <= form.length()
     }
 
     /// The number in one record, if it has it.
     #[inline]
-    pub(crate) fn number(self, lines: &Lines, row: usize, bytes: &[u8]) -> Option<u64> {
+    pub(crate) fn number(self, lines: &RecordColumns, row: usize, bytes: &[u8]) -> Option<u64> {
         let part = lines.part(row, self.part, bytes);
         let from = self.offset as usize;
         let field = part.get(from..from + self.length as usize)?;
@@ -74,45 +74,45 @@ struct Codes {
     words: HashMap<u64, String>,
     marked: HashMap<u64, String>,
     /// Where the bit stands, by subtype.
-    by: Vec<Vec<Spot>>,
+    by: Vec<Vec<ResolvedField>>,
 }
 
 /// Where values come from.
 #[derive(Clone, Copy)]
-pub(crate) struct From<'f> {
+pub(crate) struct FieldInput<'f> {
     /// Which subtype.
     pub nth: usize,
-    pub lines: &'f Lines,
+    pub lines: &'f RecordColumns,
     pub window: &'f Window<'f>,
     pub leap_s: i32,
-    pub place: &'f Place<'f>,
+    pub place: &'f Reporter<'f>,
 }
 
 #[derive(Debug)]
 enum Data {
-    Field(Builder),
+    Field(ColumnBuilder),
     Bit(Vec<bool>, Validity),
-    Code(Words, Codes),
+    Code(Utf8Builder, Codes),
 }
 
 /// A column while it is built.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct FieldColumn {
     name: String,
     kind: ColumnKind,
     data: Data,
     /// By subtype: where it can stand.
-    spots: Vec<Vec<Spot>>,
+    spots: Vec<Vec<ResolvedField>>,
 }
 
-impl Field {
+impl FieldColumn {
     /// The column of that number in the plan; integers and times take the next place among the 8-byte columns.
     pub(crate) fn new(plan: &Plan, number: usize, places: &mut usize) -> Self {
         let column = &plan.columns[number];
-        let spots = |name: &str| -> Vec<Vec<Spot>> {
+        let spots = |name: &str| -> Vec<Vec<ResolvedField>> {
             let subtypes = plan.subtypes.iter();
             subtypes
-                .map(|subtype| Spot::of(plan, name, subtype.subtype))
+                .map(|subtype| ResolvedField::of(plan, name, subtype.subtype))
                 .collect()
         };
         let data = match column.kind {
@@ -125,7 +125,7 @@ impl Field {
                 };
                 let marked = column.marked.as_ref();
                 Data::Code(
-                    Words::default(),
+                    Utf8Builder::default(),
                     Codes {
                         words: numbered(&column.codes),
                         marked: marked.map(|m| numbered(&m.codes)).unwrap_or_default(),
@@ -133,7 +133,7 @@ impl Field {
                     },
                 )
             }
-            other => Data::Field(Builder::new(other.kind(), places)),
+            other => Data::Field(ColumnBuilder::new(other.kind(), places)),
         };
         Self {
             name: column.name.clone(),
@@ -144,8 +144,8 @@ impl Field {
     }
 
     /// Adds the values of some records behind those of the `row` before.
-    pub(crate) fn append(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
-        let &From {
+    pub(crate) fn append(&mut self, from: &FieldInput<'_>, row: usize, wide: &mut Int64Block) {
+        let &FieldInput {
             nth,
             lines,
             window,
@@ -160,7 +160,7 @@ impl Field {
                     let (spot, count) = same(spots, lines, from);
                     match spot {
                         Some(spot) => {
-                            let source = Source {
+                            let source = FieldSlices {
                                 bytes: window.bytes,
                                 places: &lines.starts[spot.part][from..from + count],
                                 lens: &[],
@@ -218,7 +218,11 @@ impl Field {
     }
 
     /// The array of `len` rows; the column is cleared.
-    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
+    pub(crate) fn finish(
+        &mut self,
+        len: usize,
+        wide: &Int64Arrays,
+    ) -> Result<ArrayRef, ArrowError> {
         match &mut self.data {
             Data::Field(builder) => builder.finish(len, wide),
             Data::Bit(values, validity) => {
@@ -233,21 +237,25 @@ impl Field {
     }
 
     /// Zeros where values are too large, so that nothing shows behind a NULL.
-    pub(crate) fn hide_large(&self, wide: &mut Wide) {
+    pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Field(builder) = &self.data {
             builder.hide_large(wide);
         }
     }
 }
 
-fn find(spots: &[Spot], lines: &Lines, row: usize, bytes: &[u8]) -> Option<u64> {
+fn find(spots: &[ResolvedField], lines: &RecordColumns, row: usize, bytes: &[u8]) -> Option<u64> {
     spots.iter().find_map(|spot| spot.number(lines, row, bytes))
 }
 
 /// Where the field stands in the record at `from`, and in how many records one after the other it stands there.
-fn same(spots: &[Spot], lines: &Lines, from: usize) -> (Option<Spot>, usize) {
+fn same(
+    spots: &[ResolvedField],
+    lines: &RecordColumns,
+    from: usize,
+) -> (Option<ResolvedField>, usize) {
     let at = |row: usize| {
-        let fits = |spot: &&Spot| spot.fits(lines.forms[spot.part][row]);
+        let fits = |spot: &&ResolvedField| spot.fits(lines.forms[spot.part][row]);
         spots.iter().find(fits).copied()
     };
     let first = at(from);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
-use zlens_frames::smf::{Clock, Triplet};
+use zlens_frames::smf::{IntervalLayout, Triplet};
 
 use crate::core::plan::{Kind, PlanError};
 
@@ -45,17 +45,17 @@ pub struct Subtype {
     /// What its counters are.
     pub values: Values,
     /// Triplet of the section that says of which interval the record is.
-    pub identification: Place,
+    pub identification: TripletRef,
     /// Where the beginning of the interval stands in it.
     pub start: u16,
     /// Where the end of the interval stands in it.
     pub end: u16,
     /// Triplet of the section with the processor, the run and the list of counter sets.
-    pub data: Place,
+    pub data: TripletRef,
     /// Where the time stands in it when the record was written.
     pub written: u16,
     /// The list of counter sets.
-    pub list: List,
+    pub list: CounterSetList,
 }
 
 /// What the counters of a record are.
@@ -70,7 +70,7 @@ pub enum Values {
 
 /// Where a triplet stands: an offset of four bytes, a length and a number of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Place {
+pub struct TripletRef {
     /// Where the offset stands.
     pub offset_at: u16,
     /// Where the length stands.
@@ -81,18 +81,18 @@ pub struct Place {
 
 /// The list of a record's counter sets.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct List {
+pub struct CounterSetList {
     /// Triplet of the entries, in the data section.
-    pub entries: Place,
+    pub entries: TripletRef,
     /// The kind of set, in an entry.
-    pub kind: Bytes,
+    pub kind: FieldRef,
     /// Where the counters of an entry are.
     pub counters: Counters,
 }
 
 /// A number of one or two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Bytes {
+pub struct FieldRef {
     /// Where it stands.
     pub offset: u16,
     /// How long it is.
@@ -104,13 +104,13 @@ pub struct Bytes {
 #[serde(rename_all = "lowercase")]
 pub enum Counters {
     /// Each entry has a triplet of its own.
-    Own(Place),
+    Own(TripletRef),
     /// The counters of all sets follow each other in the order of the entries.
     Shared {
         /// How many counters an entry has, in the entry.
-        count: Bytes,
+        count: FieldRef,
         /// Triplet of all counters, in the data section.
-        area: Place,
+        area: TripletRef,
     },
 }
 
@@ -136,18 +136,18 @@ pub struct Column {
     #[serde(rename = "type")]
     pub kind: ColumnKind,
     /// Where it stands: the first of these that the record's subtype and the length of its section allow.
-    pub places: Vec<FieldPlace>,
+    pub places: Vec<FieldSpec>,
     /// Words for codes.
     #[serde(default)]
     pub codes: HashMap<String, String>,
     /// Words for codes of records in which a bit is set.
     #[serde(default)]
-    pub marked: Option<Marked>,
+    pub marked: Option<FlaggedCodes>,
 }
 
 /// Other words for codes, where a bit says so.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Marked {
+pub struct FlaggedCodes {
     /// Column of the bit.
     pub by: String,
     /// The words.
@@ -174,7 +174,7 @@ pub enum ColumnKind {
 
 /// Where a field stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct FieldPlace {
+pub struct FieldSpec {
     /// Subtype of the records that have it here; none: all.
     #[serde(default)]
     pub subtype: Option<u16>,
@@ -201,7 +201,7 @@ pub enum Part {
     Data,
 }
 
-impl Place {
+impl TripletRef {
     /// As the reader of frames knows it.
     #[must_use]
     pub const fn triplet(&self) -> Triplet {
@@ -216,7 +216,7 @@ impl Place {
     pub(crate) fn read(&self, part: &[u8]) -> Option<(u32, u32, u32)> {
         let offset = part.get(usize::from(self.offset_at)..)?.first_chunk()?;
         let half = |at: u16| {
-            Bytes {
+            FieldRef {
                 offset: at,
                 length: 2,
             }
@@ -230,7 +230,7 @@ impl Place {
     }
 }
 
-impl Bytes {
+impl FieldRef {
     /// The number, if the part has it.
     pub(crate) fn read(&self, part: &[u8]) -> Option<u32> {
         let at = usize::from(self.offset);
@@ -262,8 +262,8 @@ impl Plan {
 
     /// What tells the interval of a record, for the first pass over a file.
     #[must_use]
-    pub fn clocks(&self) -> Vec<Clock> {
-        let clock = |subtype: &Subtype| Clock {
+    pub fn clocks(&self) -> Vec<IntervalLayout> {
+        let clock = |subtype: &Subtype| IntervalLayout {
             record: self.record,
             subtype: subtype.subtype,
             identification: subtype.identification.triplet(),

@@ -3,27 +3,27 @@
 use zlens_frames::{RecordRef, Window};
 
 use super::plan::{Plan, Subtype};
-use super::shape::{DATA, Form, PARTS, RECORD, Shape, Shapes};
-use crate::core::diagnostics::Place;
+use super::shape::{DATA, PARTS, PartSize, RECORD, RecordShape, ShapeCache};
+use crate::core::diagnostics::Reporter;
 
 /// Nothing stands there.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Records that are read alike, one row each.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct RecordColumns {
     /// Where the record begins.
     pub records: Vec<u32>,
     /// Where its first counter is, or [`NOWHERE`].
     pub first_counters: Vec<u32>,
     /// By part: where it begins, and its form.
     pub starts: [Vec<u32>; PARTS],
-    pub forms: [Vec<Form>; PARTS],
+    pub forms: [Vec<PartSize>; PARTS],
     /// Parts that records of this kind can have.
     parts: usize,
 }
 
-impl Lines {
+impl RecordColumns {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             records: Vec::new(),
@@ -52,15 +52,15 @@ impl Lines {
         records: &[RecordRef],
         subtype: &Subtype,
         plan: &Plan,
-        shapes: &mut Shapes,
-        place: &Place<'_>,
+        shapes: &mut ShapeCache,
+        place: &Reporter<'_>,
     ) {
         for &record in records {
             let shape = shapes.of(window.bytes_of(record), subtype, plan);
             if !shape.faults.is_empty() {
                 report(shape, window.offset_of(record), place);
             }
-            if shape.forms[DATA] == Form::ABSENT {
+            if shape.forms[DATA] == PartSize::ABSENT {
                 continue;
             }
             self.push(record.pos, shape);
@@ -68,7 +68,7 @@ impl Lines {
     }
 
     #[inline]
-    fn push(&mut self, pos: u32, shape: &Shape) {
+    fn push(&mut self, pos: u32, shape: &RecordShape) {
         self.records.push(pos);
         self.first_counters
             .push(shape.first_counter.map_or(NOWHERE, |offset| pos + offset));
@@ -92,7 +92,7 @@ impl Lines {
     }
 
     /// The form of a part, where it is the same in all records.
-    pub(crate) fn uniform(&self, part: usize) -> Option<Form> {
+    pub(crate) fn uniform(&self, part: usize) -> Option<PartSize> {
         let forms = &self.forms[part];
         let first = *forms.first()?;
         forms.iter().all(|&form| form == first).then_some(first)
@@ -114,7 +114,7 @@ impl Lines {
 }
 
 #[cold]
-fn report(shape: &Shape, offset: u64, place: &Place<'_>) {
+fn report(shape: &RecordShape, offset: u64, place: &Reporter<'_>) {
     for fault in &shape.faults {
         let detail = || fault.detail.clone();
         if fault.each {

@@ -10,39 +10,39 @@ use zlens_frames::{ProblemLog, RecordRef, Window};
 use super::batch::{Batch, Context};
 use super::changes::{Change, Changes};
 use super::plan::Plan;
-use super::records::Lines;
-use super::rows::{Fate, Rows};
+use super::records::RecordColumns;
+use super::rows::{Disposition, RowState};
 use super::select::Selection;
-use super::shape::Shapes;
-use super::tracker::{System, Tracks};
-use crate::core::diagnostics::{Found, Journal, Place, Reset};
-use crate::core::dumps::{Dumps, NO_SYSTEM};
-use crate::core::scan::{self, Decoding, Reader, Ready};
+use super::shape::ShapeCache;
+use super::tracker::{System, Tracker};
+use crate::core::diagnostics::{DecodeProblem, Diagnostics, Reporter, Reset};
+use crate::core::dumps::{DumpSet, NO_SYSTEM};
+use crate::core::scan::{self, Reader, TableBatch, WindowDecoder};
 use crate::core::select::{SelectError, types};
 
 /// Dumps, the plan, and what scans found out.
 pub struct Decoder {
-    dumps: Dumps<System>,
+    dumps: DumpSet<System>,
     plan: Arc<Plan>,
-    journal: Journal,
+    journal: Diagnostics,
     changes: Changes,
 }
 
 impl Decoder {
     /// A decoder of these dumps by a plan.
     #[must_use]
-    pub fn new(dumps: Dumps<System>, plan: Plan) -> Self {
+    pub fn new(dumps: DumpSet<System>, plan: Plan) -> Self {
         Self {
             dumps,
             plan: Arc::new(plan),
-            journal: Journal::default(),
+            journal: Diagnostics::default(),
             changes: Changes::default(),
         }
     }
 
     /// The dumps and their systems.
     #[must_use]
-    pub const fn dumps(&self) -> &Dumps<System> {
+    pub const fn dumps(&self) -> &DumpSet<System> {
         &self.dumps
     }
 
@@ -80,10 +80,10 @@ impl Decoder {
                 .iter()
                 .map(|one| (self.plan.record, one.subtype))
                 .collect(),
-            tracks: Tracks::new(&self.plan, systems),
-            shapes: subtypes.iter().map(|_| Shapes::default()).collect(),
-            lines: Lines::new(&self.plan),
-            rows: Rows::default(),
+            tracks: Tracker::new(&self.plan, systems),
+            shapes: subtypes.iter().map(|_| ShapeCache::default()).collect(),
+            lines: RecordColumns::new(&self.plan),
+            rows: RowState::default(),
             batch: Batch::new(&self.plan, selection, check.then_some(systems.len())),
             last: None,
             decoder: Arc::clone(self),
@@ -99,7 +99,7 @@ impl Decoder {
 
     /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
     #[must_use]
-    pub fn problems(&self) -> Vec<Found> {
+    pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
@@ -115,8 +115,8 @@ impl Decoder {
         self.changes.all()
     }
 
-    fn place(&self, file: usize) -> Place<'_> {
-        Place {
+    fn place(&self, file: usize) -> Reporter<'_> {
+        Reporter {
             journal: &self.journal,
             system: NO_SYSTEM,
             file,
@@ -135,19 +135,19 @@ pub struct Counters {
     decoder: Arc<Decoder>,
     wanted: Vec<(u8, u16)>,
     file: usize,
-    tracks: Tracks,
-    shapes: Vec<Shapes>,
-    lines: Lines,
-    rows: Rows,
+    tracks: Tracker,
+    shapes: Vec<ShapeCache>,
+    lines: RecordColumns,
+    rows: RowState,
     batch: Batch,
     /// What was left at the end of a file, for a batch is of one file.
     last: Option<RecordBatch>,
 }
 
-impl Decoding for Counters {
+impl WindowDecoder for Counters {
     type Pass = Pass;
 
-    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn ready(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let batch = match self.last.take() {
             None if self.batch.is_full() => self.batch.take(&self.decoder.dumps)?,
             last => last,
@@ -212,7 +212,7 @@ impl Counters {
         decoder: &Decoder,
         window: &Window<'_>,
         records: &[RecordRef],
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         let Some(subtype) = decoder
             .plan
@@ -223,7 +223,7 @@ impl Counters {
             return;
         };
         let plan = &decoder.plan;
-        let place = Place {
+        let place = Reporter {
             record: (plan.record, subtype.subtype),
             ..*place
         };
@@ -239,8 +239,12 @@ impl Counters {
         );
         self.tracks
             .rows(nth, window, lines, rows, &place, &decoder.changes);
-        if rows.fates.contains(&Fate::Again) {
-            let keep: Vec<bool> = rows.fates.iter().map(|&fate| fate != Fate::Again).collect();
+        if rows.fates.contains(&Disposition::Duplicate) {
+            let keep: Vec<bool> = rows
+                .fates
+                .iter()
+                .map(|&fate| fate != Disposition::Duplicate)
+                .collect();
             lines.retain(&keep);
             rows.retain(&keep);
         }

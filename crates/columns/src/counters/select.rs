@@ -18,7 +18,7 @@ pub enum Column {
 }
 
 /// One column of the table on its way out.
-pub(crate) type Output = select::Output<Column>;
+pub(crate) type OutputColumn = select::OutputColumn<Column>;
 /// Some columns of the table of counters.
 pub type Selection = select::Selection<Column, ()>;
 

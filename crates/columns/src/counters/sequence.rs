@@ -1,8 +1,8 @@
 //! A record beside the one before it of the same processor.
 
-use zlens_frames::smf::Stamp;
+use zlens_frames::smf::IntervalStamp;
 
-use crate::core::flag::{Flag, UNITS};
+use crate::core::flag::{IntervalFlag, UNITS};
 use crate::core::interval::OPEN;
 
 /// Columns that can be watched.
@@ -14,9 +14,9 @@ const MAX_RANGES: usize = 10_000;
 
 /// Numbers that were met, as ranges.
 #[derive(Debug, Default)]
-pub(crate) struct Met(Vec<(u32, u32)>);
+pub(crate) struct IntervalRanges(Vec<(u32, u32)>);
 
-impl Met {
+impl IntervalRanges {
     pub(crate) fn has(&self, number: u32) -> bool {
         let at = self.0.partition_point(|&(_, last)| last < number);
         self.0.get(at).is_some_and(|&(first, _)| first <= number)
@@ -44,7 +44,7 @@ impl Met {
 
 /// What the last record of a processor said; of one subtype.
 #[derive(Debug)]
-pub(crate) struct Last {
+pub(crate) struct PreviousRecord {
     pub file: usize,
     pub written: u64,
     pub run: u64,
@@ -53,14 +53,14 @@ pub(crate) struct Last {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
-    pub last: Option<Last>,
-    pub met: Met,
+pub(crate) struct ProcessorState {
+    pub last: Option<PreviousRecord>,
+    pub met: IntervalRanges,
 }
 
 /// What a record says of itself.
-pub(crate) struct Now {
-    pub stamp: Stamp,
+pub(crate) struct CurrentRecord {
+    pub stamp: IntervalStamp,
     pub written: u64,
     pub run: u64,
     pub first: bool,
@@ -71,25 +71,25 @@ pub(crate) struct Now {
 
 /// What comes of a record and the one before it.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading {
+pub(crate) struct Comparison {
     pub usable: bool,
     pub seconds: f64,
-    pub flag: Flag,
+    pub flag: IntervalFlag,
     pub evidence: Option<&'static str>,
 }
 
-impl Reading {
+impl Comparison {
     pub(crate) const NOTHING: Self = Self {
         usable: false,
         seconds: f64::NAN,
-        flag: Flag::None,
+        flag: IntervalFlag::None,
         evidence: None,
     };
 }
 
-impl Now {
-    pub(crate) fn last(&self, file: usize) -> Last {
-        Last {
+impl CurrentRecord {
+    pub(crate) fn last(&self, file: usize) -> PreviousRecord {
+        PreviousRecord {
             file,
             written: self.written,
             run: self.run,
@@ -99,15 +99,15 @@ impl Now {
     }
 
     /// What it tells without the record before.
-    pub(crate) fn alone(&self) -> Reading {
+    pub(crate) fn alone(&self) -> Comparison {
         let seconds = if self.absolute {
             f64::NAN
         } else {
             self.own_seconds()
         };
-        Reading {
+        Comparison {
             seconds,
-            ..Reading::NOTHING
+            ..Comparison::NOTHING
         }
     }
 
@@ -130,7 +130,7 @@ impl Now {
         }
     }
 
-    pub(crate) fn reading(&self, before: Option<&Last>, versions: &[bool]) -> Reading {
+    pub(crate) fn reading(&self, before: Option<&PreviousRecord>, versions: &[bool]) -> Comparison {
         let Some(before) = before else {
             return self.alone();
         };
@@ -155,10 +155,10 @@ impl Now {
             // What was counted since the run began stands in the record itself.
             (false, Some(_)) => (false, self.own_seconds().min(span)),
         };
-        Reading {
+        Comparison {
             usable,
             seconds,
-            flag: Flag::None,
+            flag: IntervalFlag::None,
             evidence,
         }
     }
@@ -169,16 +169,21 @@ pub(crate) enum Order {
     First,
     Next,
     /// The same as one before.
-    Again,
+    Duplicate,
     /// Before one that was read already; in the same file or not.
-    Older {
+    OutOfOrder {
         ours: bool,
     },
     /// It says no time.
     Unknown,
 }
 
-pub(crate) fn order(kept: &Slot, now: &Now, interval: u32, file: usize) -> Order {
+pub(crate) fn order(
+    kept: &ProcessorState,
+    now: &CurrentRecord,
+    interval: u32,
+    file: usize,
+) -> Order {
     let Some(last) = &kept.last else {
         return if now.written == 0 {
             Order::Unknown
@@ -191,9 +196,9 @@ pub(crate) fn order(kept: &Slot, now: &Now, interval: u32, file: usize) -> Order
     } else if now.written > last.written {
         Order::Next
     } else if now.written == last.written || (interval != OPEN && kept.met.has(interval)) {
-        Order::Again
+        Order::Duplicate
     } else {
-        Order::Older {
+        Order::OutOfOrder {
             ours: last.file == file,
         }
     }
@@ -205,7 +210,7 @@ mod tests {
 
     #[test]
     fn numbers_met_are_kept_as_ranges() {
-        let mut met = Met::default();
+        let mut met = IntervalRanges::default();
         let numbers = [3, 4, 5, 9, 10, 1, 1, 7, 12, 4];
         for (nth, &number) in numbers.iter().enumerate() {
             assert_eq!(met.has(number), numbers[..nth].contains(&number));

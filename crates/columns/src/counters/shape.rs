@@ -17,9 +17,9 @@ const REMEMBERED: usize = 16;
 /// The form of a part: nothing where the record has no such part; else the length of a section, or the number of
 /// counters of a set and the bytes of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Form(u32);
+pub(crate) struct PartSize(u32);
 
-impl Form {
+impl PartSize {
     pub(crate) const ABSENT: Self = Self(0);
 
     pub(crate) const fn section(length: u32) -> Self {
@@ -59,9 +59,9 @@ pub(crate) struct Fault {
 
 /// Where the parts of records are that are alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct RecordShape {
     pub offsets: [u32; PARTS],
-    pub forms: [Form; PARTS],
+    pub forms: [PartSize; PARTS],
     /// The first counter of the record, to see at once that all of them restarted.
     pub first_counter: Option<u32>,
     pub faults: Vec<Fault>,
@@ -69,13 +69,13 @@ pub(crate) struct Shape {
 
 /// A shape, and by which bytes records of it are recognized.
 #[derive(Debug)]
-struct Known {
+struct CachedShape {
     length: usize,
     marks: Vec<(usize, Vec<u8>)>,
-    shape: Shape,
+    shape: RecordShape,
 }
 
-impl Known {
+impl CachedShape {
     fn fits(&self, record: &[u8]) -> bool {
         record.len() == self.length
             && self
@@ -87,15 +87,15 @@ impl Known {
 
 /// The shapes of one subtype met so far.
 #[derive(Debug, Default)]
-pub(crate) struct Shapes {
-    known: Vec<Known>,
+pub(crate) struct ShapeCache {
+    known: Vec<CachedShape>,
     last: usize,
 }
 
-impl Shapes {
+impl ShapeCache {
     /// Where the parts of a record are.
     #[inline]
-    pub(crate) fn of(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &Shape {
+    pub(crate) fn of(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &RecordShape {
         if !self
             .known
             .get(self.last)
@@ -127,36 +127,36 @@ impl Shapes {
 }
 
 /// Finds the parts of a record.
-struct Finder<'r> {
+struct ShapeParser<'r> {
     record: &'r [u8],
-    shape: Shape,
+    shape: RecordShape,
     marks: Vec<(usize, Vec<u8>)>,
 }
 
-fn take_apart(record: &[u8], subtype: &Subtype, plan: &Plan) -> Known {
-    let mut finder = Finder {
+fn take_apart(record: &[u8], subtype: &Subtype, plan: &Plan) -> CachedShape {
+    let mut finder = ShapeParser {
         record,
-        shape: Shape {
+        shape: RecordShape {
             offsets: [0; PARTS],
-            forms: [Form::ABSENT; PARTS],
+            forms: [PartSize::ABSENT; PARTS],
             first_counter: None,
             faults: Vec::new(),
         },
         marks: Vec::new(),
     };
-    finder.shape.forms[RECORD] = Form::section(record.len() as u32);
+    finder.shape.forms[RECORD] = PartSize::section(record.len() as u32);
     finder.sections(subtype);
-    if finder.shape.forms[DATA] != Form::ABSENT {
+    if finder.shape.forms[DATA] != PartSize::ABSENT {
         finder.sets(subtype, plan);
     }
-    Known {
+    CachedShape {
         length: record.len(),
         marks: finder.marks,
         shape: finder.shape,
     }
 }
 
-impl Finder<'_> {
+impl ShapeParser<'_> {
     fn fault(&mut self, kind: ProblemKind, each: bool, bytes: u64, detail: String) {
         self.shape.faults.push(Fault {
             kind,
@@ -220,7 +220,7 @@ impl Finder<'_> {
                 self.fault(ProblemKind::Section, true, lost, detail);
             }
             self.shape.offsets[part] = offset;
-            self.shape.forms[part] = Form::section(size);
+            self.shape.forms[part] = PartSize::section(size);
         }
     }
 
@@ -341,7 +341,7 @@ impl Finder<'_> {
             return self.fault(ProblemKind::Section, false, lost, detail);
         };
         let part = SETS + place;
-        if self.shape.forms[part] != Form::ABSENT {
+        if self.shape.forms[part] != PartSize::ABSENT {
             let detail = format!("counter set {kind} comes twice; the first is read");
             let lost = u64::from(count) * u64::from(width);
             return self.fault(ProblemKind::Section, true, lost, detail);
@@ -360,7 +360,7 @@ impl Finder<'_> {
         }
         if count > 0 {
             self.shape.offsets[part] = offset as u32;
-            self.shape.forms[part] = Form::set(width, count);
+            self.shape.forms[part] = PartSize::set(width, count);
             self.shape.first_counter.get_or_insert(offset as u32);
         }
     }
@@ -373,7 +373,7 @@ struct Area {
     left: u32,
 }
 
-fn shared(counters: Counters) -> Option<super::plan::Place> {
+fn shared(counters: Counters) -> Option<super::plan::TripletRef> {
     match counters {
         Counters::Own(_) => None,
         Counters::Shared { area, .. } => Some(area),

@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use zlens_frames::smf::Stamp;
+use zlens_frames::smf::IntervalStamp;
 use zlens_frames::{ProblemKind, Window, tod};
 
 use super::changes::{Change, Changes};
-use super::fields::Spot;
+use super::fields::ResolvedField;
 use super::plan::{Plan, Subtype, Values};
-use super::records::{Lines, NOWHERE};
-use super::rows::{Fate, NOBODY, Rows, Who};
-use super::sequence::{NONE, Now, Order, Reading, Slot, WATCHED, order};
+use super::records::{NOWHERE, RecordColumns};
+use super::rows::{Disposition, NOBODY, RowKey, RowState};
+use super::sequence::{Comparison, CurrentRecord, NONE, Order, ProcessorState, WATCHED, order};
 use super::shape::{DATA, IDENTIFICATION};
-use crate::core::diagnostics::Place;
-use crate::core::dumps::{Again, Id, numbers};
-use crate::core::flag::Flag;
+use crate::core::diagnostics::Reporter;
+use crate::core::dumps::{DuplicateRecords, Id, numbers};
+use crate::core::flag::IntervalFlag;
 use crate::core::interval::{Intervals, OPEN};
 
 /// How many processors are distinguished; there are thousands, junk that looks like more is bounded by this.
@@ -37,14 +37,14 @@ pub struct System {
 }
 
 /// A system while its records are read.
-struct Known {
+struct SystemState {
     intervals: Intervals,
     covered: Arc<[bool]>,
     nominal_s: Option<f64>,
     /// Slots of processors with a small number; the others are in a map.
     near: Vec<u32>,
     /// Records of the file that came before.
-    again: Again,
+    again: DuplicateRecords,
 }
 
 /// Processors with small numbers have a place of their own.
@@ -52,11 +52,11 @@ const NEAR: u64 = 1024;
 
 /// Where the fields stand that are asked of every record of a subtype.
 #[derive(Debug)]
-struct Asked {
-    processor: Vec<Spot>,
-    run: Vec<Spot>,
-    first: Vec<Spot>,
-    watched: Vec<Vec<Spot>>,
+struct FieldLookups {
+    processor: Vec<ResolvedField>,
+    run: Vec<ResolvedField>,
+    first: Vec<ResolvedField>,
+    watched: Vec<Vec<ResolvedField>>,
     start: u32,
     end: u32,
     written: u32,
@@ -64,32 +64,32 @@ struct Asked {
 }
 
 /// All processors of all systems.
-pub(crate) struct Tracks {
-    systems: Vec<Known>,
+pub(crate) struct Tracker {
+    systems: Vec<SystemState>,
     by_name: HashMap<Id, u16>,
     last_system: Option<(Id, u16)>,
     far: HashMap<(u16, u64), u32>,
     /// Subtype by subtype: what was last seen of each processor.
-    slots: Vec<Vec<Slot>>,
-    asked: Vec<Asked>,
+    slots: Vec<Vec<ProcessorState>>,
+    asked: Vec<FieldLookups>,
     names: Vec<String>,
     /// Which watched columns are versions.
     versions: Vec<bool>,
 }
 
-impl Tracks {
+impl Tracker {
     pub(crate) fn new(plan: &Plan, systems: &[System]) -> Self {
-        let known = |system: &System| Known {
+        let known = |system: &System| SystemState {
             intervals: Intervals::new(Arc::clone(&system.interval_ends)),
             covered: Arc::clone(&system.covered),
             nominal_s: system.nominal_s.filter(|s| *s > 0.0),
             near: Vec::new(),
-            again: Again::default(),
+            again: DuplicateRecords::default(),
         };
         let names: Vec<String> = plan.watched.iter().take(WATCHED).cloned().collect();
         let asked = |subtype: &Subtype| {
-            let spots = |name: &String| Spot::of(plan, name, subtype.subtype);
-            Asked {
+            let spots = |name: &String| ResolvedField::of(plan, name, subtype.subtype);
+            FieldLookups {
                 processor: spots(&plan.processor),
                 run: spots(&plan.run),
                 first: spots(&plan.first),
@@ -163,7 +163,7 @@ impl Tracks {
         let slot = self.len() as u32;
         self.slots
             .iter_mut()
-            .for_each(|slots| slots.push(Slot::default()));
+            .for_each(|slots| slots.push(ProcessorState::default()));
         if processor < NEAR {
             let near = &mut self.systems[usize::from(system)].near;
             if near.len() <= processor as usize {
@@ -181,9 +181,9 @@ impl Tracks {
         &mut self,
         nth: usize,
         window: &Window<'_>,
-        lines: &Lines,
-        rows: &mut Rows,
-        place: &Place<'_>,
+        lines: &RecordColumns,
+        rows: &mut RowState,
+        place: &Reporter<'_>,
         changes: &Changes,
     ) {
         rows.clear();
@@ -205,13 +205,19 @@ impl Tracks {
                             .to_owned()
                     },
                 );
-                rows.push(Who::nobody(0), &Reading::NOTHING, OPEN, 0, Fate::Again);
+                rows.push(
+                    RowKey::nobody(0),
+                    &Comparison::NOTHING,
+                    OPEN,
+                    0,
+                    Disposition::Duplicate,
+                );
                 continue;
             };
-            let at = At {
+            let at = RowContext {
                 row,
                 offset,
-                place: Place {
+                place: Reporter {
                     system: usize::from(system),
                     ..*place
                 },
@@ -227,19 +233,20 @@ impl Tracks {
         nth: usize,
         system: u16,
         bytes: &[u8],
-        lines: &Lines,
-        rows: &mut Rows,
-        at: &At<'_>,
+        lines: &RecordColumns,
+        rows: &mut RowState,
+        at: &RowContext<'_>,
         changes: &Changes,
     ) {
         let row = at.row;
         let asked = &self.asked[nth];
-        let number = |spots: &[Spot]| spots.iter().find_map(|spot| spot.number(lines, row, bytes));
+        let number =
+            |spots: &[ResolvedField]| spots.iter().find_map(|spot| spot.number(lines, row, bytes));
         let tod = |part, offset| {
             let value = eight(lines.part(row, part, bytes), offset)?;
             tod::is_plausible(value).then_some(value)
         };
-        let stamp = Stamp {
+        let stamp = IntervalStamp {
             start: tod(IDENTIFICATION, asked.start),
             end: tod(IDENTIFICATION, asked.end),
             written: tod(DATA, asked.written),
@@ -250,7 +257,7 @@ impl Tracks {
             *value = number(spots).unwrap_or(NONE);
         }
         let first_counter = lines.first_counters[row];
-        let now = Now {
+        let now = CurrentRecord {
             stamp,
             written: stamp.written.unwrap_or(0),
             run: number(&asked.run).unwrap_or(0),
@@ -268,7 +275,11 @@ impl Tracks {
         let interval = end.map_or(OPEN, |end| known.intervals.of(end));
         let held =
             nth > 0 && interval != OPEN && known.covered.get(interval as usize) == Some(&true);
-        let fate = if held { Fate::Held } else { Fate::Shown };
+        let fate = if held {
+            Disposition::Suppressed
+        } else {
+            Disposition::Emitted
+        };
         let nominal_s = known.nominal_s;
         if now.written == 0 {
             at.place
@@ -281,7 +292,7 @@ impl Tracks {
                 "the data section ends before the number of the processor; no difference is taken".to_owned()
             });
             return rows.push(
-                Who::nobody(system),
+                RowKey::nobody(system),
                 &now.alone(),
                 interval,
                 now.written,
@@ -297,14 +308,14 @@ impl Tracks {
                     )
                 });
             return rows.push(
-                Who::nobody(system),
+                RowKey::nobody(system),
                 &now.alone(),
                 interval,
                 now.written,
                 fate,
             );
         }
-        let who = Who {
+        let who = RowKey {
             system,
             processor,
             slot,
@@ -312,14 +323,20 @@ impl Tracks {
         let kept = &mut self.slots[nth][slot as usize];
         let order = order(kept, &now, interval, at.place.file);
         match order {
-            Order::Again => {
+            Order::Duplicate => {
                 let bytes = lines.forms[super::shape::RECORD][row].length();
                 self.systems[usize::from(system)]
                     .again
                     .add(at.offset, u64::from(bytes));
-                return rows.push(who, &now.alone(), interval, now.written, Fate::Again);
+                return rows.push(
+                    who,
+                    &now.alone(),
+                    interval,
+                    now.written,
+                    Disposition::Duplicate,
+                );
             }
-            Order::Older { ours } => {
+            Order::OutOfOrder { ours } => {
                 at.place.problem(ProblemKind::Time, "older", at.offset, 0, || {
                     format!("a record of processor {processor} is older than the one before; no difference is taken")
                 });
@@ -330,7 +347,7 @@ impl Tracks {
                 // Without a place in the order, it can be the one before no other.
                 let slot = if ours { slot } else { NOBODY };
                 return rows.push(
-                    Who { slot, ..who },
+                    RowKey { slot, ..who },
                     &now.alone(),
                     interval,
                     now.written,
@@ -339,7 +356,7 @@ impl Tracks {
             }
             Order::Unknown => {
                 // It has no place in the order of time.
-                let who = Who {
+                let who = RowKey {
                     slot: NOBODY,
                     ..who
                 };
@@ -377,14 +394,14 @@ impl Tracks {
                 }
             }
         }
-        reading.flag = Flag::of(reading.seconds, nominal_s);
+        reading.flag = IntervalFlag::of(reading.seconds, nominal_s);
         rows.push(who, &reading, interval, now.written, fate);
     }
 
     /// Says what came again in the file that ends here.
-    pub(crate) fn end_file(&mut self, place: &Place<'_>) {
+    pub(crate) fn end_file(&mut self, place: &Reporter<'_>) {
         for (number, system) in self.systems.iter_mut().enumerate() {
-            system.again.tell(&Place {
+            system.again.tell(&Reporter {
                 system: number,
                 ..*place
             });
@@ -393,10 +410,10 @@ impl Tracks {
 }
 
 /// Where a row is, for what there is to report.
-struct At<'j> {
+struct RowContext<'j> {
     row: usize,
     offset: u64,
-    place: Place<'j>,
+    place: Reporter<'j>,
 }
 
 /// The eight bytes at an offset.

@@ -7,9 +7,9 @@ const TOLD_APART: usize = 4_000_000;
 
 /// The records met so far.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(HashSet<u64>);
+pub(crate) struct DuplicateFilter(HashSet<u64>);
 
-impl Seen {
+impl DuplicateFilter {
     /// Whether the same record was there already. Of its system's name, which may be another in each file, the
     /// number of the system is told.
     pub(crate) fn again(&mut self, system: u16, bytes: &[u8]) -> bool {

@@ -11,14 +11,14 @@ const SHORTEST: u16 = 4;
 /// Sections that follow each other: where the first begins, the length of one, how many there are, and the number of
 /// the first among those of its kind in the whole record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct SectionRun {
     pub at: u32,
     pub length: u32,
     pub count: u32,
     pub number: u32,
 }
 
-impl Run {
+impl SectionRun {
     /// Where a section of these begins.
     pub(crate) const fn start(self, nth: u32) -> u32 {
         self.at + nth * self.length
@@ -34,18 +34,18 @@ impl Run {
 }
 
 /// The sections of a record by kind; those of which there is none have a count of 0.
-pub(crate) type Runs = [Run; MAX_PARTS];
+pub(crate) type SectionRuns = [SectionRun; MAX_PARTS];
 
 /// What a record has lost, and how that is reported.
 pub(crate) type Report<'r> = &'r mut dyn FnMut(ProblemKind, &str, u64, String);
 
 /// Finds the sections of a record. Every one of a run lies in the record.
-pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
-    let mut runs = [Run::default(); MAX_PARTS];
+pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> SectionRuns {
+    let mut runs = [SectionRun::default(); MAX_PARTS];
     let size = record.len() as u64;
     for (run, part) in runs.iter_mut().zip(&plan.parts) {
         if part.triplet.is_none() {
-            *run = Run {
+            *run = SectionRun {
                 at: 0,
                 length: record.len() as u32,
                 count: 1,
@@ -110,7 +110,7 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
             );
         }
         limit = limit.min(u64::from(offset));
-        runs[part] = Run {
+        runs[part] = SectionRun {
             at: offset,
             length: u32::from(length),
             count: u64::from(count).min(fitting) as u32,

@@ -24,7 +24,7 @@ pub struct Plan {
     pub time: Time,
     /// How broken records are put together again.
     #[serde(default)]
-    pub broken: Option<Broken>,
+    pub broken: Option<Reassembly>,
     /// The tables.
     pub tables: Vec<Table>,
     /// Parts with a triplet, in the order in which triplets stand.
@@ -43,7 +43,7 @@ pub struct Part {
 
 /// A number in a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Bytes {
+pub struct FieldRef {
     /// Where it stands.
     pub offset: u32,
     /// How long it is.
@@ -56,69 +56,69 @@ pub struct Time {
     /// The section.
     pub part: usize,
     /// When the interval began: a packed time, with `date`, or a TOD value, without.
-    pub start: Bytes,
+    pub start: FieldRef,
     /// The packed date of its beginning.
     #[serde(default)]
-    pub date: Option<Bytes>,
+    pub date: Option<FieldRef>,
     /// How long it was, packed.
     #[serde(default)]
-    pub length: Option<Bytes>,
+    pub length: Option<FieldRef>,
     /// When it ended, or was to end; a TOD value.
-    pub end: Bytes,
+    pub end: FieldRef,
     /// How far local time is ahead, in TOD units.
     #[serde(default)]
-    pub zone: Option<Bytes>,
+    pub zone: Option<FieldRef>,
     /// How many seconds it should have been.
     #[serde(default)]
-    pub nominal: Option<Bytes>,
+    pub nominal: Option<FieldRef>,
 }
 
 /// Where a broken record says which piece it is, and of what.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Broken {
+pub struct Reassembly {
     /// The section that leads to this.
     pub part: usize,
     /// Where it is, in that section.
-    pub at: BrokenAt,
+    pub at: ReassemblyArea,
     /// What is there.
-    pub fields: BrokenFields,
+    pub fields: ReassemblyFields,
     /// What is in a block, one for each kind of section.
-    pub block: Block,
+    pub block: ReassemblyBlock,
 }
 
 /// Where the information on a broken record is; offsets count from the section.
 #[derive(Debug, Clone, Deserialize)]
-pub struct BrokenAt {
+pub struct ReassemblyArea {
     /// Its offset.
-    pub offset: Bytes,
+    pub offset: FieldRef,
     /// Its length.
-    pub length: Bytes,
+    pub length: FieldRef,
     /// 1 if the record is a piece.
-    pub number: Bytes,
+    pub number: FieldRef,
 }
 
 /// What is told of a broken record.
 #[derive(Debug, Clone, Deserialize)]
-pub struct BrokenFields {
+pub struct ReassemblyFields {
     /// How many pieces there are.
-    pub total: Bytes,
+    pub total: FieldRef,
     /// Which one this is.
-    pub sequence: Bytes,
+    pub sequence: FieldRef,
     /// Offset of the first block.
-    pub blocks: Bytes,
+    pub blocks: FieldRef,
     /// Length of a block.
-    pub block_length: Bytes,
+    pub block_length: FieldRef,
     /// How many blocks there are.
-    pub block_number: Bytes,
+    pub block_number: FieldRef,
 }
 
 /// What is told of a kind of section.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Block {
+pub struct ReassemblyBlock {
     /// How many the whole record has.
-    pub total: Bytes,
+    pub total: FieldRef,
     /// The place of the first one of this piece.
-    pub first: Bytes,
+    pub first: FieldRef,
 }
 
 /// A table: a row for each section of a kind.
@@ -142,10 +142,10 @@ pub struct Owner {
     /// The other kind.
     pub part: usize,
     /// The first that belongs to it.
-    pub first: Bytes,
+    pub first: FieldRef,
     /// How many do; none: one.
     #[serde(default)]
-    pub number: Option<Bytes>,
+    pub number: Option<FieldRef>,
     /// The number of the first section of all: 0 or 1.
     pub base: i64,
     /// What stands for none.
@@ -258,7 +258,7 @@ impl Plan {
         {
             return Err("there is no such section".into());
         }
-        let tod = |bytes: Bytes| bytes.length == 8;
+        let tod = |bytes: FieldRef| bytes.length == 8;
         let time = &self.time;
         let start = if time.date.is_some() { 4 } else { 8 };
         if !tod(time.end) || time.start.length != start || !time.zone.is_none_or(tod) {
@@ -319,7 +319,7 @@ impl Column {
     }
 }
 
-impl Bytes {
+impl FieldRef {
     /// The unsigned number, if the section has it.
     pub(crate) fn number(self, section: &[u8]) -> Option<u64> {
         let bytes = self.of(section)?;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use zlens_frames::ProblemKind;
 
-use super::locate::{Run, Runs};
-use super::plan::{Broken, MAX_PARTS, Plan};
-use super::times::Facts;
+use super::locate::{SectionRun, SectionRuns};
+use super::plan::{MAX_PARTS, Plan, Reassembly};
+use super::times::RecordMeta;
 
 /// Pieces that wait for the others of their record take no more bytes than this.
 const MAX_WAITING: usize = 64 << 20;
@@ -15,12 +15,12 @@ const KEY: usize = 60;
 
 /// One piece of a broken record.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct SplitPart {
     pub sequence: u64,
     pub key: Key,
-    pub facts: Facts,
+    pub facts: RecordMeta,
     pub bytes: Vec<u8>,
-    pub runs: Runs,
+    pub runs: SectionRuns,
     /// By kind of section: how many the whole record has, and the place of the first one here; none if that is not
     /// told.
     pub places: Option<[(u32, u32); MAX_PARTS]>,
@@ -39,36 +39,40 @@ pub(crate) struct Key {
 
 /// A record whose pieces come together.
 #[derive(Debug)]
-struct Group {
+struct SplitGroup {
     key: Key,
-    pieces: Vec<Piece>,
+    pieces: Vec<SplitPart>,
 }
 
 /// A record put together: its bytes, those of one piece behind the other, and the sections of each.
-pub(crate) struct Whole {
+pub(crate) struct ReassembledRecord {
     pub bytes: Vec<u8>,
-    pub pieces: Vec<Runs>,
-    pub facts: Facts,
+    pub pieces: Vec<SectionRuns>,
+    pub facts: RecordMeta,
     /// What is to be said of it.
     pub faults: Vec<(ProblemKind, &'static str, String)>,
 }
 
 /// Pieces that wait for the others.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting {
-    groups: VecDeque<Group>,
+pub(crate) struct PendingParts {
+    groups: VecDeque<SplitGroup>,
     bytes: usize,
 }
 
 /// What a record says of its being broken: sequence, total, and the places of its sections.
-pub(crate) struct Told {
+pub(crate) struct SplitInfo {
     pub sequence: u64,
     pub total: u64,
     pub places: Option<[(u32, u32); MAX_PARTS]>,
 }
 
 /// Whether a record is a piece, and of what; an error if it says so and not how.
-pub(crate) fn told(plan: &Plan, record: &[u8], runs: &Runs) -> Result<Option<Told>, String> {
+pub(crate) fn told(
+    plan: &Plan,
+    record: &[u8],
+    runs: &SectionRuns,
+) -> Result<Option<SplitInfo>, String> {
     let Some(broken) = &plan.broken else {
         return Ok(None);
     };
@@ -102,7 +106,7 @@ pub(crate) fn told(plan: &Plan, record: &[u8], runs: &Runs) -> Result<Option<Tol
         "the record says that it is a piece of a broken one, and not which; it is read alone",
     )?;
     let places = base(blocks).and_then(|bytes| places(plan, broken, bytes, length, number));
-    Ok(Some(Told {
+    Ok(Some(SplitInfo {
         sequence,
         total,
         places,
@@ -113,7 +117,7 @@ pub(crate) fn told(plan: &Plan, record: &[u8], runs: &Runs) -> Result<Option<Tol
 /// that leads to them.
 fn places(
     plan: &Plan,
-    broken: &Broken,
+    broken: &Reassembly,
     blocks: &[u8],
     length: u64,
     number: u64,
@@ -140,7 +144,7 @@ fn places(
 
 impl Key {
     /// Of a piece whose section with the interval is `section`.
-    pub(crate) fn new(facts: &Facts, told: &Told, section: &[u8]) -> Self {
+    pub(crate) fn new(facts: &RecordMeta, told: &SplitInfo, section: &[u8]) -> Self {
         Self {
             system: facts.system,
             subtype: facts.subtype,
@@ -151,40 +155,40 @@ impl Key {
     }
 }
 
-impl Waiting {
+impl PendingParts {
     /// Takes up a piece; the record, if that was the last one missing, or the one that has waited longest, if there is
     /// no room for more.
-    pub(crate) fn add(&mut self, plan: &Plan, piece: Piece) -> Vec<Whole> {
+    pub(crate) fn add(&mut self, plan: &Plan, piece: SplitPart) -> Vec<ReassembledRecord> {
         self.bytes += piece.bytes.len();
         let sequence = piece.sequence;
-        let lacks = |group: &&mut Group| {
+        let lacks = |group: &&mut SplitGroup| {
             group.key == piece.key && group.pieces.iter().all(|other| other.sequence != sequence)
         };
         if let Some(group) = self.groups.iter_mut().find(lacks) {
             group.pieces.push(piece);
         } else {
-            self.groups.push_back(Group {
+            self.groups.push_back(SplitGroup {
                 key: piece.key.clone(),
                 pieces: vec![piece],
             });
         }
         let mut done = Vec::new();
-        let complete = |group: &Group| group.pieces.len() as u64 == group.key.total;
+        let complete = |group: &SplitGroup| group.pieces.len() as u64 == group.key.total;
         if let Some(place) = self.groups.iter().position(complete) {
             done.extend(self.groups.remove(place));
         }
-        while self.bytes > MAX_WAITING + done.iter().map(Group::bytes).sum::<usize>() {
+        while self.bytes > MAX_WAITING + done.iter().map(SplitGroup::bytes).sum::<usize>() {
             let Some(oldest) = self.groups.pop_front() else {
                 break;
             };
             done.push(oldest);
         }
-        self.bytes -= done.iter().map(Group::bytes).sum::<usize>();
+        self.bytes -= done.iter().map(SplitGroup::bytes).sum::<usize>();
         done.into_iter().map(|group| group.join(plan)).collect()
     }
 
     /// The records of which pieces are missing still.
-    pub(crate) fn rest(&mut self, plan: &Plan) -> Vec<Whole> {
+    pub(crate) fn rest(&mut self, plan: &Plan) -> Vec<ReassembledRecord> {
         self.bytes = 0;
         self.groups
             .drain(..)
@@ -193,12 +197,12 @@ impl Waiting {
     }
 }
 
-impl Group {
+impl SplitGroup {
     fn bytes(&self) -> usize {
         self.pieces.iter().map(|piece| piece.bytes.len()).sum()
     }
 
-    fn join(mut self, plan: &Plan) -> Whole {
+    fn join(mut self, plan: &Plan) -> ReassembledRecord {
         self.pieces.sort_by_key(|piece| piece.sequence);
         let mut faults = Vec::new();
         let total = self.key.total;
@@ -212,7 +216,7 @@ impl Group {
             );
             faults.push((ProblemKind::Truncated, "pieces", detail));
         }
-        let mut pieces: Vec<Runs> = Vec::with_capacity(self.pieces.len());
+        let mut pieces: Vec<SectionRuns> = Vec::with_capacity(self.pieces.len());
         let mut bytes = Vec::with_capacity(self.bytes());
         for piece in &self.pieces {
             let mut runs = piece.runs;
@@ -235,7 +239,7 @@ impl Group {
                 faults.push((ProblemKind::Section, "places", detail));
             }
         }
-        Whole {
+        ReassembledRecord {
             bytes,
             pieces,
             facts: self.pieces[0].facts,
@@ -244,9 +248,14 @@ impl Group {
     }
 
     /// Numbers the sections of a kind through all pieces.
-    fn number(&self, part: usize, pieces: &mut [Runs], complete: bool) -> Result<(), String> {
-        let there = |nth: usize, pieces: &[Runs]| pieces[nth][part].count > 0;
-        let place = |(piece, runs): (&Piece, &Runs)| {
+    fn number(
+        &self,
+        part: usize,
+        pieces: &mut [SectionRuns],
+        complete: bool,
+    ) -> Result<(), String> {
+        let there = |nth: usize, pieces: &[SectionRuns]| pieces[nth][part].count > 0;
+        let place = |(piece, runs): (&SplitPart, &SectionRuns)| {
             let place = piece.places.map(|places| places[part]);
             place.filter(|&(total, _)| total > 0 || runs[part].count == 0)
         };
@@ -275,7 +284,7 @@ impl Group {
         let mut odd = false;
         let mut held = 0;
         for nth in order {
-            let run: &mut Run = &mut pieces[nth][part];
+            let run: &mut SectionRun = &mut pieces[nth][part];
             if run.count == 0 {
                 continue;
             }
@@ -314,10 +323,10 @@ mod tests {
         const SIZE: usize = 1 << 20;
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sections/plan.json");
         let plan = Plan::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let mut waiting = Waiting::default();
+        let mut waiting = PendingParts::default();
         let mut gone = Vec::new();
         for number in 0..80_u64 {
-            let facts = Facts {
+            let facts = RecordMeta {
                 system: 0,
                 subtype: 1,
                 file: 0,
@@ -328,17 +337,17 @@ mod tests {
                 short: false,
                 zone: NO_TIME,
             };
-            let told = Told {
+            let told = SplitInfo {
                 sequence: 1,
                 total: 2,
                 places: None,
             };
-            let piece = Piece {
+            let piece = SplitPart {
                 sequence: 1,
                 key: Key::new(&facts, &told, &number.to_be_bytes()),
                 facts,
                 bytes: vec![0; SIZE],
-                runs: [Run::default(); MAX_PARTS],
+                runs: [SectionRun::default(); MAX_PARTS],
                 places: None,
             };
             let done = waiting.add(&plan, piece);

@@ -8,16 +8,16 @@ use zlens_frames::smf::{Header, Index, Pass};
 use zlens_frames::{ProblemKind, ProblemLog, Window};
 
 use super::batch::{Batch, Context};
-use super::duplicates::Seen;
-use super::locate::{Runs, cut};
+use super::duplicates::DuplicateFilter;
+use super::locate::{SectionRuns, cut};
 use super::plan::Plan;
-use super::reassembly::{Key, Piece, Waiting, Whole, told};
+use super::reassembly::{Key, PendingParts, ReassembledRecord, SplitPart, told};
 use super::rows::Rows;
 use super::select::Selection;
-use super::times::{self, Facts, NO_TIME, System};
-use crate::core::diagnostics::{Found, Journal, Place};
-use crate::core::dumps::{Again, Dumps, Id, NO_SYSTEM, numbers};
-use crate::core::scan::{self, Decoding, Reader, Ready};
+use super::times::{self, NO_TIME, RecordMeta, System};
+use crate::core::diagnostics::{DecodeProblem, Diagnostics, Reporter};
+use crate::core::dumps::{DumpSet, DuplicateRecords, Id, NO_SYSTEM, numbers};
+use crate::core::scan::{self, Reader, TableBatch, WindowDecoder};
 use crate::core::select::{SelectError, types};
 
 /// An interval that records tell of; microseconds UTC.
@@ -37,25 +37,25 @@ pub struct Interval {
 
 /// Dumps, plans, and what scans found out.
 pub struct Decoder {
-    dumps: Dumps<System>,
+    dumps: DumpSet<System>,
     plans: Vec<Plan>,
-    journal: Journal,
+    journal: Diagnostics,
 }
 
 impl Decoder {
     /// A decoder of these dumps by plans, one for each record type.
     #[must_use]
-    pub fn new(dumps: Dumps<System>, plans: Vec<Plan>) -> Self {
+    pub fn new(dumps: DumpSet<System>, plans: Vec<Plan>) -> Self {
         Self {
             dumps,
             plans,
-            journal: Journal::default(),
+            journal: Diagnostics::default(),
         }
     }
 
     /// The dumps and their systems.
     #[must_use]
-    pub const fn dumps(&self) -> &Dumps<System> {
+    pub const fn dumps(&self) -> &DumpSet<System> {
         &self.dumps
     }
 
@@ -124,7 +124,7 @@ impl Decoder {
 
     /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
     #[must_use]
-    pub fn problems(&self) -> Vec<Found> {
+    pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
@@ -132,8 +132,8 @@ impl Decoder {
         number.and_then(|number| self.plans.get(number))
     }
 
-    fn place<'d>(&'d self, plan: &'d Plan, system: usize, file: usize) -> Place<'d> {
-        Place {
+    fn place<'d>(&'d self, plan: &'d Plan, system: usize, file: usize) -> Reporter<'d> {
+        Reporter {
             journal: &self.journal,
             system,
             file,
@@ -165,21 +165,21 @@ pub struct Sections {
     wanted: Vec<(u8, u16)>,
     by_id: HashMap<Id, u16>,
     file: usize,
-    waiting: Waiting,
-    seen: Seen,
+    waiting: PendingParts,
+    seen: DuplicateFilter,
     /// Records of the file that came before.
-    again: Again,
-    facts: Vec<Facts>,
+    again: DuplicateRecords,
+    facts: Vec<RecordMeta>,
     rows: Vec<Rows>,
     batches: Vec<Batch>,
     ended: bool,
     intervals: HashMap<(u16, i64), Interval>,
 }
 
-impl Decoding for Sections {
+impl WindowDecoder for Sections {
     type Pass = Pass;
 
-    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn ready(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let full = self.batches.iter().position(Batch::is_full);
         full.map_or(Ok(None), |number| self.take(number))
     }
@@ -233,7 +233,7 @@ impl Decoding for Sections {
     }
 
     /// What waits for more pieces, then what is left of each table.
-    fn rest(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn rest(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let decoder = Arc::clone(&self.decoder);
         let Some(plan) = decoder.plan(self.plan) else {
             return Ok(None);
@@ -267,9 +267,9 @@ impl Sections {
             decoder: Arc::clone(decoder),
             plan,
             file: 0,
-            waiting: Waiting::default(),
-            seen: Seen::default(),
-            again: Again::default(),
+            waiting: PendingParts::default(),
+            seen: DuplicateFilter::default(),
+            again: DuplicateRecords::default(),
             facts: Vec::new(),
             rows: batches.iter().map(|_| Rows::default()).collect(),
             batches,
@@ -279,7 +279,7 @@ impl Sections {
     }
 
     /// The rows so far of a table, if there are any.
-    fn take(&mut self, number: usize) -> Result<Option<Ready>, ArrowError> {
+    fn take(&mut self, number: usize) -> Result<Option<TableBatch>, ArrowError> {
         let batch = self.batches[number].take(&self.decoder.dumps)?;
         Ok(batch.map(|batch| (number, batch)))
     }
@@ -292,7 +292,7 @@ impl Sections {
         subtype: u16,
         bytes: &[u8],
         offset: u64,
-    ) -> Option<(Facts, Runs)> {
+    ) -> Option<(RecordMeta, SectionRuns)> {
         let header = Header::parse(bytes)?;
         let lost = bytes.len() as u64;
         let Some(&system) = self
@@ -309,14 +309,14 @@ impl Sections {
             self.again.add(offset, lost);
             return None;
         }
-        let place = Place {
+        let place = Reporter {
             record: (plan.record, subtype),
             ..decoder.place(plan, usize::from(system), self.file)
         };
         let runs = cut(bytes, plan, &mut |kind, key, lost, detail| {
             place.problem(kind, (key, offset), offset, lost, || detail);
         });
-        let mut facts = Facts {
+        let mut facts = RecordMeta {
             system,
             subtype,
             file: self.file as u32,
@@ -356,15 +356,15 @@ impl Sections {
         &mut self,
         decoder: &Decoder,
         plan: &Plan,
-        facts: &Facts,
+        facts: &RecordMeta,
         bytes: &[u8],
-        runs: &Runs,
-    ) -> Option<Vec<Whole>> {
+        runs: &SectionRuns,
+    ) -> Option<Vec<ReassembledRecord>> {
         match told(plan, bytes, runs) {
             Ok(None) => None,
             Ok(Some(told)) => {
                 let run = runs[plan.time.part];
-                let piece = Piece {
+                let piece = SplitPart {
                     sequence: told.sequence,
                     key: Key::new(facts, &told, run.section(0, bytes)),
                     facts: *facts,
@@ -390,7 +390,7 @@ impl Sections {
     }
 
     /// Adds the rows that a record gives.
-    fn gather(&mut self, plan: &Plan, facts: Facts, bytes: &[u8], pieces: &[Runs]) {
+    fn gather(&mut self, plan: &Plan, facts: RecordMeta, bytes: &[u8], pieces: &[SectionRuns]) {
         let record = self.facts.len() as u32;
         for (rows, batch) in self.rows.iter_mut().zip(&self.batches) {
             rows.add(&plan.tables[batch.table()], record, bytes, pieces);
@@ -419,7 +419,7 @@ impl Sections {
             let context = Context {
                 systems: &decoder.dumps.systems,
                 leap_s: decoder.dumps.leap_s,
-                place: Place {
+                place: Reporter {
                     table: &plan.tables[batch.table()].name,
                     ..place
                 },
@@ -431,7 +431,7 @@ impl Sections {
     }
 
     /// Decodes records that were put together.
-    fn wholes(&mut self, decoder: &Decoder, plan: &Plan, wholes: Vec<Whole>) {
+    fn wholes(&mut self, decoder: &Decoder, plan: &Plan, wholes: Vec<ReassembledRecord>) {
         for whole in wholes {
             let facts = whole.facts;
             let (system, file) = (usize::from(facts.system), facts.file as usize);

@@ -16,7 +16,7 @@ pub enum Column {
 }
 
 /// One column of a table on its way out.
-pub(crate) type Output = select::Output<Column>;
+pub(crate) type OutputColumn = select::OutputColumn<Column>;
 /// Some columns of a table, which is known by the numbers of its plan and of it in that plan.
 pub type Selection = select::Selection<Column, (usize, usize)>;
 

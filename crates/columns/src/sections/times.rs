@@ -29,7 +29,7 @@ const MAX_ZONE_US: i64 = 26 * DAY_US / 24;
 
 /// What is known of a whole record.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Facts {
+pub(crate) struct RecordMeta {
     pub system: u16,
     pub subtype: u16,
     pub file: u32,
@@ -71,7 +71,7 @@ pub(crate) fn tell(
     header: &Header,
     zone: i64,
     leap_s: i32,
-    facts: &mut Facts,
+    facts: &mut RecordMeta,
 ) {
     let time = &plan.time;
     facts.zone = time

@@ -13,37 +13,37 @@ use super::numbers::{
 };
 use super::plan::{Column, ColumnKind};
 use super::rows::{NOBODY, Rows};
-use super::times::{Facts, NO_TIME, utc};
-use crate::core::column::{Builder, Source};
-use crate::core::diagnostics::Place;
-use crate::core::int64_block::{Finished, Wide};
+use super::times::{NO_TIME, RecordMeta, utc};
+use crate::core::column::{ColumnBuilder, FieldSlices};
+use crate::core::diagnostics::Reporter;
+use crate::core::int64_block::{Int64Arrays, Int64Block};
 use crate::core::kernel::{Kernel, each};
 use crate::core::plan::Kind;
-use crate::core::utf8::Words;
+use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
 
 /// Where values come from.
 #[derive(Clone, Copy)]
-pub(crate) struct From<'f> {
+pub(crate) struct ValueInput<'f> {
     pub bytes: &'f [u8],
     pub rows: &'f Rows,
-    pub facts: &'f [Facts],
+    pub facts: &'f [RecordMeta],
     pub leap_s: i32,
-    pub place: &'f Place<'f>,
+    pub place: &'f Reporter<'f>,
 }
 
-impl<'f> From<'f> {
+impl<'f> ValueInput<'f> {
     /// Where a row is, for what there is to report.
-    fn at(&self, row: usize) -> Place<'f> {
+    fn at(&self, row: usize) -> Reporter<'f> {
         let record = self.record(row);
-        Place {
+        Reporter {
             system: usize::from(record.system),
             file: record.file as usize,
             ..*self.place
         }
     }
 
-    fn record(&self, row: usize) -> &Facts {
+    fn record(&self, row: usize) -> &RecordMeta {
         &self.facts[self.rows.records[row] as usize]
     }
 
@@ -57,12 +57,12 @@ impl<'f> From<'f> {
 #[derive(Debug)]
 enum Data {
     /// As columns of other tables are.
-    Plain(Builder, Kernel),
+    Plain(ColumnBuilder, Kernel),
     Float(Vec<f64>, Validity),
     Bit(Vec<bool>, Validity, u8),
     /// Integers and times that are computed, in a place among the 8-byte columns.
-    Made(usize, Validity),
-    Words(Words),
+    Computed(usize, Validity),
+    Text(Utf8Builder),
 }
 
 /// A column while it is built.
@@ -73,48 +73,49 @@ pub(crate) struct Values {
 }
 
 /// A value that could not be made, and why.
-enum Miss {
+enum NoValue {
     /// Nothing stands there.
     Absent,
     /// What stands there is none.
-    Wrong,
+    Malformed,
 }
 
-fn unless_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, Miss> {
+fn unless_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, NoValue> {
     value.ok_or(if bytes.iter().all(|&byte| byte == 0) {
-        Miss::Absent
+        NoValue::Absent
     } else {
-        Miss::Wrong
+        NoValue::Malformed
     })
 }
 
 impl Values {
     /// A column of the plan; integers and times take the next place among the 8-byte columns.
     pub(crate) fn new(column: &Column, places: &mut usize) -> Self {
-        use ColumnKind as From;
+        use ColumnKind as ValueInput;
         let plain = |kind: Kind, signed: bool, places: &mut usize| {
             let kernel = Kernel::of(kind, column.length, signed);
-            Data::Plain(Builder::new(kind, places), kernel)
+            Data::Plain(ColumnBuilder::new(kind, places), kernel)
         };
         let data = match column.kind {
-            From::Unsigned => plain(Kind::Int, false, places),
-            From::Signed => plain(Kind::Int, true, places),
-            From::Text => plain(Kind::Text, false, places),
-            From::Hex => plain(Kind::Hex, false, places),
-            From::Tod => plain(Kind::Time, false, places),
-            From::Bit => Data::Bit(Vec::new(), Validity::default(), 0x80 >> column.bit),
-            From::Duration | From::Offset | From::Hfp | From::PackedDuration => {
-                Data::Float(Vec::new(), Validity::default())
-            }
-            From::Date => Data::Words(Words::default()),
-            From::TodLocal
-            | From::Packed
-            | From::PackedTime
-            | From::Hundredths
-            | From::Subtype
-            | From::Owner => {
+            ValueInput::Unsigned => plain(Kind::Int, false, places),
+            ValueInput::Signed => plain(Kind::Int, true, places),
+            ValueInput::Text => plain(Kind::Text, false, places),
+            ValueInput::Hex => plain(Kind::Hex, false, places),
+            ValueInput::Tod => plain(Kind::Time, false, places),
+            ValueInput::Bit => Data::Bit(Vec::new(), Validity::default(), 0x80 >> column.bit),
+            ValueInput::Duration
+            | ValueInput::Offset
+            | ValueInput::Hfp
+            | ValueInput::PackedDuration => Data::Float(Vec::new(), Validity::default()),
+            ValueInput::Date => Data::Text(Utf8Builder::default()),
+            ValueInput::TodLocal
+            | ValueInput::Packed
+            | ValueInput::PackedTime
+            | ValueInput::Hundredths
+            | ValueInput::Subtype
+            | ValueInput::Owner => {
                 *places += 1;
-                Data::Made(*places - 1, Validity::default())
+                Data::Computed(*places - 1, Validity::default())
             }
         };
         Self {
@@ -132,7 +133,7 @@ impl Values {
     }
 
     /// Adds the values of some rows behind those of the `row` before.
-    pub(crate) fn append(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
+    pub(crate) fn append(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
         match self.column.kind {
             ColumnKind::Subtype | ColumnKind::Owner => return self.keys(from, row, wide),
             _ => {}
@@ -151,7 +152,7 @@ impl Values {
         self.large(from, row);
     }
 
-    fn large(&self, from: &From<'_>, row: usize) {
+    fn large(&self, from: &ValueInput<'_>, row: usize) {
         let Data::Plain(builder, _) = &self.data else {
             return;
         };
@@ -165,7 +166,7 @@ impl Values {
         }
     }
 
-    fn nulls(&mut self, row: usize, count: usize, wide: &mut Wide) {
+    fn nulls(&mut self, row: usize, count: usize, wide: &mut Int64Block) {
         match &mut self.data {
             Data::Plain(builder, _) => builder.nulls(row, count, wide),
             Data::Float(values, validity) => {
@@ -176,16 +177,16 @@ impl Values {
                 values.resize(values.len() + count, false);
                 validity.clear(row, row + count);
             }
-            Data::Made(place, validity) => {
+            Data::Computed(place, validity) => {
                 wide.rows_mut(*place, row..row + count).fill(0);
                 validity.clear(row, row + count);
             }
-            Data::Words(words) => (0..count).for_each(|_| words.null()),
+            Data::Text(words) => (0..count).for_each(|_| words.null()),
         }
     }
 
-    fn keys(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
-        let Data::Made(place, validity) = &mut self.data else {
+    fn keys(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
+        let Data::Computed(place, validity) = &mut self.data else {
             return;
         };
         let out = wide.rows_mut(*place, row..row + from.rows.len());
@@ -205,10 +206,10 @@ impl Values {
     /// The field of some rows whose sections all hold it.
     fn fields(
         &mut self,
-        from: &From<'_>,
+        from: &ValueInput<'_>,
         range: std::ops::Range<usize>,
         row: usize,
-        wide: &mut Wide,
+        wide: &mut Int64Block,
     ) {
         let column = &self.column;
         let places = &from.rows.places[range.clone()];
@@ -216,7 +217,7 @@ impl Values {
         let mut wrong = None;
         match &mut self.data {
             Data::Plain(builder, kernel) => {
-                let source = Source {
+                let source = FieldSlices {
                     bytes: from.bytes,
                     places,
                     lens: &[],
@@ -251,7 +252,7 @@ impl Values {
             Data::Bit(values, _, mask) => {
                 values.extend(places.iter().map(|&at| bytes[at as usize] & *mask != 0));
             }
-            Data::Made(place, validity) => {
+            Data::Computed(place, validity) => {
                 let out = wide.rows_mut(*place, row + range.start..row + range.end);
                 for (nth, out) in range.clone().zip(out) {
                     match made(column, from, nth) {
@@ -264,7 +265,7 @@ impl Values {
                     }
                 }
             }
-            Data::Words(words) => {
+            Data::Text(words) => {
                 for (nth, &at) in range.clone().zip(places) {
                     let field: [u8; 4] = bytes[at as usize..]
                         .first_chunk()
@@ -296,7 +297,11 @@ impl Values {
     }
 
     /// The array of `len` rows; the column is cleared.
-    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
+    pub(crate) fn finish(
+        &mut self,
+        len: usize,
+        wide: &Int64Arrays,
+    ) -> Result<ArrayRef, ArrowError> {
         let time = matches!(
             self.column.kind,
             ColumnKind::TodLocal | ColumnKind::PackedTime | ColumnKind::Hundredths
@@ -311,7 +316,7 @@ impl Values {
                 BooleanBuffer::from(std::mem::take(values)),
                 validity.finish(len, &[]),
             )),
-            Data::Made(place, validity) => {
+            Data::Computed(place, validity) => {
                 let nulls = validity.finish(len, &[]);
                 if time {
                     Arc::new(wide.times(*place, nulls)?)
@@ -319,12 +324,12 @@ impl Values {
                     Arc::new(wide.ints(*place, nulls)?)
                 }
             }
-            Data::Words(words) => words.finish()?,
+            Data::Text(words) => words.finish()?,
         })
     }
 
     /// Zeros where values are too large, so that nothing shows behind a NULL.
-    pub(crate) fn hide_large(&self, wide: &mut Wide) {
+    pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Plain(builder, _) = &self.data {
             builder.hide_large(wide);
         }
@@ -343,33 +348,33 @@ const fn word(kind: ColumnKind) -> &'static str {
 }
 
 /// Remembers the first row whose value is wrong.
-fn note(miss: &Miss, row: usize, wrong: &mut Option<usize>) {
-    if matches!(miss, Miss::Wrong) {
+fn note(miss: &NoValue, row: usize, wrong: &mut Option<usize>) {
+    if matches!(miss, NoValue::Malformed) {
         wrong.get_or_insert(row);
     }
 }
 
 /// An integer or a time of one row whose section holds it.
-fn made(column: &Column, from: &From<'_>, row: usize) -> Result<i64, Miss> {
+fn made(column: &Column, from: &ValueInput<'_>, row: usize) -> Result<i64, NoValue> {
     let start = from.rows.places[row] as usize + column.offset as usize;
     let field = from
         .bytes
         .get(start..start + column.length as usize)
-        .ok_or(Miss::Absent)?;
+        .ok_or(NoValue::Absent)?;
     let zone = from.record(row).zone;
     match column.kind {
         ColumnKind::Packed => unless_zero(field, packed(field)),
         ColumnKind::TodLocal => {
-            let value = u64::from_be_bytes(*field.first_chunk().ok_or(Miss::Absent)?);
+            let value = u64::from_be_bytes(*field.first_chunk().ok_or(NoValue::Absent)?);
             if value == 0 || zone == NO_TIME {
-                return Err(Miss::Absent);
+                return Err(NoValue::Absent);
             }
             // Local time is without leap seconds.
             Ok(utc(tod::to_unix_us(value, 0), zone))
         }
         ColumnKind::PackedTime | ColumnKind::Hundredths => {
             let date = column.date.and_then(|at| from.four(row, at));
-            let date = date.ok_or(Miss::Absent)?;
+            let date = date.ok_or(NoValue::Absent)?;
             let day = unless_zero(&date, midnight(date))?;
             let clock = |bytes: [u8; 4]| {
                 if column.kind == ColumnKind::PackedTime {
@@ -378,7 +383,8 @@ fn made(column: &Column, from: &From<'_>, row: usize) -> Result<i64, Miss> {
                     hundredths(bytes)
                 }
             };
-            let time = clock(*field.first_chunk().ok_or(Miss::Absent)?).ok_or(Miss::Wrong)?;
+            let time =
+                clock(*field.first_chunk().ok_or(NoValue::Absent)?).ok_or(NoValue::Malformed)?;
             let before = column.after.and_then(|at| clock(from.four(row, at)?));
             let next = if before.is_some_and(|before| time < before) {
                 DAY_US
@@ -386,10 +392,10 @@ fn made(column: &Column, from: &From<'_>, row: usize) -> Result<i64, Miss> {
                 0
             };
             match utc(day + time + next, zone) {
-                NO_TIME => Err(Miss::Absent),
+                NO_TIME => Err(NoValue::Absent),
                 time => Ok(time),
             }
         }
-        _ => Err(Miss::Absent),
+        _ => Err(NoValue::Absent),
     }
 }

@@ -9,21 +9,21 @@ use arrow_schema::ArrowError;
 use zlens_frames::zvm::Capture;
 use zlens_frames::{ProblemKind, tod};
 
-use super::evidence::Evidence;
-use super::gather::Places;
+use super::evidence::ResetEvidence;
+use super::gather::RowOffsets;
 use super::plan::{Part, Plan};
-use super::select::{Column, Output, Selection};
+use super::select::{Column, OutputColumn, Selection};
 use super::shape::{Shape, Shapes};
-use super::track::{Comparing, Counter, Fresh, Rows, Track, Watch};
+use super::track::{BatchView, Counter, DifferenceRows, NewRows, SubjectTracker, WatchedColumn};
 use crate::core::batch::{batch, missing};
-use crate::core::column::{Builder, Source};
-use crate::core::diagnostics::Place;
-use crate::core::flag::Flag;
-use crate::core::int64_block::{Finished, Shared, Wide};
-use crate::core::interval::{Ends, Intervals};
+use crate::core::column::{ColumnBuilder, FieldSlices};
+use crate::core::diagnostics::Reporter;
+use crate::core::flag::IntervalFlag;
+use crate::core::int64_block::{Int64Arrays, Int64Block, SharedPool};
+use crate::core::interval::{IntervalEnds, Intervals};
 use crate::core::kernel::{each, fours};
-use crate::core::select::Head as First;
-use crate::core::utf8::Words;
+use crate::core::select::LeadingColumn;
+use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
 
 /// How many bytes of records are decoded at a time: few enough to stay in the processor's first cache from column
@@ -38,12 +38,12 @@ pub(crate) struct Names<'n> {
 }
 
 /// What compares a row with the one before it.
-struct Compare {
-    track: Track,
-    rows: Rows,
+struct DifferenceState {
+    track: SubjectTracker,
+    rows: DifferenceRows,
     counters: Vec<Counter>,
     /// The differences, in the order of the counters.
-    differences: Wide,
+    differences: Int64Block,
     /// Whether a counter has to learn its direction, from intervals.
     learns: bool,
 }
@@ -52,9 +52,9 @@ struct Compare {
 fn text_of<'w>(
     (places, lens): &'w (Vec<u32>, Vec<u16>),
     rows: Range<usize>,
-    entry: Source<'w>,
-) -> Source<'w> {
-    Source {
+    entry: FieldSlices<'w>,
+) -> FieldSlices<'w> {
+    FieldSlices {
         places: places.get(rows.clone()).unwrap_or(&[]),
         lens: lens.get(rows).unwrap_or(&[]),
         ..entry
@@ -62,24 +62,24 @@ fn text_of<'w>(
 }
 
 /// A column that comes from the header of the record: its place among the 8-byte columns, and where it is NULL.
-struct Head {
+struct HeaderColumn {
     column: usize,
     validity: Validity,
 }
 
 /// Columns of a batch while it is built.
-pub(crate) struct Build {
+pub(crate) struct BatchBuilder {
     plan: Arc<Plan>,
     selection: Selection,
     leap_s: i32,
-    builders: Vec<Builder>,
+    builders: Vec<ColumnBuilder>,
     /// Which builder holds a column of the plan.
     builder_of: Vec<Option<usize>>,
-    wide: Wide,
-    offset: Option<Head>,
-    tod: Option<Head>,
-    interval_end: Option<Head>,
-    compare: Option<Compare>,
+    wide: Int64Block,
+    offset: Option<HeaderColumn>,
+    tod: Option<HeaderColumn>,
+    interval_end: Option<HeaderColumn>,
+    compare: Option<DifferenceState>,
     intervals: Option<Intervals>,
     tods: Vec<u64>,
     interval_of: Vec<u32>,
@@ -88,13 +88,13 @@ pub(crate) struct Build {
     constants: [Option<StringArray>; 3],
 }
 
-impl Build {
+impl BatchBuilder {
     /// A batch of the selected columns, and which columns of the plan it needs.
     pub(crate) fn new(
         plan: &Arc<Plan>,
         selection: Selection,
         leap_s: i32,
-        pool: &Shared,
+        pool: &SharedPool,
     ) -> (Self, Vec<usize>) {
         let mut wanted: Vec<usize> = Vec::new();
         let mut builder_of = vec![None; plan.columns.len()];
@@ -106,7 +106,8 @@ impl Build {
         };
         let mut counters = Vec::new();
         for output in &selection.outputs {
-            if let Output::Own(own @ (Column::Value(column) | Column::Difference(column))) = *output
+            if let OutputColumn::Table(own @ (Column::Value(column) | Column::Difference(column))) =
+                *output
             {
                 let builder = builder(column);
                 let column = &plan.columns[column];
@@ -120,39 +121,39 @@ impl Build {
             let mut named = |name: &String| plan.column(name).map(&mut builder);
             let subject = plan.subject.iter().filter_map(&mut named).collect();
             let watch = |name: &String| {
-                named(name).map(|builder| Watch {
+                named(name).map(|builder| WatchedColumn {
                     builder,
                     name: name.clone(),
                 })
             };
             let watches = plan.reset_on.iter().filter_map(watch).collect();
-            Compare {
-                track: Track::new(subject, watches),
-                rows: Rows::default(),
-                differences: Wide::sharing(counters.len(), Arc::clone(pool)),
+            DifferenceState {
+                track: SubjectTracker::new(subject, watches),
+                rows: DifferenceRows::default(),
+                differences: Int64Block::sharing(counters.len(), Arc::clone(pool)),
                 learns: counters.iter().any(Counter::learns),
                 counters,
             }
         });
         let mut places = 0;
-        let has = |head| selection.outputs.contains(&Output::Head(head));
+        let has = |head| selection.outputs.contains(&OutputColumn::Leading(head));
         let mut head = |needed: bool| {
             needed.then(|| {
                 places += 1;
-                Head {
+                HeaderColumn {
                     column: places - 1,
                     validity: Validity::default(),
                 }
             })
         };
-        let offset = head(has(First::Offset));
-        let tod = head(has(First::Tod));
-        let interval_end = head(has(First::IntervalEnd));
+        let offset = head(has(LeadingColumn::Offset));
+        let tod = head(has(LeadingColumn::Tod));
+        let interval_end = head(has(LeadingColumn::IntervalEnd));
         let learns = compare.as_ref().is_some_and(|compare| compare.learns);
         let needs_intervals = interval_end.is_some() || learns;
         let builders = wanted
             .iter()
-            .map(|&column| Builder::new(plan.columns[column].kind, &mut places))
+            .map(|&column| ColumnBuilder::new(plan.columns[column].kind, &mut places))
             .collect();
         let build = Self {
             plan: Arc::clone(plan),
@@ -160,7 +161,7 @@ impl Build {
             leap_s,
             builders,
             builder_of,
-            wide: Wide::sharing(places, Arc::clone(pool)),
+            wide: Int64Block::sharing(places, Arc::clone(pool)),
             offset,
             tod,
             interval_end,
@@ -187,8 +188,8 @@ impl Build {
     /// Another system begins.
     pub(crate) fn begin_system(
         &mut self,
-        ends: &Ends,
-        evidence: &[Evidence],
+        ends: &IntervalEnds,
+        evidence: &[ResetEvidence],
         nominal_s: Option<f64>,
     ) {
         if let Some(intervals) = &mut self.intervals {
@@ -210,11 +211,11 @@ impl Build {
     pub(crate) fn add(
         &mut self,
         bytes: &[u8],
-        places: &Places,
+        places: &RowOffsets,
         rows: Range<usize>,
         shapes: &Shapes,
         target: usize,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         self.room(target.max(self.len + rows.len()));
         self.heads(bytes, places, rows.clone(), place.capture);
@@ -232,7 +233,7 @@ impl Build {
                 self.report(shape, from, places, part.start, place);
             }
             if let Some(compare) = &mut self.compare {
-                let fresh = Fresh {
+                let fresh = NewRows {
                     from,
                     tods: &self.tods[from..from + part.len()],
                     places,
@@ -271,7 +272,7 @@ impl Build {
     fn heads(
         &mut self,
         bytes: &[u8],
-        places: &Places,
+        places: &RowOffsets,
         from: Range<usize>,
         capture: Option<&Capture>,
     ) {
@@ -341,7 +342,7 @@ impl Build {
     fn run(
         &mut self,
         bytes: &[u8],
-        places: &Places,
+        places: &RowOffsets,
         rows: Range<usize>,
         shape: &Shape,
         span: u32,
@@ -360,7 +361,7 @@ impl Build {
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min(start + tile);
-            let record = Source {
+            let record = FieldSlices {
                 bytes,
                 places: &places.records[start..end],
                 lens: places.lens.get(start..end).unwrap_or(&[]),
@@ -368,7 +369,7 @@ impl Build {
                 leap_s: self.leap_s,
             };
             let entries = places.entries.get(start..end).unwrap_or(&[]);
-            let entry = Source {
+            let entry = FieldSlices {
                 places: entries,
                 lens: &[],
                 len: span,
@@ -377,7 +378,7 @@ impl Build {
             let part = |part: Part, nth: u32| match part {
                 Part::Record | Part::Counter | Part::Count => record,
                 Part::Entry => entry,
-                Part::Ordinal => Source {
+                Part::Ordinal => FieldSlices {
                     places: places.ordinals.get(start..end).unwrap_or(&[]),
                     ..entry
                 },
@@ -420,7 +421,14 @@ impl Build {
     }
 
     /// Reports what was met in rows from `first` on, which are those from `from` on in `places`.
-    fn report(&self, shape: &Shape, first: usize, places: &Places, from: usize, place: &Place<'_>) {
+    fn report(
+        &self,
+        shape: &Shape,
+        first: usize,
+        places: &RowOffsets,
+        from: usize,
+        place: &Reporter<'_>,
+    ) {
         for (number, builder) in self.builders.iter().enumerate() {
             if let Some(large) = builder.first_large(first) {
                 let offset = places.offset(from + large - first);
@@ -443,8 +451,8 @@ impl Build {
     }
 
     /// Makes the differences that can be made by now.
-    fn compare(&mut self, complete: bool, place: &Place<'_>) {
-        let Some(Compare {
+    fn compare(&mut self, complete: bool, place: &Reporter<'_>) {
+        let Some(DifferenceState {
             track,
             rows,
             counters,
@@ -454,7 +462,7 @@ impl Build {
         else {
             return;
         };
-        let comparing = Comparing {
+        let comparing = BatchView {
             rows,
             len: self.len,
             builders: &self.builders,
@@ -474,9 +482,9 @@ impl Build {
         &mut self,
         complete: bool,
         names: &Names<'_>,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) -> Result<Option<RecordBatch>, ArrowError> {
-        let waits = |compare: &Compare| {
+        let waits = |compare: &DifferenceState| {
             compare
                 .counters
                 .iter()
@@ -503,7 +511,11 @@ impl Build {
         Ok(Some(batch))
     }
 
-    fn arrays(&mut self, wide: &Finished, names: &Names<'_>) -> Result<Vec<ArrayRef>, ArrowError> {
+    fn arrays(
+        &mut self,
+        wide: &Int64Arrays,
+        names: &Names<'_>,
+    ) -> Result<Vec<ArrayRef>, ArrowError> {
         let len = self.len;
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.selection.outputs.len());
         let mut shown = vec![false; self.builders.len()];
@@ -515,26 +527,38 @@ impl Build {
         for output in &self.selection.outputs {
             let rows = self.compare.as_ref().map(|compare| &compare.rows);
             arrays.push(match *output {
-                Output::Head(First::System) => repeated(&mut self.constants[0], names.system, len),
-                Output::Head(First::Source) => repeated(&mut self.constants[1], names.source, len),
-                Output::Head(First::File) => repeated(&mut self.constants[2], names.file, len),
-                Output::Head(First::Offset) => Arc::new(wide.ints(column_of(&self.offset)?, None)?),
-                Output::Head(First::Tod) => {
+                OutputColumn::Leading(LeadingColumn::System) => {
+                    repeated(&mut self.constants[0], names.system, len)
+                }
+                OutputColumn::Leading(LeadingColumn::Source) => {
+                    repeated(&mut self.constants[1], names.source, len)
+                }
+                OutputColumn::Leading(LeadingColumn::File) => {
+                    repeated(&mut self.constants[2], names.file, len)
+                }
+                OutputColumn::Leading(LeadingColumn::Offset) => {
+                    Arc::new(wide.ints(column_of(&self.offset)?, None)?)
+                }
+                OutputColumn::Leading(LeadingColumn::Tod) => {
                     let column = column_of(&self.tod)?;
                     Arc::new(wide.times(column, nulls_of(&mut self.tod, len))?)
                 }
-                Output::Head(First::IntervalEnd) => {
+                OutputColumn::Leading(LeadingColumn::IntervalEnd) => {
                     let column = column_of(&self.interval_end)?;
                     Arc::new(wide.times(column, nulls_of(&mut self.interval_end, len))?)
                 }
-                Output::Head(First::Seconds) => rows.map(seconds).ok_or_else(missing)?,
-                Output::Head(First::Flag) => rows.map(flags).ok_or_else(missing)?,
-                Output::Own(Column::Value(column)) => {
+                OutputColumn::Leading(LeadingColumn::Seconds) => {
+                    rows.map(seconds).ok_or_else(missing)?
+                }
+                OutputColumn::Leading(LeadingColumn::Flag) => {
+                    rows.map(flags).ok_or_else(missing)?
+                }
+                OutputColumn::Table(Column::Value(column)) => {
                     let builder = self.builder_of[column].ok_or_else(missing)?;
                     shown[builder] = true;
                     self.builders[builder].finish(len, wide)?
                 }
-                Output::Own(Column::Difference(_)) => {
+                OutputColumn::Table(Column::Difference(_)) => {
                     let all = self
                         .compare
                         .as_mut()
@@ -556,29 +580,29 @@ impl Build {
     }
 }
 
-fn column_of(head: &Option<Head>) -> Result<usize, ArrowError> {
+fn column_of(head: &Option<HeaderColumn>) -> Result<usize, ArrowError> {
     head.as_ref().map(|head| head.column).ok_or_else(missing)
 }
 
-fn nulls_of(head: &mut Option<Head>, len: usize) -> Option<NullBuffer> {
+fn nulls_of(head: &mut Option<HeaderColumn>, len: usize) -> Option<NullBuffer> {
     head.as_mut()?.validity.finish(len, &[])
 }
 
 /// A text that is the same in all rows of a file.
 fn repeated(made: &mut Option<StringArray>, text: &str, rows: usize) -> ArrayRef {
     let ready = made.take().filter(|made| made.len() >= rows);
-    let ready = ready.unwrap_or_else(|| Words::repeated(text, rows));
+    let ready = ready.unwrap_or_else(|| Utf8Builder::repeated(text, rows));
     Arc::new(made.insert(ready).slice(0, rows))
 }
 
-fn seconds(rows: &Rows) -> ArrayRef {
+fn seconds(rows: &DifferenceRows) -> ArrayRef {
     let all = rows.usable.iter().all(|&usable| usable);
     let nulls = (!all).then(|| NullBuffer::new(BooleanBuffer::from(rows.usable.as_slice())));
     Arc::new(Float64Array::new(rows.seconds.clone().into(), nulls))
 }
 
-fn flags(rows: &Rows) -> ArrayRef {
-    if rows.flags.iter().all(|&flag| flag == Flag::None) {
+fn flags(rows: &DifferenceRows) -> ArrayRef {
+    if rows.flags.iter().all(|&flag| flag == IntervalFlag::None) {
         return Arc::new(StringArray::new_null(rows.flags.len()));
     }
     let words = rows.flags.iter().map(|flag| flag.word());

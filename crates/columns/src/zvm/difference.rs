@@ -4,27 +4,27 @@ use super::plan::{Difference, Direction};
 
 /// A direction that is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum CountDirection {
     Up,
     Down,
 }
 
 /// What two readings of a counter say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum CounterChange {
     /// How far it ran.
     By(i64),
     /// It ran further than a signed 8-byte column holds.
-    Far(u64),
+    Overflow(u64),
     /// It stepped back, and not by wrapping: it was reset.
     Reset,
     /// It stepped back, and neither a wrap nor a reset explains it.
-    Back,
+    Decrease,
 }
 
 /// How readings of one counter are compared.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rule {
+pub(crate) struct CounterRule {
     bits: u32,
     mask: u64,
     /// The sign bit of a signed counter, else zero.
@@ -35,7 +35,7 @@ pub(crate) struct Rule {
     max_rate: f64,
 }
 
-impl Rule {
+impl CounterRule {
     pub(crate) fn new(difference: &Difference) -> Self {
         let bits = 8 * u32::from(difference.width.clamp(1, 8));
         Self {
@@ -54,32 +54,38 @@ impl Rule {
 
     /// The step from one reading to the next, `seconds` later.
     #[inline]
-    pub(crate) fn step(&self, way: Way, previous: i64, current: i64, seconds: f64) -> Step {
+    pub(crate) fn step(
+        &self,
+        way: CountDirection,
+        previous: i64,
+        current: i64,
+        seconds: f64,
+    ) -> CounterChange {
         let (from, to) = match way {
-            Way::Up => (previous, current),
-            Way::Down => (current, previous),
+            CountDirection::Up => (previous, current),
+            CountDirection::Down => (current, previous),
         };
         let ran = to.wrapping_sub(from).cast_unsigned() & self.mask;
         if self.order(from) <= self.order(to) {
-            return i64::try_from(ran).map_or(Step::Far(ran), Step::By);
+            return i64::try_from(ran).map_or(CounterChange::Overflow(ran), CounterChange::By);
         }
         let distance = ran as f64;
         if distance <= self.half && distance <= self.max_rate * seconds {
-            i64::try_from(ran).map_or(Step::Far(ran), Step::By)
+            i64::try_from(ran).map_or(CounterChange::Overflow(ran), CounterChange::By)
         } else if self.resets {
-            Step::Reset
+            CounterChange::Reset
         } else {
-            Step::Back
+            CounterChange::Decrease
         }
     }
 
     /// Which way a counter moved, the shorter way round; nothing if it stands.
-    pub(crate) fn leaning(&self, previous: i64, current: i64) -> Option<Way> {
+    pub(crate) fn leaning(&self, previous: i64, current: i64) -> Option<CountDirection> {
         let ran = current.wrapping_sub(previous).cast_unsigned() & self.mask;
         match ran {
             0 => None,
-            _ if ran >> (self.bits - 1) == 0 => Some(Way::Up),
-            _ => Some(Way::Down),
+            _ if ran >> (self.bits - 1) == 0 => Some(CountDirection::Up),
+            _ => Some(CountDirection::Down),
         }
     }
 
@@ -102,9 +108,15 @@ mod tests {
     use super::*;
 
     /// The rule as it is written down, in numbers that cannot overflow.
-    fn naive(rule: &Difference, way: Way, previous: i128, current: i128, seconds: f64) -> Step {
+    fn naive(
+        rule: &Difference,
+        way: CountDirection,
+        previous: i128,
+        current: i128,
+        seconds: f64,
+    ) -> CounterChange {
         let range = 1i128 << (8 * i32::from(rule.width));
-        let ran = if way == Way::Up {
+        let ran = if way == CountDirection::Up {
             current - previous
         } else {
             previous - current
@@ -112,15 +124,17 @@ mod tests {
         let wrapped = ran + range;
         let plausible = wrapped as f64 <= rule.half_range * range as f64
             && wrapped as f64 <= rule.max_rate * seconds;
-        let by = |ran: i128| i64::try_from(ran).map_or(Step::Far(ran as u64), Step::By);
+        let by = |ran: i128| {
+            i64::try_from(ran).map_or(CounterChange::Overflow(ran as u64), CounterChange::By)
+        };
         if ran >= 0 {
             by(ran)
         } else if plausible {
             by(wrapped)
         } else if rule.width == 8 || rule.direction != Direction::Up {
-            Step::Reset
+            CounterChange::Reset
         } else {
-            Step::Back
+            CounterChange::Decrease
         }
     }
 
@@ -136,7 +150,7 @@ mod tests {
         ]
     }
 
-    fn case() -> impl Strategy<Value = (Difference, Way, i128, i128, f64)> {
+    fn case() -> impl Strategy<Value = (Difference, CountDirection, i128, i128, f64)> {
         let directions = prop_oneof![
             Just(Direction::Up),
             Just(Direction::Down),
@@ -149,9 +163,11 @@ mod tests {
         )
             .prop_flat_map(|(width, signed, direction)| {
                 let way = match direction {
-                    Direction::Up => Just(Way::Up).boxed(),
-                    Direction::Down => Just(Way::Down).boxed(),
-                    Direction::Learn => prop_oneof![Just(Way::Up), Just(Way::Down)].boxed(),
+                    Direction::Up => Just(CountDirection::Up).boxed(),
+                    Direction::Down => Just(CountDirection::Down).boxed(),
+                    Direction::Learn => {
+                        prop_oneof![Just(CountDirection::Up), Just(CountDirection::Down)].boxed()
+                    }
                 };
                 let bounds = (
                     prop_oneof![Just(0.5), 0.0..1.0f64],
@@ -184,13 +200,13 @@ mod tests {
         #[test]
         fn steps_are_as_the_rule_is_written((rule, way, previous, current, seconds) in case()) {
             // The column holds the low bits, sign-extended or not as the field says.
-            let step = Rule::new(&rule).step(way, previous as i64, current as i64, seconds);
+            let step = CounterRule::new(&rule).step(way, previous as i64, current as i64, seconds);
             prop_assert_eq!(step, naive(&rule, way, previous, current, seconds));
         }
     }
 
-    fn rule(width: u8, signed: bool, direction: Direction, max_rate: f64) -> Rule {
-        Rule::new(&Difference {
+    fn rule(width: u8, signed: bool, direction: Direction, max_rate: f64) -> CounterRule {
+        CounterRule::new(&Difference {
             width,
             signed,
             direction,
@@ -202,45 +218,75 @@ mod tests {
     #[test]
     fn short_counters_wrap_where_they_end() {
         let narrow = rule(2, false, Direction::Up, 1e4);
-        assert_eq!(narrow.step(Way::Up, 0xFFF0, 0x0010, 60.0), Step::By(0x20));
-        assert_eq!(narrow.step(Way::Up, 0xFFF0, 0xFFEF, 60.0), Step::Back);
-        let full = rule(4, false, Direction::Up, 1e7);
-        assert_eq!(full.step(Way::Up, 0xFFFF_FFFF, 4, 60.0), Step::By(5));
-        // Half the range is allowed, the rate is not.
-        assert_eq!(full.step(Way::Up, 0xC000_0000, 0, 60.0), Step::Back);
         assert_eq!(
-            full.step(Way::Up, 0xC000_0000, 0, 600.0),
-            Step::By(0x4000_0000)
+            narrow.step(CountDirection::Up, 0xFFF0, 0x0010, 60.0),
+            CounterChange::By(0x20)
+        );
+        assert_eq!(
+            narrow.step(CountDirection::Up, 0xFFF0, 0xFFEF, 60.0),
+            CounterChange::Decrease
+        );
+        let full = rule(4, false, Direction::Up, 1e7);
+        assert_eq!(
+            full.step(CountDirection::Up, 0xFFFF_FFFF, 4, 60.0),
+            CounterChange::By(5)
+        );
+        // Half the range is allowed, the rate is not.
+        assert_eq!(
+            full.step(CountDirection::Up, 0xC000_0000, 0, 60.0),
+            CounterChange::Decrease
+        );
+        assert_eq!(
+            full.step(CountDirection::Up, 0xC000_0000, 0, 600.0),
+            CounterChange::By(0x4000_0000)
         );
         let signed = rule(4, true, Direction::Up, 1e7);
         assert_eq!(
-            signed.step(Way::Up, 0x7FFF_FFFF, -0x8000_0000, 1.0),
-            Step::By(1)
+            signed.step(CountDirection::Up, 0x7FFF_FFFF, -0x8000_0000, 1.0),
+            CounterChange::By(1)
         );
-        assert_eq!(signed.step(Way::Up, -1, 1, 0.0), Step::By(2));
-        assert_eq!(signed.step(Way::Up, 5, 4, 60.0), Step::Back);
+        assert_eq!(
+            signed.step(CountDirection::Up, -1, 1, 0.0),
+            CounterChange::By(2)
+        );
+        assert_eq!(
+            signed.step(CountDirection::Up, 5, 4, 60.0),
+            CounterChange::Decrease
+        );
     }
 
     #[test]
     fn long_counters_and_timers_are_reset() {
         let long = rule(8, false, Direction::Up, 1e7);
-        assert_eq!(long.step(Way::Up, 1_000_000, 5, 60.0), Step::Reset);
-        assert_eq!(long.step(Way::Up, -2, 3, 60.0), Step::By(5));
-        assert_eq!(long.step(Way::Up, 0, -1, 60.0), Step::Far(u64::MAX));
+        assert_eq!(
+            long.step(CountDirection::Up, 1_000_000, 5, 60.0),
+            CounterChange::Reset
+        );
+        assert_eq!(
+            long.step(CountDirection::Up, -2, 3, 60.0),
+            CounterChange::By(5)
+        );
+        assert_eq!(
+            long.step(CountDirection::Up, 0, -1, 60.0),
+            CounterChange::Overflow(u64::MAX)
+        );
         let timer = rule(8, false, Direction::Down, 1e10);
         assert_eq!(
             timer.step(
-                Way::Down,
+                CountDirection::Down,
                 0x7FFF_FFFF_FFFF_FFFF,
                 0x7FFF_FFFF_FFFF_0000,
                 60.0
             ),
-            Step::By(0xFFFF)
+            CounterChange::By(0xFFFF)
         );
-        assert_eq!(timer.step(Way::Down, 5, -3, 60.0), Step::By(8));
         assert_eq!(
-            timer.step(Way::Down, 5, 0x7FFF_FFFF_FFFF_FFFF, 60.0),
-            Step::Reset
+            timer.step(CountDirection::Down, 5, -3, 60.0),
+            CounterChange::By(8)
+        );
+        assert_eq!(
+            timer.step(CountDirection::Down, 5, 0x7FFF_FFFF_FFFF_FFFF, 60.0),
+            CounterChange::Reset
         );
     }
 
@@ -248,11 +294,11 @@ mod tests {
     fn a_counter_leans_the_shorter_way() {
         let timer = rule(8, false, Direction::Learn, 1e10);
         assert_eq!(timer.leaning(7, 7), None);
-        assert_eq!(timer.leaning(7, 9), Some(Way::Up));
-        assert_eq!(timer.leaning(9, 7), Some(Way::Down));
+        assert_eq!(timer.leaning(7, 9), Some(CountDirection::Up));
+        assert_eq!(timer.leaning(9, 7), Some(CountDirection::Down));
         assert_eq!(
             rule(4, false, Direction::Learn, 1e7).leaning(0xFFFF_FFFF, 1),
-            Some(Way::Up)
+            Some(CountDirection::Up)
         );
         assert_eq!(timer.reading(-1), i128::from(u64::MAX));
         assert_eq!(rule(2, true, Direction::Up, 1e7).reading(-5), -5);

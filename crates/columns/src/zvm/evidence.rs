@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// One thing that reset counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evidence {
+pub struct ResetEvidence {
     /// When, as a TOD value.
     pub tod: u64,
     /// Table whose counters it reset.
@@ -18,7 +18,7 @@ pub struct Evidence {
 
 /// The evidence for one table, in the order of time.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct ResetIndex {
     everybody: Vec<(u64, String)>,
     subjects: Vec<Vec<(u64, String)>>,
     /// By place: where the evidence about all subjects that begin like this one is kept.
@@ -29,9 +29,9 @@ pub(crate) struct Known {
 /// A subject of whom nothing is known.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
-impl Known {
+impl ResetIndex {
     /// What `all` says about `table`.
-    pub(crate) fn of(table: &str, all: &[Evidence]) -> Self {
+    pub(crate) fn of(table: &str, all: &[ResetEvidence]) -> Self {
         let mut known = Self::default();
         for evidence in all.iter().filter(|evidence| evidence.table == table) {
             let item = (evidence.tod, evidence.what.clone());
@@ -105,13 +105,13 @@ mod tests {
             (10, Some("A"), "logon"),
             (7, Some("B"), "x"),
         ]
-        .map(|(tod, subject, what)| Evidence {
+        .map(|(tod, subject, what)| ResetEvidence {
             tod,
             table: "t".into(),
             subject: subject.map(Into::into),
             what: what.into(),
         });
-        let known = Known::of("t", &all);
+        let known = ResetIndex::of("t", &all);
         let a = known.place("A");
         assert_eq!(known.between(a, 9, 10), Some((10, "logon")));
         assert_eq!(known.between(a, 10, 19), None);
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(known.between(known.place("C"), 9, 10), None);
         assert_eq!(known.between(known.place("B"), 5, 8), Some((7, "x")));
         assert!(
-            Known::of("other", &all)
+            ResetIndex::of("other", &all)
                 .between(NOTHING, 0, u64::MAX)
                 .is_none()
         );
@@ -134,13 +134,13 @@ mod tests {
             (25, "U/1/a", "x"),
             (30, "UV", "logon"),
         ]
-        .map(|(tod, subject, what)| Evidence {
+        .map(|(tod, subject, what)| ResetEvidence {
             tod,
             table: "t".into(),
             subject: Some(subject.into()),
             what: what.into(),
         });
-        let known = Known::of("t", &all);
+        let known = ResetIndex::of("t", &all);
         let of = |subject, from, to| known.between(known.place(subject), from, to);
         assert_eq!(of("U", 0, 50), Some((10, "logon")));
         assert_eq!(of("U/0", 0, 50), Some((10, "logon")));

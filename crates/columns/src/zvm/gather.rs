@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use zlens_frames::{ProblemKind, RecordRef, Window};
 
-use super::join::{Forms, Joined, Joiner, Told};
+use super::join::{ContinuationJoiner, Forms, JoinedRecord, Told};
 use super::plan::{Part, Plan};
 use super::section::Locator;
 use super::shape::Shapes;
-use crate::core::diagnostics::Place;
+use crate::core::diagnostics::Reporter;
 
 /// Rows that follow each other and are read alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct RowRun {
     pub shape: u32,
     /// Whether the records are samples.
     pub sample: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Run {
 
 /// Rows of one table: columns of places in some bytes, cut into runs.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct RowOffsets {
     pub records: Vec<u32>,
     /// Where the records begin in the file; where this is empty, as far behind `base` as in the bytes.
     offsets: Vec<u64>,
@@ -37,10 +37,10 @@ pub(crate) struct Places {
     pub ordinals: Vec<u32>,
     /// Texts of the entries, and what follows them: where they begin and how long they are.
     pub texts: Vec<(Vec<u32>, Vec<u16>)>,
-    pub runs: Vec<Run>,
+    pub runs: Vec<RowRun>,
 }
 
-impl Places {
+impl RowOffsets {
     /// Where the record of a row begins in the file.
     #[inline]
     pub(crate) fn offset(&self, row: usize) -> u64 {
@@ -84,7 +84,7 @@ impl Places {
             Some(run) if (run.shape, run.sample, run.span) == (shape, sample, span) => {
                 run.end = end
             }
-            _ => self.runs.push(Run {
+            _ => self.runs.push(RowRun {
                 shape,
                 sample,
                 span,
@@ -95,11 +95,11 @@ impl Places {
 }
 
 /// The lists of one table's records in a window: number of the list, and whether its records are samples.
-pub(crate) type Lists = Vec<(usize, bool)>;
+pub(crate) type RecordLists = Vec<(usize, bool)>;
 
 /// Records of one class in some bytes.
 #[derive(Debug, Clone, Copy)]
-struct Records<'w> {
+struct RecordSlice<'w> {
     bytes: &'w [u8],
     records: &'w [RecordRef],
     sample: bool,
@@ -108,7 +108,7 @@ struct Records<'w> {
     base: u64,
 }
 
-impl Records<'_> {
+impl RecordSlice<'_> {
     fn offset(&self, number: usize) -> u64 {
         match self.offsets {
             Some(offsets) => offsets[number],
@@ -127,7 +127,7 @@ impl Records<'_> {
 
 /// Records set aside until there are enough of them.
 #[derive(Debug, Default)]
-struct Stage {
+struct StagingBuffer {
     bytes: Vec<u8>,
     records: Vec<RecordRef>,
     offsets: Vec<u64>,
@@ -142,7 +142,7 @@ const FEW: usize = 48;
 /// As many bytes are set aside as stay in the processor's first cache.
 const STAGE_BYTES: usize = 24 * 1024;
 
-impl Stage {
+impl StagingBuffer {
     fn add(&mut self, window: &Window<'_>, records: &[RecordRef], sample: bool) {
         for &record in records {
             let pos = self.bytes.len() as u32;
@@ -160,7 +160,7 @@ impl Stage {
         }
     }
 
-    fn joined(&mut self, joined: &Joined) {
+    fn joined(&mut self, joined: &JoinedRecord) {
         self.records.push(RecordRef {
             pos: self.bytes.len() as u32,
             len: joined.len,
@@ -174,30 +174,30 @@ impl Stage {
 
 /// Turns the records of windows into places of rows.
 #[derive(Debug)]
-pub(crate) struct Gather {
+pub(crate) struct RowGatherer {
     pub shapes: Shapes,
-    pub places: Places,
+    pub places: RowOffsets,
     locator: Option<Locator>,
-    joiner: Option<Joiner>,
+    joiner: Option<ContinuationJoiner>,
     forms: Forms,
     needs_lens: bool,
     needs_ordinals: bool,
-    stage: Stage,
+    stage: StagingBuffer,
     merged: Vec<(RecordRef, bool)>,
 }
 
 /// What is to be done with the records of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gathered {
+pub(crate) enum GatherOutcome {
     /// Nothing yet: there were none, or they are set aside.
-    Nothing,
+    Deferred,
     /// Records set aside are to be decoded; after that the window is to be looked at again.
-    Staged,
+    FlushStaged,
     /// The records of the window are to be decoded.
-    Window,
+    DecodeWindow,
 }
 
-impl Gather {
+impl RowGatherer {
     pub(crate) fn new(plan: &Plan, wanted: Vec<usize>) -> Self {
         let open = |column: &usize| {
             let mut fields = plan.layouts.iter().flat_map(|layout| &layout.fields);
@@ -210,16 +210,16 @@ impl Gather {
         let texts = strings.map_or(0, |strings| strings.count as usize + 1);
         Self {
             shapes: Shapes::new(wanted),
-            places: Places {
+            places: RowOffsets {
                 texts: vec![(Vec::new(), Vec::new()); texts],
-                ..Places::default()
+                ..RowOffsets::default()
             },
             locator: plan.section.as_ref().and_then(Locator::of),
-            joiner: plan.join.as_ref().map(Joiner::new),
+            joiner: plan.join.as_ref().map(ContinuationJoiner::new),
             forms: Forms::of(plan.join.as_ref()),
             needs_lens,
             needs_ordinals,
-            stage: Stage::default(),
+            stage: StagingBuffer::default(),
             merged: Vec::new(),
         }
     }
@@ -229,19 +229,19 @@ impl Gather {
         &mut self,
         plan: &Plan,
         window: &Window<'_>,
-        lists: &Lists,
-        place: &Place<'_>,
-    ) -> Gathered {
+        lists: &RecordLists,
+        place: &Reporter<'_>,
+    ) -> GatherOutcome {
         let count: usize = lists
             .iter()
             .map(|(list, _)| window.records(*list).len())
             .sum();
         if count == 0 {
-            return Gathered::Nothing;
+            return GatherOutcome::Deferred;
         }
         if self.stage.bytes.len() >= STAGE_BYTES || (count >= FEW && !self.stage.records.is_empty())
         {
-            return Gathered::Staged;
+            return GatherOutcome::FlushStaged;
         }
         // Records are joined aside, however many there are.
         let now = count >= FEW && self.joiner.is_none();
@@ -268,9 +268,9 @@ impl Gather {
             self.merged = merged;
         }
         if now {
-            Gathered::Window
+            GatherOutcome::DecodeWindow
         } else {
-            Gathered::Nothing
+            GatherOutcome::Deferred
         }
     }
 
@@ -282,7 +282,7 @@ impl Gather {
         records: &[RecordRef],
         sample: bool,
         now: bool,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         if let Some(joiner) = &mut self.joiner {
             let mut told = Vec::new();
@@ -301,7 +301,7 @@ impl Gather {
         if !now {
             return self.stage.add(window, records, sample);
         }
-        let records = Records {
+        let records = RecordSlice {
             bytes: window.bytes,
             records,
             sample,
@@ -312,7 +312,7 @@ impl Gather {
     }
 
     /// No record continues the last one of a file.
-    pub(crate) fn end_file(&mut self, place: &Place<'_>) {
+    pub(crate) fn end_file(&mut self, place: &Reporter<'_>) {
         if let Some(joiner) = &mut self.joiner {
             let mut told = Vec::new();
             joiner.finish(&mut self.forms, &mut told, &mut |joined| {
@@ -323,13 +323,13 @@ impl Gather {
     }
 
     /// Finds the rows of the records that were set aside; gives their bytes, which are to be given back.
-    pub(crate) fn staged(&mut self, plan: &Plan, place: &Place<'_>) -> Vec<u8> {
+    pub(crate) fn staged(&mut self, plan: &Plan, place: &Reporter<'_>) -> Vec<u8> {
         self.places.begin(0);
         self.shapes.trim();
         let mut stage = std::mem::take(&mut self.stage);
         let mut from = 0;
         for &(sample, end) in &stage.classes {
-            let records = Records {
+            let records = RecordSlice {
                 bytes: &stage.bytes,
                 records: &stage.records[from..end],
                 sample,
@@ -357,7 +357,7 @@ impl Gather {
         self.stage.bytes = bytes;
     }
 
-    fn add(&mut self, plan: &Plan, all: &Records<'_>, place: &Place<'_>) {
+    fn add(&mut self, plan: &Plan, all: &RecordSlice<'_>, place: &Reporter<'_>) {
         let places = &mut self.places;
         if let Some(locator) = &self.locator {
             for number in 0..all.records.len() {
@@ -414,7 +414,7 @@ impl Gather {
         }
     }
 
-    fn add_joined(&mut self, plan: &Plan, all: &Records<'_>, forms: &[u32]) {
+    fn add_joined(&mut self, plan: &Plan, all: &RecordSlice<'_>, forms: &[u32]) {
         let places = &mut self.places;
         for ((number, record), &form) in all.records.iter().enumerate().zip(forms) {
             places.records.push(record.pos);
@@ -429,7 +429,7 @@ impl Gather {
 }
 
 /// Reports what was met while records were joined.
-fn tell(told: Vec<Told>, place: &Place<'_>) {
+fn tell(told: Vec<Told>, place: &Reporter<'_>) {
     for (offset, fault) in told {
         place.problem(
             ProblemKind::Section,

@@ -7,32 +7,32 @@
 use serde::Deserialize;
 use zlens_frames::zvm::HEADER;
 
-use super::section::{Place, SectionFault};
+use super::section::{FieldRef, SectionFault};
 
 /// How records are joined and cut into sets of counters of eight bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Join {
+pub struct ContinuationPlan {
     /// The field that says that another record continues this one.
-    pub more: Place,
+    pub more: FieldRef,
     /// Its bit.
     pub more_bit: u32,
     /// Fields that are the same in all records that belong together.
     #[serde(default)]
-    pub same: Vec<Bytes>,
+    pub same: Vec<ByteRange>,
     /// How many microseconds after the one before a record still continues it.
     pub within_us: u64,
     /// Where the counters of all sets are, one set behind the other; none: every set says where its own are.
     #[serde(default)]
-    pub counters: Option<Area>,
+    pub counters: Option<CounterArea>,
     /// The field whose bits say which sets there are.
-    pub active: Place,
+    pub active: FieldRef,
     /// The sets, in the order of their counters.
-    pub sets: Vec<Set>,
+    pub sets: Vec<CounterSet>,
 }
 
 /// Some bytes of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Bytes {
+pub struct ByteRange {
     /// Where they begin.
     pub at: u32,
     /// How many there are.
@@ -41,16 +41,16 @@ pub struct Bytes {
 
 /// Fields that say where bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Area {
+pub struct CounterArea {
     /// The field with their offset, counted from the record.
-    pub offset: Place,
+    pub offset: FieldRef,
     /// The field with their number.
-    pub length: Place,
+    pub length: FieldRef,
 }
 
 /// A set of counters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Set {
+pub struct CounterSet {
     /// What it is called.
     pub name: String,
     /// The number of its first counter.
@@ -58,17 +58,17 @@ pub struct Set {
     /// Its bit among the sets there are.
     pub bit: u32,
     /// The field with the version that tells how many counters it has.
-    pub version: Place,
+    pub version: FieldRef,
     /// How many it has.
-    pub sizes: Vec<Size>,
+    pub sizes: Vec<SetSize>,
     /// Where its own counters are, if each set says so.
     #[serde(default)]
-    pub area: Option<Area>,
+    pub area: Option<CounterArea>,
 }
 
 /// How many counters a set has with some versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Size {
+pub struct SetSize {
     /// The first of these versions.
     pub from: u32,
     /// The last one; none: all later ones.
@@ -85,11 +85,11 @@ const COUNT: usize = 2;
 /// No processor counts more than this.
 const MOST_BYTES: usize = 64 * 1024;
 
-impl Join {
+impl ContinuationPlan {
     pub(crate) fn check(&self) -> Result<(), String> {
         self.more.check("mark of continuation")?;
         self.active.check("mask of sets")?;
-        let area = |area: &Area| {
+        let area = |area: &CounterArea| {
             area.offset.check("offset of counters")?;
             area.length.check("length of counters")
         };
@@ -119,7 +119,7 @@ impl Join {
     }
 }
 
-impl Set {
+impl CounterSet {
     fn size(&self, version: u32) -> Option<u16> {
         self.sizes
             .iter()
@@ -139,7 +139,7 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
-    pub(crate) fn of(join: Option<&Join>) -> Self {
+    pub(crate) fn of(join: Option<&ContinuationPlan>) -> Self {
         Self {
             known: Vec::new(),
             firsts: join.map_or_else(Vec::new, |join| {
@@ -190,7 +190,7 @@ struct Waiting {
 
 /// A joined record: bytes of the first one, then how many counters each set has, then the counters.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct JoinedRecord {
     pub bytes: Vec<u8>,
     /// Length of the first record.
     pub len: u16,
@@ -202,8 +202,8 @@ pub(crate) struct Joined {
 
 /// Joins records as they come.
 #[derive(Debug)]
-pub(crate) struct Joiner {
-    join: Join,
+pub(crate) struct ContinuationJoiner {
+    join: ContinuationPlan,
     waiting: Option<Waiting>,
 }
 
@@ -217,8 +217,8 @@ fn tod_of(record: &[u8]) -> u64 {
         .map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-impl Joiner {
-    pub(crate) fn new(join: &Join) -> Self {
+impl ContinuationJoiner {
+    pub(crate) fn new(join: &ContinuationPlan) -> Self {
         Self {
             join: join.clone(),
             waiting: None,
@@ -233,7 +233,7 @@ impl Joiner {
         sample: bool,
         forms: &mut Forms,
         told: &mut Vec<Told>,
-        done: &mut dyn FnMut(Joined),
+        done: &mut dyn FnMut(JoinedRecord),
     ) {
         if let Some(waiting) = &self.waiting
             && !self.continues(waiting, record)
@@ -286,7 +286,7 @@ impl Joiner {
 
     /// The bytes of counters of a record, of all sets or of each.
     fn areas<'r>(&self, record: &'r [u8], offset: u64, told: &mut Vec<Told>) -> Vec<&'r [u8]> {
-        let mut of = |area: &Area| -> &'r [u8] {
+        let mut of = |area: &CounterArea| -> &'r [u8] {
             let (Some(at), Some(len)) = (area.offset.of(record), area.length.of(record)) else {
                 return &[];
             };
@@ -325,7 +325,7 @@ impl Joiner {
         &mut self,
         forms: &mut Forms,
         told: &mut Vec<Told>,
-        done: &mut dyn FnMut(Joined),
+        done: &mut dyn FnMut(JoinedRecord),
     ) {
         let Some(waiting) = self.waiting.take() else {
             return;
@@ -393,7 +393,7 @@ impl Joiner {
             bytes.extend_from_slice(&count.unwrap_or(0).to_be_bytes());
         }
         bytes.extend_from_slice(&counters);
-        done(Joined {
+        done(JoinedRecord {
             bytes,
             len,
             offset: waiting.offset,

@@ -17,7 +17,7 @@ mod subject;
 mod table;
 mod track;
 
-pub use evidence::Evidence;
+pub use evidence::ResetEvidence;
 pub use plan::Plan;
 pub use scan::{Decoder, File, Scan, System};
 pub use select::Selection;

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-pub use super::join::{Area, Join, Set, Size};
-pub use super::section::{Equal, Inner, Match, Place, Section, Strings};
+pub use super::join::{ContinuationPlan, CounterArea, CounterSet, SetSize};
+pub use super::section::{DataBounds, FieldRef, Match, Section, TornCheck, TrailingStrings};
 pub use crate::core::plan::{Kind, PlanError};
 
 /// Longest integer, in bytes.
@@ -35,7 +35,7 @@ pub struct Plan {
     pub section: Option<Section>,
     /// How records are joined, if a row is several of them.
     #[serde(default)]
-    pub join: Option<Join>,
+    pub join: Option<ContinuationPlan>,
     /// Places of the columns, by length of the record.
     pub layouts: Vec<Layout>,
 }

@@ -8,14 +8,14 @@ use zlens_frames::zvm::{Capture, Class, Index, Pass};
 use zlens_frames::{ProblemLog, ReadAt, Window};
 
 use super::batch::Names;
-use super::evidence::Evidence;
+use super::evidence::ResetEvidence;
 use super::plan::Plan;
 use super::select::Selection;
 use super::table::{Batches, TableScan};
-use crate::core::diagnostics::{Found, Journal, Place, Reset};
+use crate::core::diagnostics::{DecodeProblem, Diagnostics, Reporter, Reset};
 use crate::core::int64_block::Pool;
-use crate::core::interval::Ends;
-use crate::core::scan::{self, Decoding, Reader, Ready};
+use crate::core::interval::IntervalEnds;
+use crate::core::scan::{self, Reader, TableBatch, WindowDecoder};
 use crate::core::select::{SelectError, types};
 
 /// A file whose records were found.
@@ -49,29 +49,29 @@ pub struct System {
     /// How long an interval should be.
     pub nominal_s: Option<f64>,
     /// What is known to have reset counters.
-    pub resets: Vec<Evidence>,
+    pub resets: Vec<ResetEvidence>,
 }
 
 /// Systems, plans and what scans found out about them.
 pub struct Decoder {
     systems: Vec<System>,
-    ends: Vec<Ends>,
+    ends: Vec<IntervalEnds>,
     plans: Vec<Arc<Plan>>,
     leap_s: i32,
-    journal: Journal,
+    journal: Diagnostics,
 }
 
 impl Decoder {
     /// A decoder of these systems by these plans, `leap_s` leap seconds taken off all times.
     #[must_use]
     pub fn new(systems: Vec<System>, plans: Vec<Plan>, leap_s: i32) -> Self {
-        let ends = |system: &System| Ends::of(&system.interval_ends, &system.lost_ends);
+        let ends = |system: &System| IntervalEnds::of(&system.interval_ends, &system.lost_ends);
         Self {
             ends: systems.iter().map(ends).collect(),
             systems,
             plans: plans.into_iter().map(Arc::new).collect(),
             leap_s,
-            journal: Journal::default(),
+            journal: Diagnostics::default(),
         }
     }
 
@@ -146,7 +146,7 @@ impl Decoder {
 
     /// Problems met by scans so far, each once.
     #[must_use]
-    pub fn problems(&self) -> Vec<Found> {
+    pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
@@ -157,14 +157,14 @@ impl Decoder {
     }
 
     /// How rows show a file, and where problems in it are.
-    fn place(&self, system: usize, file: usize) -> (Names<'_>, Place<'_>) {
+    fn place(&self, system: usize, file: usize) -> (Names<'_>, Reporter<'_>) {
         let of = &self.systems[system];
         let names = Names {
             system: &of.name,
             source: &of.source,
             file: &of.files[file].name,
         };
-        let place = Place {
+        let place = Reporter {
             journal: &self.journal,
             system,
             file,
@@ -189,10 +189,10 @@ pub struct Tables {
     ready: Batches,
 }
 
-impl Decoding for Tables {
+impl WindowDecoder for Tables {
     type Pass = Pass;
 
-    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn ready(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         Ok(self.ready.pop_front())
     }
 
@@ -235,8 +235,8 @@ impl Decoding for Tables {
 }
 
 /// The same place in the table of a plan.
-fn of<'p>(place: Place<'p>, plan: &'p Plan) -> Place<'p> {
-    Place {
+fn of<'p>(place: Reporter<'p>, plan: &'p Plan) -> Reporter<'p> {
+    Reporter {
         table: &plan.table,
         record: (plan.domain, plan.record),
         ..place

@@ -46,16 +46,16 @@ pub struct Section {
     /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is then
     /// as long as they are, if they are fewer.
     #[serde(default)]
-    pub bound: Option<Place>,
+    pub bound: Option<FieldRef>,
     /// Fields of the entry that say where its data begin and how many bytes they have.
     #[serde(default)]
-    pub inner: Option<Inner>,
+    pub inner: Option<DataBounds>,
     /// Fields of the entry that differ where its data are of two moments.
     #[serde(default)]
-    pub equal: Option<Equal>,
+    pub equal: Option<TornCheck>,
     /// Texts behind the fixed part of the entry, each after a length of two bytes.
     #[serde(default)]
-    pub strings: Option<Strings>,
+    pub strings: Option<TrailingStrings>,
     /// The section inside whose first entry these stand.
     #[serde(default)]
     pub within: Option<Box<Section>>,
@@ -72,7 +72,7 @@ pub struct Match {
 
 /// A number of one to four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Place {
+pub struct FieldRef {
     /// Its offset.
     pub at: u32,
     /// Its length.
@@ -81,16 +81,16 @@ pub struct Place {
 
 /// Data inside an entry: where they begin, counted from the entry, and how many bytes they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Inner {
+pub struct DataBounds {
     /// The field that says where they begin.
-    pub offset: Place,
+    pub offset: FieldRef,
     /// The field that says how many bytes they have.
-    pub length: Place,
+    pub length: FieldRef,
 }
 
 /// Two fields of an entry that are equal unless it was changed while it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Equal {
+pub struct TornCheck {
     /// Offset of the one.
     pub at: u32,
     /// Offset of the other.
@@ -101,7 +101,7 @@ pub struct Equal {
 
 /// Texts of an entry, one behind the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Strings {
+pub struct TrailingStrings {
     /// Where the length of the first one stands.
     pub at: u32,
     /// How many there are.
@@ -132,7 +132,7 @@ impl Match {
     }
 }
 
-impl Place {
+impl FieldRef {
     pub(crate) fn check(self, what: &str) -> Result<(), String> {
         if (1..=4).contains(&self.len) {
             return Ok(());
@@ -163,7 +163,7 @@ impl Section {
             ("count", self.count_at, self.count_len, self.count, false),
         ] {
             if let Some(at) = at {
-                Place { at, len }.check(what)?;
+                FieldRef { at, len }.check(what)?;
             } else if needed && fixed.is_none() {
                 return Err(format!("the section has no {what}"));
             }
@@ -206,7 +206,7 @@ pub(crate) struct SectionFault {
 
 /// Entries of a record: the first, the bytes from one to the next, how many there are and how long each is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Entries {
+pub(crate) struct EntryRange {
     pub first: u32,
     pub stride: u32,
     pub count: u32,
@@ -218,29 +218,29 @@ pub(crate) struct Entries {
 /// Finds entries by the fields that locate them.
 #[derive(Debug)]
 pub(crate) struct Locator {
-    offset: Number,
-    stride: Number,
-    count: Option<Number>,
+    offset: FieldOrConst,
+    stride: FieldOrConst,
+    count: Option<FieldOrConst>,
     matching: Option<(usize, Vec<u8>)>,
     span: Option<u32>,
-    bound: Option<Place>,
-    inner: Option<Inner>,
-    equal: Option<Equal>,
-    strings: Option<Strings>,
+    bound: Option<FieldRef>,
+    inner: Option<DataBounds>,
+    equal: Option<TornCheck>,
+    strings: Option<TrailingStrings>,
     outer: Option<Box<Locator>>,
 }
 
 /// A number that stands in the record, or is always the same.
 #[derive(Debug, Clone, Copy)]
-enum Number {
-    At(Place),
+enum FieldOrConst {
+    At(FieldRef),
     Fixed(u32),
 }
 
-impl Number {
+impl FieldOrConst {
     fn new(at: Option<u32>, len: u32, fixed: Option<u32>) -> Option<Self> {
         match (at, fixed) {
-            (Some(at), _) => Some(Self::At(Place { at, len })),
+            (Some(at), _) => Some(Self::At(FieldRef { at, len })),
             (None, Some(fixed)) => Some(Self::Fixed(fixed)),
             (None, None) => None,
         }
@@ -254,19 +254,19 @@ impl Number {
     }
 }
 
-type Located = (Entries, Option<SectionFault>);
+type Located = (EntryRange, Option<SectionFault>);
 
 fn fault(bytes: u64, detail: String) -> Located {
-    (Entries::default(), Some(SectionFault { bytes, detail }))
+    (EntryRange::default(), Some(SectionFault { bytes, detail }))
 }
 
 impl Locator {
     /// The locator of a section.
     pub(crate) fn of(section: &Section) -> Option<Self> {
         Some(Self {
-            offset: Number::new(section.offset_at, section.offset_len, section.offset)?,
-            stride: Number::new(section.stride_at, section.stride_len, section.stride)?,
-            count: Number::new(section.count_at, section.count_len, section.count),
+            offset: FieldOrConst::new(section.offset_at, section.offset_len, section.offset)?,
+            stride: FieldOrConst::new(section.stride_at, section.stride_len, section.stride)?,
+            count: FieldOrConst::new(section.count_at, section.count_len, section.count),
             matching: match &section.matching {
                 Some(matching) => Some((matching.at as usize, matching.bytes()?)),
                 None => None,
@@ -290,7 +290,7 @@ impl Locator {
                 .get(*at..)
                 .is_none_or(|rest| !rest.starts_with(bytes))
         {
-            return (Entries::default(), None);
+            return (EntryRange::default(), None);
         }
         let Some(outer) = &self.outer else {
             return self.entries_of(record, record, 0);
@@ -298,7 +298,7 @@ impl Locator {
         let (found, _) = outer.entries(record);
         if found.count == 0 {
             // What is wrong with the outer entry is told where that one is read.
-            return (Entries::default(), None);
+            return (EntryRange::default(), None);
         }
         let end = match outer.bound.and_then(|bound| bound.of(record)) {
             Some(bytes) => found.first.saturating_add(bytes).min(record.len() as u32),
@@ -316,7 +316,7 @@ impl Locator {
         let len = data.len() as u32;
         let counted = match self.count {
             Some(count) => match count.of(from) {
-                Some(0) => return (Entries::default(), None),
+                Some(0) => return (EntryRange::default(), None),
                 Some(count) => Some(count),
                 None => {
                     return fault(
@@ -334,7 +334,7 @@ impl Locator {
             );
         };
         if counted.is_none() && first == 0 {
-            return (Entries::default(), None);
+            return (EntryRange::default(), None);
         }
         let least = if self.outer.is_some() { 1 } else { HEADER };
         if first < least || stride == 0 {
@@ -364,7 +364,7 @@ impl Locator {
             None => 0,
         };
         let count = counted.unwrap_or(fitting);
-        let found = Entries {
+        let found = EntryRange {
             first,
             stride,
             count: count.min(fitting),
@@ -418,12 +418,12 @@ impl Locator {
         &self,
         data: &[u8],
         end: u32,
-        mut found: Entries,
+        mut found: EntryRange,
         mut told: Option<SectionFault>,
     ) -> Located {
         let entry = &data[found.first as usize..end as usize];
         let lost = u64::from(found.span);
-        if let Some(Equal { at, other, len }) = self.equal {
+        if let Some(TornCheck { at, other, len }) = self.equal {
             let bytes = |at: u32| entry.get(at as usize..(at as usize).checked_add(len as usize)?);
             if let (Some(one), Some(two)) = (bytes(at), bytes(other))
                 && one != two
@@ -455,7 +455,7 @@ impl Locator {
         };
         let mut at = strings.at;
         for number in 1..=strings.count {
-            let length = Place { at, len: 2 }.of(&entry[..room as usize]);
+            let length = FieldRef { at, len: 2 }.of(&entry[..room as usize]);
             let begin = at.saturating_add(2);
             match length.filter(|length| begin.saturating_add(*length) <= room) {
                 Some(length) => {

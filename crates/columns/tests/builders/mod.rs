@@ -11,8 +11,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use zlens_columns::zvm::{Decoder, Evidence, File, Plan, Selection, System};
-use zlens_columns::{Step, Steps};
+use zlens_columns::zvm::{Decoder, File, Plan, ResetEvidence, Selection, System};
+use zlens_columns::{IncrementalScan, Step};
 use zlens_frames::zvm::{Class, Group, Header, Writer, index};
 
 /// One value of a table.
@@ -66,7 +66,7 @@ pub fn file(groups: &[(Class, Vec<Record>)]) -> Vec<u8> {
 }
 
 /// A system of these files, intervals ending where their samples say.
-pub fn system(files: Vec<Vec<u8>>, nominal_s: Option<f64>, resets: Vec<Evidence>) -> System {
+pub fn system(files: Vec<Vec<u8>>, nominal_s: Option<f64>, resets: Vec<ResetEvidence>) -> System {
     let opened = |(number, bytes): (usize, Vec<u8>)| {
         let index = index(&bytes, &mut |_, _| true).unwrap();
         File {

@@ -8,7 +8,7 @@ use crate::builders::{self, Cell, Made, column, maybe};
 fn changed(
     subtype: u16,
     change: impl Fn(&mut Vec<u8>),
-) -> (Vec<builders::Row>, Vec<zlens_columns::Found>) {
+) -> (Vec<builders::Row>, Vec<zlens_columns::DecodeProblem>) {
     let records: Vec<Vec<u8>> = (1..=3)
         .map(|nth| {
             let counters = [nth, 2, 3, 4, 5, 6];

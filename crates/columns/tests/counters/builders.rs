@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use zlens_columns::counters::{Decoder, Plan, System};
-use zlens_columns::{Dumps, File, Found, Step, Steps};
+use zlens_columns::{DecodeProblem, DumpSet, File, IncrementalScan, Step};
 use zlens_frames::smf::{Date, Header, Writer, index};
 use zlens_frames::{ProblemKind, ReadAt, ebcdic, tod};
 
@@ -289,7 +289,7 @@ pub fn decoder(dumps: &[Vec<u8>]) -> Arc<Decoder> {
             }
         })
         .collect();
-    let dumps = Dumps {
+    let dumps = DumpSet {
         source: "smf".to_owned(),
         systems,
         files,
@@ -339,7 +339,7 @@ pub fn scan(decoder: &Arc<Decoder>, columns: Option<&[&str]>, check: bool) -> Ve
 }
 
 /// All rows of one dump, and the problems met.
-pub fn table(records: &[Made]) -> (Vec<Row>, Vec<Found>) {
+pub fn table(records: &[Made]) -> (Vec<Row>, Vec<DecodeProblem>) {
     let decoder = decoder(&[dump_of(records)]);
     let rows = scan(&decoder, None, false);
     (rows, decoder.problems())
@@ -351,7 +351,7 @@ pub fn column(rows: &[Row], name: &str) -> Vec<Cell> {
 }
 
 /// Whether the only problem is of a kind and has these words.
-pub fn says(problems: &[Found], kind: ProblemKind, words: &str) -> bool {
+pub fn says(problems: &[DecodeProblem], kind: ProblemKind, words: &str) -> bool {
     let [found] = problems else {
         return false;
     };

@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use zlens_columns::sections::{Decoder, Plan, System};
-use zlens_columns::{Dumps, File, Found, Step, Steps};
+use zlens_columns::{DecodeProblem, DumpSet, File, IncrementalScan, Step};
 use zlens_frames::smf::{Date, Header, Writer, index};
 use zlens_frames::{ReadAt, ebcdic, tod};
 
@@ -194,7 +194,7 @@ pub fn decoder(dumps: &[Vec<Vec<u8>>]) -> Arc<Decoder> {
             .collect(),
         zone_us: None,
     });
-    let dumps = Dumps {
+    let dumps = DumpSet {
         source: "smf".to_owned(),
         systems: systems.to_vec(),
         files: files.collect(),
@@ -223,7 +223,7 @@ pub fn rows(records: &[Vec<u8>], table: &str) -> Vec<Row> {
 }
 
 /// Everything once, and what was met on the way.
-pub fn problems(decoder: &Arc<Decoder>) -> Vec<Found> {
+pub fn problems(decoder: &Arc<Decoder>) -> Vec<DecodeProblem> {
     let mut scan = decoder.scan(&decoder.everything(70));
     while !matches!(scan.step().unwrap(), Step::Done) {}
     decoder.problems()

@@ -7,7 +7,7 @@ pub(super) const READ: usize = 256 << 10;
 
 /// The kind of a source, as the receiver is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SourceKind {
     /// The monitor device of a Linux guest of z/VM.
     Monreader,
     /// A file that grows.
@@ -16,7 +16,7 @@ pub enum Kind {
     Stdin,
 }
 
-impl Kind {
+impl SourceKind {
     /// Its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -106,7 +106,7 @@ impl Gap {
 
 /// A file begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Begin {
+pub struct FileStart {
     /// Its name, without folders.
     pub file: String,
     /// Its device and inode.
@@ -121,9 +121,9 @@ pub enum Event {
     /// Something is missing here.
     Gap(Gap),
     /// A file begins.
-    Begin(Begin),
+    Start(FileStart),
     /// Nothing is new; the caller may do something else.
-    Nothing,
+    Idle,
     /// Nothing comes any more.
     End,
 }

@@ -104,7 +104,7 @@ impl Device for Monreader {
 }
 
 /// Whole sets of a device.
-pub struct Sets<D> {
+pub struct SetReader<D> {
     device: D,
     set: Vec<u8>,
     buffer: Vec<u8>,
@@ -118,7 +118,7 @@ pub struct Sets<D> {
     waiting: VecDeque<Event>,
 }
 
-impl<D: Device> Sets<D> {
+impl<D: Device> SetReader<D> {
     /// Reads sets from a device.
     pub fn new(device: D) -> Self {
         Self {
@@ -217,7 +217,7 @@ impl<D: Device> Sets<D> {
     }
 }
 
-impl<D: Device> Source for Sets<D> {
+impl<D: Device> Source for SetReader<D> {
     fn next(&mut self) -> Event {
         if let Some(event) = self.waiting.pop_front() {
             return event;
@@ -230,7 +230,7 @@ impl<D: Device> Source for Sets<D> {
                     if self.idle > 1 {
                         // Nothing that waits for data: let others work.
                         self.device.pause(RETRY / 10);
-                        return Event::Nothing;
+                        return Event::Idle;
                     }
                 }
                 Ok(0) => return self.give(),
@@ -246,7 +246,7 @@ impl<D: Device> Source for Sets<D> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.device.pause(RETRY / 10);
-                    return Event::Nothing;
+                    return Event::Idle;
                 }
                 Err(error) => {
                     if let Some(event) = self.failed(&error) {

@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use segment::Mark;
-use segment::{Count, START, Segment, frame_at, head_at};
+pub use segment::SourcePosition;
+use segment::{START, Segment, StreamPosition, frame_at, head_at};
 
 use crate::error::Error;
-use crate::wire::{self, HEADER, Kind};
+use crate::wire::{self, FrameKind, HEADER};
 
 /// The smallest spool.
 pub const SMALLEST: u64 = 1 << 20;
@@ -30,7 +30,7 @@ const LOCK: &str = "lock";
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// Begin, Data or Gap.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Whether it ends a set.
     pub flags: u8,
     /// At most [`wire::MOST`] bytes.
@@ -39,7 +39,7 @@ pub struct Record<'a> {
 
 /// What became of records to append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Append {
+pub enum AppendResult {
     /// They are on disk; so many bytes of older ones were dropped for it.
     Done {
         /// Bytes of the source.
@@ -51,18 +51,18 @@ pub enum Append {
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum ReadResult {
     /// A frame, ready to be sent.
     Frame(Vec<u8>),
     /// Records that are gone.
-    Hole(Hole),
+    Missing(MissingRange),
     /// Nothing yet.
-    Nothing,
+    Empty,
 }
 
 /// Records that are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hole {
+pub struct MissingRange {
     /// The first one.
     pub from: u64,
     /// The next one that is there, or will be.
@@ -88,9 +88,9 @@ impl Cursor {
     }
 }
 
-enum Pinned {
+enum PinnedSegment {
     Segment(Segment),
-    Hole(Hole),
+    Missing(MissingRange),
     Nothing,
 }
 
@@ -114,15 +114,15 @@ struct Inner {
     /// The segment that is being sent.
     pinned: u64,
     /// Where the last acknowledged segment ended.
-    gone: Option<Count>,
+    gone: Option<StreamPosition>,
     ended: bool,
 }
 
 impl Inner {
-    fn end(&self) -> Count {
+    fn end(&self) -> StreamPosition {
         self.segments
             .back()
-            .map_or(Count::default(), |segment| segment.to)
+            .map_or(StreamPosition::default(), |segment| segment.to)
     }
 
     fn size(&self) -> u64 {
@@ -234,7 +234,7 @@ impl Spool {
 
     /// How far the source was read.
     #[must_use]
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> SourcePosition {
         self.inner().end().mark
     }
 
@@ -243,7 +243,7 @@ impl Spool {
     ///
     /// # Errors
     /// If the disk cannot be written; then they are not in the spool.
-    pub fn append(&self, records: &[Record<'_>], drop_oldest: bool) -> io::Result<Append> {
+    pub fn append(&self, records: &[Record<'_>], drop_oldest: bool) -> io::Result<AppendResult> {
         let mut inner = self.inner();
         let need: u64 = records
             .iter()
@@ -252,11 +252,11 @@ impl Spool {
         let mut dropped = 0;
         while inner.size() + START + need > self.limit {
             if !drop_oldest {
-                return Ok(Append::Full);
+                return Ok(AppendResult::Full);
             }
             match inner.drop_oldest()? {
                 Some(bytes) => dropped += bytes,
-                None => return Ok(Append::Full),
+                None => return Ok(AppendResult::Full),
             }
         }
         let segment_bytes = (self.limit / 16).min(LARGEST_SEGMENT);
@@ -284,7 +284,7 @@ impl Spool {
             segment.size += need;
         }
         self.changed.notify_all();
-        Ok(Append::Done { dropped })
+        Ok(AppendResult::Done { dropped })
     }
 
     fn rotate(&self, inner: &mut Inner) -> io::Result<()> {
@@ -313,14 +313,14 @@ impl Spool {
     ///
     /// # Errors
     /// If the disk cannot be read.
-    pub fn read(&self, cursor: &mut Cursor) -> io::Result<Next> {
+    pub fn read(&self, cursor: &mut Cursor) -> io::Result<ReadResult> {
         let segment = match self.pin(cursor.next) {
-            Pinned::Segment(segment) => segment,
-            Pinned::Hole(hole) => {
+            PinnedSegment::Segment(segment) => segment,
+            PinnedSegment::Missing(hole) => {
                 cursor.next = hole.next;
-                return Ok(Next::Hole(hole));
+                return Ok(ReadResult::Missing(hole));
             }
-            Pinned::Nothing => return Ok(Next::Nothing),
+            PinnedSegment::Nothing => return Ok(ReadResult::Empty),
         };
         let place = match cursor.place.take().filter(|(id, ..)| *id == segment.id) {
             Some((_, file, at)) => Some((file, at)),
@@ -336,13 +336,13 @@ impl Spool {
             if matches!(wire::decode(&bytes), Ok(Some(_))) {
                 cursor.place = Some((segment.id, file, at + bytes.len() as u64));
                 cursor.next += 1;
-                return Ok(Next::Frame(bytes));
+                return Ok(ReadResult::Frame(bytes));
             }
         }
         // The rest of the segment cannot be found.
         let from = cursor.next;
         cursor.next = segment.to.sequence;
-        Ok(Next::Hole(Hole {
+        Ok(ReadResult::Missing(MissingRange {
             from,
             next: cursor.next,
             lost: None,
@@ -351,20 +351,20 @@ impl Spool {
     }
 
     /// The segment that has a record, which is not dropped until another one is asked for.
-    fn pin(&self, next: u64) -> Pinned {
+    fn pin(&self, next: u64) -> PinnedSegment {
         let mut inner = self.inner();
         let mut later = inner.segments.iter();
         let Some(segment) = later.find(|segment| segment.to.sequence > next).cloned() else {
-            return Pinned::Nothing;
+            return PinnedSegment::Nothing;
         };
         let first = segment.from;
         if first.sequence <= next {
             inner.pinned = segment.id;
-            return Pinned::Segment(segment);
+            return PinnedSegment::Segment(segment);
         }
         let ends = inner.segments.iter().map(|segment| segment.to);
         let before = ends.chain(inner.gone).find(|to| to.sequence == next);
-        Pinned::Hole(Hole {
+        PinnedSegment::Missing(MissingRange {
             from: next,
             next: first.sequence,
             lost: before.map(|to| (first.sets - to.sets, first.bytes - to.bytes)),
@@ -417,7 +417,11 @@ impl Spool {
     }
 }
 
-fn write(writer: Option<&mut File>, records: &[Record<'_>], count: &mut Count) -> io::Result<()> {
+fn write(
+    writer: Option<&mut File>,
+    records: &[Record<'_>],
+    count: &mut StreamPosition,
+) -> io::Result<()> {
     let Some(file) = writer else {
         return Err(io::Error::other("no segment is open"));
     };

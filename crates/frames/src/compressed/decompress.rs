@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-use super::format::Packing;
+use super::format::Compression;
 use super::input::Input;
 use super::prefix::{LOOK, begin};
-use super::sink::{Ended, Sink};
+use super::sink::{Sink, SinkError};
 use super::streams::{gzip, skippable, zstd};
 use super::zip;
 use crate::problem::{Problem, ProblemLog};
@@ -22,12 +22,12 @@ use crate::source::ReadAt;
 /// first member that `wanted` says yes to, or else the first.
 #[must_use]
 pub fn peek(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
-    let packing = Packing::of(head)?;
+    let packing = Compression::of(head)?;
     let mut begun = Vec::with_capacity(LOOK);
     match packing {
-        Packing::Gzip => begin(GzDecoder::new(head), &mut begun),
-        Packing::Zip => return zip::peek(head, wanted),
-        Packing::Zstd => {
+        Compression::Gzip => begin(GzDecoder::new(head), &mut begun),
+        Compression::Zip => return zip::peek(head, wanted),
+        Compression::Zstd => {
             let mut rest = head;
             while let Some(length) = skippable(rest) {
                 rest = rest.get(8 + length as usize..)?;
@@ -65,29 +65,29 @@ pub enum Error {
 /// A file without a name that takes what is unpacked, of one file behind another: thousands of packed
 /// files need not be thousands of open ones.
 #[derive(Debug)]
-struct Spool {
+struct ScratchFile {
     file: File,
     folder: PathBuf,
 }
 
 /// The spool in use, and where what comes next begins in it.
-static SPOOL: Mutex<(Weak<Spool>, u64)> = Mutex::new((Weak::new(), 0));
+static SPOOL: Mutex<(Weak<ScratchFile>, u64)> = Mutex::new((Weak::new(), 0));
 
 /// What was unpacked: a source of bytes, whose file is gone when all that share it are.
 #[derive(Debug)]
-pub struct Unpacked {
-    spool: Arc<Spool>,
+pub struct Decompressed {
+    spool: Arc<ScratchFile>,
     base: u64,
     size: u64,
     /// How it was packed.
-    pub packing: Packing,
+    pub packing: Compression,
     /// Members of an archive that were unpacked.
     pub members: u64,
     /// What could not be unpacked; offsets are those of the unpacked bytes.
     pub problems: Vec<Problem>,
 }
 
-impl ReadAt for Unpacked {
+impl ReadAt for Decompressed {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let count = buf.len().min(left);
@@ -114,12 +114,12 @@ impl ReadAt for Unpacked {
 /// If nothing at all can be read, what is unpacked cannot be written, or `progress` says stop.
 pub fn unpack(
     source: &dyn ReadAt,
-    packing: Packing,
+    packing: Compression,
     folder: &Path,
     limit: u64,
     wanted: &dyn Fn(&[u8], u64) -> bool,
     progress: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Unpacked, Error> {
+) -> Result<Decompressed, Error> {
     let cannot = |source| Error::Write {
         folder: folder.to_owned(),
         source,
@@ -130,7 +130,7 @@ pub fn unpack(
         None => {
             let file = tempfile::tempfile_in(folder).map_err(cannot)?;
             let folder = folder.to_owned();
-            let spool = Arc::new(Spool { file, folder });
+            let spool = Arc::new(ScratchFile { file, folder });
             *current = (Arc::downgrade(&spool), 0);
             spool
         }
@@ -140,14 +140,14 @@ pub fn unpack(
     let mut input = Input::new(source, 0, source.size(), sink.done.clone());
     let mut problems = ProblemLog::default();
     match packing {
-        Packing::Gzip => gzip(&mut input, &mut sink, &mut problems),
-        Packing::Zip => zip::all(source, &mut sink, &mut problems, wanted),
-        Packing::Zstd => zstd(&mut input, &mut sink, &mut problems),
+        Compression::Gzip => gzip(&mut input, &mut sink, &mut problems),
+        Compression::Zip => zip::all(source, &mut sink, &mut problems, wanted),
+        Compression::Zstd => zstd(&mut input, &mut sink, &mut problems),
     }
     let (size, members) = (sink.written(), sink.members());
     sink.finish().map_err(|ended| match ended {
-        Ended::Stopped => Error::Stopped,
-        Ended::Write(source) => cannot(source),
+        SinkError::Stopped => Error::Stopped,
+        SinkError::Write(source) => cannot(source),
     })?;
     if let Some(source) = input.failed.take().filter(|_| size == 0) {
         let offset = input.position();
@@ -155,7 +155,7 @@ pub fn unpack(
     }
     current.1 = base + size;
     drop(current);
-    Ok(Unpacked {
+    Ok(Decompressed {
         spool,
         base,
         size,

@@ -2,7 +2,7 @@
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
+pub enum Compression {
     /// gzip: one stream, or several one behind the other.
     Gzip,
     /// A ZIP archive; all its members are unpacked, one behind the other.
@@ -11,7 +11,7 @@ pub enum Packing {
     Zstd,
 }
 
-impl Packing {
+impl Compression {
     /// How a file that begins so is packed, if it is.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {

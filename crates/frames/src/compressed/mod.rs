@@ -11,6 +11,6 @@ mod sink;
 mod streams;
 mod zip;
 
-pub use decompress::{Error, Unpacked, peek, unpack};
-pub use format::Packing;
+pub use decompress::{Decompressed, Error, peek, unpack};
+pub use format::Compression;
 pub use prefix::LOOK;

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
 /// Why nothing more is taken.
-pub(super) enum Ended {
+pub(super) enum SinkError {
     Stopped,
     Write(io::Error),
 }
@@ -22,7 +22,7 @@ pub(super) struct Sink<'s> {
     total: u64,
     progress: &'s mut dyn FnMut(u64, u64) -> bool,
     full: bool,
-    ended: Option<Ended>,
+    ended: Option<SinkError>,
     part: Vec<u8>,
     /// Where in the packed bytes the unpacking is, for the progress.
     pub done: Rc<Cell<u64>>,
@@ -99,18 +99,18 @@ impl<'s> Sink<'s> {
         let taken = &bytes[..bytes.len().min(room)];
         let at = self.base.saturating_add(self.written);
         if let Err(error) = self.file.write_all_at(taken, at) {
-            self.ended = Some(Ended::Write(error));
+            self.ended = Some(SinkError::Write(error));
             return false;
         }
         self.written += taken.len() as u64;
         self.full = taken.len() < bytes.len();
         if !(self.progress)(self.done.get().min(self.total), self.total) {
-            self.ended = Some(Ended::Stopped);
+            self.ended = Some(SinkError::Stopped);
         }
         self.ended.is_none() && !self.full
     }
 
-    pub(super) fn finish(self) -> Result<(), Ended> {
+    pub(super) fn finish(self) -> Result<(), SinkError> {
         self.ended.map_or(Ok(()), Err)
     }
 }

@@ -14,7 +14,7 @@ pub(crate) const MAX_MOMENTS: usize = 2_000_000;
 
 /// The times of the records of one kind as they come.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct Cadence {
     /// The latest time so far, and that of the record before.
     latest: Option<i64>,
     before: i64,
@@ -30,14 +30,14 @@ pub(crate) struct Pace {
 
 /// What the moments of a kind come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rhythm {
+pub(crate) struct CadenceSummary {
     /// The usual time between two of them, if there is one.
     pub step: Option<i64>,
     /// How many steps leave out at least one moment.
     pub gaps: Option<u64>,
 }
 
-impl Pace {
+impl Cadence {
     /// Takes up a record; `room` is what is left for moments of all kinds.
     #[inline]
     pub(crate) fn add(&mut self, time: i64, room: &mut usize) {
@@ -69,25 +69,25 @@ impl Pace {
     }
 
     /// Says whether records come at a regular pace, and where they did not.
-    pub(crate) fn rhythm(&mut self) -> Rhythm {
+    pub(crate) fn rhythm(&mut self) -> CadenceSummary {
         if self.full {
-            return Rhythm::default();
+            return CadenceSummary::default();
         }
         // What is in the file twice, or in another order, leaves no gap.
         self.moments.sort_unstable();
         let steps = self.moments.windows(2).map(|pair| pair[1] - pair[0]);
         let mut steps: Vec<i64> = steps.filter(|&step| step >= BURST).collect();
         if steps.len() < LEAST {
-            return Rhythm::default();
+            return CadenceSummary::default();
         }
         steps.sort_unstable();
         let usual = steps[(steps.len() - 1) / 2];
         let like = |step: &&i64| (**step - usual).abs() <= usual / LIKE;
         if 2 * steps.iter().filter(like).count() < steps.len() {
-            return Rhythm::default();
+            return CadenceSummary::default();
         }
         let gaps = steps.iter().filter(|&&step| 2 * step > GAP_HALVES * usual);
-        Rhythm {
+        CadenceSummary {
             step: Some(usual),
             gaps: Some(gaps.count() as u64),
         }
@@ -99,12 +99,12 @@ mod tests {
     use super::*;
 
     fn pace(times: impl IntoIterator<Item = i64>) -> (u64, Option<i64>, Option<u64>) {
-        let mut pace = Pace::default();
+        let mut pace = Cadence::default();
         let mut room = 1000;
         for second in times {
             pace.add(second * 100, &mut room);
         }
-        let Rhythm { step, gaps } = pace.rhythm();
+        let CadenceSummary { step, gaps } = pace.rhythm();
         (pace.out_of_order, step.map(|step| step / 100), gaps)
     }
 
@@ -132,11 +132,11 @@ mod tests {
 
     #[test]
     fn without_room_nothing_is_said_of_gaps() {
-        let mut pace = Pace::default();
+        let mut pace = Cadence::default();
         let mut room = 3;
         for n in 0..10 {
             pace.add(n * 90_000, &mut room);
         }
-        assert_eq!(pace.rhythm(), Rhythm::default());
+        assert_eq!(pace.rhythm(), CadenceSummary::default());
     }
 }

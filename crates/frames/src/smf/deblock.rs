@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::identity::{Identity, Renamed};
-use super::index::{Forms, Index};
-use super::scan::{self, Found};
+use super::index::{BlockStats, Index};
+use super::scan::{self, FirstPass};
 use super::search::{FIRST, LAST, MIDDLE, SEGMENT, View};
-use super::stamp::Clock;
+use super::stamp::IntervalLayout;
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
-use crate::stream_map::{Places, Stream};
+use crate::stream_map::{RecordStream, StreamMap};
 
 /// How much is read beyond a window, so that the descriptor words and headers that are looked at are
 /// mostly at hand.
@@ -27,17 +27,18 @@ const AHEAD: usize = 64;
 /// If nothing at all can be read, or `progress` says stop.
 pub fn open(
     source: Arc<dyn ReadAt>,
-    clocks: &[Clock],
+    clocks: &[IntervalLayout],
     identities: &[Identity],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<(Arc<dyn ReadAt>, Index), Error> {
-    if let Found::Stream(mut index) = scan::look(&*source, clocks, identities, true, progress)? {
+    if let FirstPass::Stream(mut index) = scan::look(&*source, clocks, identities, true, progress)?
+    {
         return Ok((renamed(source, &mut index), *index));
     }
     let size = source.size();
     let mut half = |done: u64, _: u64| progress(done / 2, size);
-    let walk = Walk::over(&*source, &mut half)?;
-    let Walk {
+    let walk = Deblocker::over(&*source, &mut half)?;
+    let Deblocker {
         places,
         problems,
         forms,
@@ -46,7 +47,7 @@ pub fn open(
         ..
     } = walk;
     let places = Arc::new(places);
-    let stream: Arc<dyn ReadAt> = Arc::new(Stream {
+    let stream: Arc<dyn ReadAt> = Arc::new(RecordStream {
         source,
         places: Arc::clone(&places),
     });
@@ -61,7 +62,8 @@ pub fn open(
             size,
         )
     };
-    let Found::Stream(mut index) = scan::look(&*stream, clocks, identities, false, &mut second)?
+    let FirstPass::Stream(mut index) =
+        scan::look(&*stream, clocks, identities, false, &mut second)?
     else {
         unreachable!("a scan of a stream does not ask for its form")
     };
@@ -80,7 +82,7 @@ fn renamed(source: Arc<dyn ReadAt>, index: &mut Index) -> Arc<dyn ReadAt> {
 }
 
 /// A record in segments of which the last has not come yet.
-struct Open {
+struct PartialRecord {
     /// Where it begins in the file and in the stream.
     at: u64,
     shown: u64,
@@ -90,22 +92,22 @@ struct Open {
     segments: u64,
 }
 
-struct Walk<'s> {
+struct Deblocker<'s> {
     source: &'s dyn ReadAt,
     end: u64,
-    places: Places,
+    places: StreamMap,
     problems: ProblemLog,
-    forms: Forms,
+    forms: BlockStats,
     /// Bytes of descriptor words that the stream does not show.
     words: u64,
     /// Bytes of segments that no record could be made of.
     lost: u64,
     /// Where the block ends that is walked, and where it begins.
     block: Option<(u64, u64)>,
-    open: Option<Open>,
+    open: Option<PartialRecord>,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> Deblocker<'s> {
     fn over(
         source: &'s dyn ReadAt,
         progress: &mut dyn FnMut(u64, u64) -> bool,
@@ -114,9 +116,9 @@ impl<'s> Walk<'s> {
         let mut walk = Self {
             source,
             end: size,
-            places: Places::new(size),
+            places: StreamMap::new(size),
             problems: ProblemLog::default(),
-            forms: Forms::default(),
+            forms: BlockStats::default(),
             words: 0,
             lost: 0,
             block: None,
@@ -162,7 +164,7 @@ impl<'s> Walk<'s> {
                 self.lose(ProblemKind::Length, at, rest, || {
                     format!(
                         "more than {} blocks and segments; the rest, {rest} bytes, is not read",
-                        Places::MAX_PIECES
+                        StreamMap::MAX_PIECES
                     )
                 });
                 return Ok(self.end);
@@ -226,7 +228,7 @@ impl<'s> Walk<'s> {
         self.abandon("another record begins before its last segment");
         let shown = self.places.shown;
         self.places.copy(at, length);
-        self.open = Some(Open {
+        self.open = Some(PartialRecord {
             at,
             shown,
             length,
@@ -255,7 +257,7 @@ impl<'s> Walk<'s> {
         }
         let Ok(whole) = u16::try_from(open.length) else {
             self.places.cut(open.shown);
-            let Open { at, bytes, .. } = open;
+            let PartialRecord { at, bytes, .. } = open;
             self.lose(ProblemKind::Length, at, bytes, || {
                 format!(
                     "a record of {} bytes in {} segments is longer than the longest that is read, \
@@ -277,7 +279,7 @@ impl<'s> Walk<'s> {
             return;
         };
         self.places.cut(open.shown);
-        let Open {
+        let PartialRecord {
             at,
             bytes,
             segments,

@@ -2,7 +2,7 @@
 
 /// Fingerprints of the records of one file. Its memory is bounded: at most 128 MiB, and as much again
 /// for half the moment in which it grows.
-pub(crate) struct Copies {
+pub(crate) struct FingerprintSet {
     /// Open addressing; 0 is an empty place.
     places: Vec<u64>,
     /// How many places there may be.
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 24;
 /// How many different records are distinguished.
 pub(crate) const MAX_RECORDS: usize = MOST / 8 * 7;
 
-impl Copies {
+impl FingerprintSet {
     pub(crate) fn new() -> Self {
         Self::of(MOST)
     }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn each_number_is_known_from_its_second_time_on() {
-        let mut copies = Copies::new();
+        let mut copies = FingerprintSet::new();
         let numbers = || (1..100_000_u64).map(|n| print(&n.to_be_bytes()));
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 99_999);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn without_room_numbers_are_only_counted() {
-        let mut copies = Copies::of(2 * LEAST);
+        let mut copies = FingerprintSet::of(2 * LEAST);
         let numbers = || (1..10_001_u64).map(|n| print(&n.to_be_bytes()));
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
         let known = 2 * LEAST / 8 * 7;

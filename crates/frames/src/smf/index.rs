@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::identity::Alias;
-use super::kinds::{KindInfo, KindSet};
+use super::kinds::{KindSet, RecordKindStats};
 use crate::problem::ProblemLog;
-use crate::stream_map::Places;
+use crate::stream_map::StreamMap;
 
 /// Records of one system and subtype that tell of one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IntervalSeen {
+pub struct IntervalCount {
     /// Name of the system, EBCDIC.
     pub system: [u8; 4],
     /// Type of the records.
@@ -26,7 +26,7 @@ pub struct IntervalSeen {
 
 /// What a file has besides records and their descriptor words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forms {
+pub struct BlockStats {
     /// Blocks with a descriptor word.
     pub blocks: u64,
     /// Those of them whose word is an extended one.
@@ -39,21 +39,21 @@ pub struct Forms {
 
 /// An unbroken chain of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct RecordRun {
     pub start: u64,
     pub end: u64,
 }
 
 /// What begins in one window of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Region {
-    /// Where in the window the first record begins; [`Region::NONE`] if none does.
+pub(crate) struct WindowSummary {
+    /// Where in the window the first record begins; [`WindowSummary::NONE`] if none does.
     pub first: u32,
     /// Kinds of the records that begin in it.
     pub kinds: KindSet,
 }
 
-impl Region {
+impl WindowSummary {
     pub(crate) const NONE: u32 = u32::MAX;
 
     pub(crate) const EMPTY: Self = Self {
@@ -69,10 +69,10 @@ impl Region {
 #[derive(Debug)]
 pub struct Index {
     /// The kinds of record, in the order in which they were met.
-    pub kinds: Vec<KindInfo>,
+    pub kinds: Vec<RecordKindStats>,
     /// The intervals that records with a clock tell of, in the order in which they were met, at most
     /// [`Index::MAX_INTERVALS`].
-    pub intervals: Vec<IntervalSeen>,
+    pub intervals: Vec<IntervalCount>,
     /// What could not be read as it stands.
     pub problems: ProblemLog,
     /// The size of the file.
@@ -82,7 +82,7 @@ pub struct Index {
     /// Bytes of other descriptor words: of blocks, and of all segments but the first.
     pub word_bytes: u64,
     /// What the file has besides records.
-    pub forms: Forms,
+    pub forms: BlockStats,
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
     /// How many whole records there are.
@@ -91,11 +91,11 @@ pub struct Index {
     pub aliases: Vec<Alias>,
     /// Where the names of their records stand in the stream of records, and which they are.
     pub(crate) renamed: Vec<(u64, [u8; 4])>,
-    pub(crate) stretches: Vec<Stretch>,
-    pub(crate) regions: Vec<Region>,
+    pub(crate) stretches: Vec<RecordRun>,
+    pub(crate) regions: Vec<WindowSummary>,
     /// How many bytes the stream of records has, and where they are in a file that is none.
     pub(crate) shown: u64,
-    pub(crate) places: Option<Arc<Places>>,
+    pub(crate) places: Option<Arc<StreamMap>>,
 }
 
 impl Index {
@@ -110,7 +110,7 @@ impl Index {
             size,
             record_bytes: 0,
             word_bytes: 0,
-            forms: Forms::default(),
+            forms: BlockStats::default(),
             skipped_bytes: 0,
             records: 0,
             aliases: Vec::new(),
@@ -125,8 +125,8 @@ impl Index {
     /// Makes the index of a stream that of the file it stands in.
     pub(crate) fn place(
         &mut self,
-        places: &Arc<Places>,
-        forms: Forms,
+        places: &Arc<StreamMap>,
+        forms: BlockStats,
         words: u64,
         problems: ProblemLog,
         lost: u64,

@@ -2,9 +2,9 @@
 
 use super::header::{Fault, Header};
 use super::identity::{Identity, Streams};
-use super::index::{Index, IntervalSeen, Region, Stretch};
-use super::kinds::{KindSet, Kinds};
-use super::stamp::{Clock, Stamp};
+use super::index::{Index, IntervalCount, RecordRun, WindowSummary};
+use super::kinds::{KindSet, KindTable};
+use super::stamp::{IntervalLayout, IntervalStamp};
 use crate::problem::ProblemKind;
 use crate::source::WINDOW;
 
@@ -12,10 +12,10 @@ use std::collections::HashMap;
 
 /// A record whose header is plausible, and which counts when its length has led to another.
 #[derive(Clone, Copy)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRecord {
     pub at: u64,
     pub header: Header,
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<IntervalStamp>,
     /// The fingerprint of its bytes.
     pub print: u64,
     /// Whether the name of its stream is not that of its system.
@@ -23,7 +23,7 @@ pub(crate) struct Pending {
 }
 
 /// Records that were skipped one after the other for one reason.
-struct Skipped {
+struct SkippedRun {
     kind: ProblemKind,
     from: u64,
     bytes: u64,
@@ -33,26 +33,26 @@ struct Skipped {
 }
 
 /// What has been found so far.
-pub(crate) struct Chain {
+pub(crate) struct IndexBuilder {
     pub index: Index,
-    pub pending: Option<Pending>,
-    clocks: Vec<Clock>,
+    pub pending: Option<PendingRecord>,
+    clocks: Vec<IntervalLayout>,
     pub streams: Streams,
-    kinds: Kinds,
-    skipped: Option<Skipped>,
+    kinds: KindTable,
+    skipped: Option<SkippedRun>,
     intervals: HashMap<([u8; 4], u16, u16, u64), usize>,
     last_interval: usize,
     dropped_intervals: u64,
 }
 
-impl Chain {
-    pub(crate) fn new(size: u64, clocks: &[Clock], identities: &[Identity]) -> Self {
+impl IndexBuilder {
+    pub(crate) fn new(size: u64, clocks: &[IntervalLayout], identities: &[Identity]) -> Self {
         Self {
             index: Index::empty(size),
             pending: None,
             clocks: clocks.to_vec(),
             streams: Streams::new(identities),
-            kinds: Kinds::new(),
+            kinds: KindTable::new(),
             skipped: None,
             intervals: HashMap::new(),
             last_interval: 0,
@@ -62,7 +62,7 @@ impl Chain {
 
     /// The clock of records with this header.
     #[inline]
-    pub(crate) fn clock(&self, header: &Header) -> Option<&Clock> {
+    pub(crate) fn clock(&self, header: &Header) -> Option<&IntervalLayout> {
         self.clocks.iter().find(|clock| {
             u16::from(clock.record) == header.record && header.subtype == Some(clock.subtype)
         })
@@ -71,7 +71,7 @@ impl Chain {
     /// Counts the record before: its length led to this one.
     #[inline]
     pub(crate) fn commit(&mut self) {
-        let Some(Pending {
+        let Some(PendingRecord {
             at,
             header,
             stamp,
@@ -93,17 +93,17 @@ impl Chain {
         self.index.record_bytes += length;
         match self.index.stretches.last_mut() {
             Some(stretch) if stretch.end == at => stretch.end += length,
-            _ => self.index.stretches.push(Stretch {
+            _ => self.index.stretches.push(RecordRun {
                 start: at,
                 end: at + length,
             }),
         }
         let number = (at / WINDOW as u64) as usize;
         if number >= self.index.regions.len() {
-            self.index.regions.resize(number + 1, Region::EMPTY);
+            self.index.regions.resize(number + 1, WindowSummary::EMPTY);
         }
         let region = &mut self.index.regions[number];
-        if region.first == Region::NONE {
+        if region.first == WindowSummary::NONE {
             region.first = (at % WINDOW as u64) as u32;
         }
         match counted {
@@ -117,7 +117,7 @@ impl Chain {
     }
 
     /// Notes the interval of a record, which counts unless it came before.
-    fn interval(&mut self, header: &Header, stamp: Stamp, counts: u64) {
+    fn interval(&mut self, header: &Header, stamp: IntervalStamp, counts: u64) {
         let (Some(end), Some(subtype)) = (stamp.interval_end(), header.subtype) else {
             return;
         };
@@ -136,7 +136,7 @@ impl Chain {
         } else if next < Index::MAX_INTERVALS {
             self.intervals.insert(key, next);
             self.last_interval = next;
-            self.index.intervals.push(IntervalSeen {
+            self.index.intervals.push(IntervalCount {
                 system,
                 record,
                 subtype,
@@ -169,7 +169,7 @@ impl Chain {
             return;
         }
         self.flush();
-        self.skipped = Some(Skipped {
+        self.skipped = Some(SkippedRun {
             kind,
             from: at,
             bytes,
@@ -196,7 +196,7 @@ impl Chain {
         let Some(skipped) = self.skipped.take() else {
             return;
         };
-        let Skipped {
+        let SkippedRun {
             kind,
             from,
             bytes,

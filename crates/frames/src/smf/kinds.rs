@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::cadence::{MAX_MOMENTS, Pace};
-use super::duplicates::Copies;
+use super::cadence::{Cadence, MAX_MOMENTS};
+use super::duplicates::FingerprintSet;
 use super::header::Header;
 
 /// How many kinds of record are distinguished. A sysplex has some hundreds; junk that looks like more
@@ -12,7 +12,7 @@ pub const MAX_KINDS: usize = 4096;
 
 /// What tells one kind of record from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Kind {
+pub struct RecordKind {
     /// Name of the system, EBCDIC.
     pub system: [u8; 4],
     /// Type of the record.
@@ -23,9 +23,9 @@ pub struct Kind {
 
 /// One kind of record in a file, and what the index counted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KindInfo {
+pub struct RecordKindStats {
     /// System, type and subtype.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// How many records.
     pub count: u64,
     /// Their bytes, descriptor words included.
@@ -77,7 +77,7 @@ impl KindSet {
     }
 }
 
-impl Kind {
+impl RecordKind {
     /// The kind in one word.
     #[inline]
     fn key(self) -> u64 {
@@ -89,7 +89,7 @@ impl Kind {
 }
 
 struct Counter {
-    kind: Kind,
+    kind: RecordKind,
     count: u64,
     bytes: u64,
     min_length: u16,
@@ -99,16 +99,16 @@ struct Counter {
     last: u64,
     first_offset: u64,
     duplicates: u64,
-    pace: Pace,
+    pace: Cadence,
 }
 
 /// Kinds while a file is walked.
-pub(crate) struct Kinds {
+pub(crate) struct KindTable {
     counters: Vec<Counter>,
     ids: HashMap<u64, u16>,
     /// Where the kinds met last are, by some bits of their key.
     near: [(u64, u16); 64],
-    copies: Copies,
+    copies: FingerprintSet,
     /// How many moments may still be kept.
     room: usize,
     /// The date met last, and its day.
@@ -117,13 +117,13 @@ pub(crate) struct Kinds {
     pub uncounted: u64,
 }
 
-impl Kinds {
+impl KindTable {
     pub(crate) fn new() -> Self {
         Self {
             counters: Vec::new(),
             ids: HashMap::new(),
             near: [(u64::MAX, 0); 64],
-            copies: Copies::new(),
+            copies: FingerprintSet::new(),
             room: MAX_MOMENTS,
             day: (0, 0),
             uncounted: 0,
@@ -139,7 +139,7 @@ impl Kinds {
     /// came before.
     #[inline]
     pub(crate) fn add(&mut self, header: &Header, offset: u64, print: u64) -> Option<(u16, bool)> {
-        let kind = Kind {
+        let kind = RecordKind {
             system: header.system,
             record: header.record,
             subtype: header.subtype,
@@ -172,7 +172,7 @@ impl Kinds {
         Some((id, again))
     }
 
-    fn find(&mut self, kind: Kind, key: u64, offset: u64) -> Option<u16> {
+    fn find(&mut self, kind: RecordKind, key: u64, offset: u64) -> Option<u16> {
         if let Some(&id) = self.ids.get(&key) {
             return Some(id);
         }
@@ -192,12 +192,12 @@ impl Kinds {
             last: 0,
             first_offset: offset,
             duplicates: 0,
-            pace: Pace::default(),
+            pace: Cadence::default(),
         });
         Some(id)
     }
 
-    pub(crate) fn finish(self) -> Vec<KindInfo> {
+    pub(crate) fn finish(self) -> Vec<RecordKindStats> {
         let local = |time: u64| {
             let header = Header {
                 date: super::Date((time >> 32) as u32),
@@ -210,7 +210,7 @@ impl Kinds {
             .into_iter()
             .map(|mut counter| {
                 let rhythm = counter.pace.rhythm();
-                KindInfo {
+                RecordKindStats {
                     kind: counter.kind,
                     count: counter.count,
                     bytes: counter.bytes,

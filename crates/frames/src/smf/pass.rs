@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::header::{HEAD, Header, SHORT};
-use super::index::{Index, Region};
+use super::index::{Index, WindowSummary};
 use super::kinds::KindSet;
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::{ReadAt, WINDOW, read_full};
@@ -128,7 +128,7 @@ impl Windows for Pass {
     fn next_window(&mut self) -> io::Result<Option<Window<'_>>> {
         loop {
             let rest = self.index.regions.get(self.next..).unwrap_or(&[]);
-            let wanted = |region: &Region| region.kinds.meets(self.set);
+            let wanted = |region: &WindowSummary| region.kinds.meets(self.set);
             let Some(ahead) = rest.iter().position(wanted) else {
                 self.next = usize::MAX;
                 return Ok(None);

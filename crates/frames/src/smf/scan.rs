@@ -3,10 +3,10 @@
 use super::header::{Fault, HEAD, Header, RDW, SHORT};
 use super::identity::Identity;
 use super::index::Index;
-use super::index_builder::{Chain, Pending};
+use super::index_builder::{IndexBuilder, PendingRecord};
 use super::search::View;
 use super::sniff;
-use super::stamp::Clock;
+use super::stamp::IntervalLayout;
 use crate::fingerprint::print;
 use crate::problem::ProblemKind;
 use crate::source::Error;
@@ -22,11 +22,11 @@ const AHEAD: usize = 4096;
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
 /// What a look at a file comes to.
-pub(crate) enum Found {
+pub(crate) enum FirstPass {
     /// A stream of records.
     Stream(Box<Index>),
     /// Blocks or segments.
-    Formed,
+    Blocked,
 }
 
 /// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds that `clocks` name are asked for their interval.
@@ -39,26 +39,26 @@ pub(crate) enum Found {
 /// If nothing at all can be read, or `progress` says stop.
 pub fn index(
     source: &dyn ReadAt,
-    clocks: &[Clock],
+    clocks: &[IntervalLayout],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
     match look(source, clocks, &[], false, progress)? {
-        Found::Stream(index) => Ok(*index),
-        Found::Formed => unreachable!("a scan of a stream does not ask for its form"),
+        FirstPass::Stream(index) => Ok(*index),
+        FirstPass::Blocked => unreachable!("a scan of a stream does not ask for its form"),
     }
 }
 
 /// Goes over a file once; up to the first block or segment if `asking` for those.
 pub(crate) fn look(
     source: &dyn ReadAt,
-    clocks: &[Clock],
+    clocks: &[IntervalLayout],
     identities: &[Identity],
     asking: bool,
     progress: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Found, Error> {
+) -> Result<FirstPass, Error> {
     let size = source.size();
     let mut scan = Scan {
-        chain: Chain::new(size, clocks, identities),
+        chain: IndexBuilder::new(size, clocks, identities),
         source,
         asking,
         formed: false,
@@ -91,14 +91,14 @@ pub(crate) fn look(
         }
         at = scan.window(base, &buffer[..got], at)?;
         if scan.formed {
-            return Ok(Found::Formed);
+            return Ok(FirstPass::Blocked);
         }
     }
     let index = scan.finish(at);
     if !progress(size, size) {
         return Err(Error::Stopped);
     }
-    Ok(Found::Stream(Box::new(index)))
+    Ok(FirstPass::Stream(Box::new(index)))
 }
 
 fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
@@ -112,7 +112,7 @@ fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
 }
 
 struct Scan<'s> {
-    chain: Chain,
+    chain: IndexBuilder,
     source: &'s dyn ReadAt,
     /// Whether to stop at a block or segment, and whether one was met.
     asking: bool,
@@ -172,7 +172,7 @@ impl Scan<'_> {
                     let record = record(&view, at, header.length, &mut far);
                     let stamp = clock.map(|clock| clock.read(record));
                     let system = self.chain.streams.name(&header, record);
-                    self.chain.pending = Some(Pending {
+                    self.chain.pending = Some(PendingRecord {
                         at,
                         header: Header { system, ..header },
                         stamp,

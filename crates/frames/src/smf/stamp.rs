@@ -5,7 +5,7 @@ use crate::tod;
 
 /// Where the records of one type and subtype say which interval they are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clock {
+pub struct IntervalLayout {
     /// Type of the record.
     pub record: u8,
     /// Subtype of the record.
@@ -24,7 +24,7 @@ pub struct Clock {
 
 /// What a record says of its interval; TOD values, none where it says nothing plausible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct IntervalStamp {
     /// When the interval began.
     pub start: Option<u64>,
     /// When it ended, or was to end.
@@ -37,11 +37,11 @@ pub struct Stamp {
 /// record are not filled at one moment.
 const SLACK: u64 = tod::UNITS_PER_US * 1_000_000;
 
-impl Clock {
+impl IntervalLayout {
     /// What a record says.
     #[inline]
     #[must_use]
-    pub fn read(&self, record: &[u8]) -> Stamp {
+    pub fn read(&self, record: &[u8]) -> IntervalStamp {
         let tod = |section: Section, at: u16| -> Option<u64> {
             let Section::At { offset, length, .. } = section else {
                 return None;
@@ -54,7 +54,7 @@ impl Clock {
             Some(u64::from_be_bytes(*bytes)).filter(|&tod| tod::is_plausible(tod))
         };
         let identification = self.identification.section(record);
-        Stamp {
+        IntervalStamp {
             start: tod(identification, self.start),
             end: tod(identification, self.end),
             written: tod(self.data.section(record), self.written),
@@ -62,7 +62,7 @@ impl Clock {
     }
 }
 
-impl Stamp {
+impl IntervalStamp {
     /// When the interval that the record reports ended.
     ///
     /// A record that was written before its interval was over was written early, as when the state
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn an_early_record_ends_its_interval_itself() {
         let base = tod::from_unix_us(1_767_225_600_000_000);
-        let stamp = |end: Option<u64>, written: Option<u64>| Stamp {
+        let stamp = |end: Option<u64>, written: Option<u64>| IntervalStamp {
             start: None,
             end: end.map(|second| base + second * SECOND),
             written: written.map(|second| base + second * SECOND),

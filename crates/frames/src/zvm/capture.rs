@@ -24,7 +24,7 @@ const REPORT_EVERY: usize = 4096;
 
 /// One element and where its data are.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct ElementData {
     /// Where its frames begin as MONWRITE would have written them.
     shown: u64,
     /// Where its first byte is in the file.
@@ -32,7 +32,7 @@ struct Piece {
     entry: Entry,
 }
 
-impl Piece {
+impl ElementData {
     fn len(&self) -> u64 {
         u64::from(self.entry.end - self.entry.start) + 1
     }
@@ -44,7 +44,7 @@ impl Piece {
 
 /// A control record: elements that follow each other.
 #[derive(Clone, Copy, Debug)]
-struct Set {
+struct ControlSet {
     shown: u64,
     first: usize,
     count: usize,
@@ -53,8 +53,8 @@ struct Set {
 /// A capture of the live stream.
 pub struct Capture {
     source: Arc<dyn ReadAt>,
-    pieces: Vec<Piece>,
-    sets: Vec<Set>,
+    pieces: Vec<ElementData>,
+    sets: Vec<ControlSet>,
     size: u64,
     /// Bytes of elements and of their data.
     read: u64,
@@ -62,7 +62,7 @@ pub struct Capture {
 }
 
 /// What an attempt to read an element comes to.
-enum Found {
+enum ElementRead {
     Element(Entry, bool),
     /// Twelve bytes of zeros, where a program wrote down that a set of data ended.
     Nothing,
@@ -114,16 +114,16 @@ impl Capture {
                 break;
             }
             let found = capture.found(at);
-            let ended = std::mem::replace(&mut zeros, matches!(found, Found::Nothing));
+            let ended = std::mem::replace(&mut zeros, matches!(found, ElementRead::Nothing));
             match found {
-                Found::Nothing if !ended => {
+                ElementRead::Nothing if !ended => {
                     capture.read += ENTRY as u64;
                     at += ENTRY as u64;
                 }
-                Found::Element(entry, begins) => {
+                ElementRead::Element(entry, begins) => {
                     (at, whole) = capture.take(at, entry, begins, progress)?;
                 }
-                Found::Other | Found::Nothing => {
+                ElementRead::Other | ElementRead::Nothing => {
                     let next = capture.search(at + 1, size, progress)?;
                     capture.skipped(at, next, size);
                     whole = next.is_some();
@@ -204,21 +204,21 @@ impl Capture {
         piece.shown + piece.entry.first() as u64 + within
     }
 
-    fn found(&self, at: u64) -> Found {
+    fn found(&self, at: u64) -> ElementRead {
         let mut bytes = [0; BEGIN];
         let got = read_full(&*self.source, at, &mut bytes).unwrap_or(0);
         if got >= ENTRY && bytes[..ENTRY].iter().all(|&byte| byte == 0) {
-            return Found::Nothing;
+            return ElementRead::Nothing;
         }
         match element(&bytes[..got]) {
-            Some((entry, begins)) => Found::Element(entry, begins),
-            None => Found::Other,
+            Some((entry, begins)) => ElementRead::Element(entry, begins),
+            None => ElementRead::Other,
         }
     }
 
     /// Whether the capture can go on at an offset.
     fn goes_on(&self, at: u64) -> bool {
-        at == self.source.size() || !matches!(self.found(at), Found::Other)
+        at == self.source.size() || !matches!(self.found(at), ElementRead::Other)
     }
 
     /// Takes the element at `at`; where the next one may be, and whether this one was whole.
@@ -294,7 +294,7 @@ impl Capture {
                 self.size
             }
             _ => {
-                self.sets.push(Set {
+                self.sets.push(ControlSet {
                     shown: self.size,
                     first: self.pieces.len(),
                     count: 1,
@@ -302,7 +302,7 @@ impl Capture {
                 self.size + PAGE as u64
             }
         };
-        let piece = Piece { shown, at, entry };
+        let piece = ElementData { shown, at, entry };
         self.size = piece.shown_end();
         self.read += ENTRY as u64 + piece.len();
         self.pieces.push(piece);
@@ -378,7 +378,7 @@ impl Capture {
     /// A stream has no end of its own: an end-of-data record stands where its last element is whole.
     fn end(&mut self, whole: bool) {
         if whole && !self.pieces.is_empty() {
-            self.sets.push(Set {
+            self.sets.push(ControlSet {
                 shown: self.size,
                 first: self.pieces.len(),
                 count: 0,
@@ -389,7 +389,7 @@ impl Capture {
 
     /// The control record of a set.
     fn control(&self, number: usize) -> [u8; PAGE] {
-        let Set { first, count, .. } = self.sets[number];
+        let ControlSet { first, count, .. } = self.sets[number];
         let pieces = self.pieces.get(first..first + count).unwrap_or(&[]);
         let entries: Vec<Entry> = pieces.iter().map(|piece| piece.entry).collect();
         control::encode(&entries, number as u32)

@@ -198,7 +198,7 @@ impl Control {
 
     /// The first control record that begins at one of the first `count` places of `bytes`, whatever
     /// its offset.
-    pub(crate) fn anywhere(bytes: &[u8], count: usize, like: Like) -> Option<(usize, Self)> {
+    pub(crate) fn anywhere(bytes: &[u8], count: usize, like: SearchHint) -> Option<(usize, Self)> {
         /// So many places are looked at together, which the compiler makes few instructions of.
         const MANY: usize = 64;
         let last = (ENTRIES_AT + count).min(bytes.len().saturating_sub(RESERVED));
@@ -238,7 +238,7 @@ impl Control {
 
     /// The control record at the beginning of `bytes`, which are at `place` of those that are searched.
     /// It may stand anywhere, so that a record must follow it in any case.
-    fn surely(bytes: &[u8], place: u64, like: Like) -> Option<Self> {
+    fn surely(bytes: &[u8], place: u64, like: SearchHint) -> Option<Self> {
         let first = bytes[ENTRIES_AT..].first_chunk::<ENTRY>()?;
         let entry = Entry::parse(first).ok().filter(|_| first[RESERVED] == 0)?;
         let record = bytes.get(PAGE + entry.first()..)?.first_chunk()?;
@@ -260,7 +260,7 @@ impl Control {
 
 /// What a control record that is searched for at any offset may be like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Like {
+pub(crate) struct SearchHint {
     /// How many bytes there are in the file from the first place on.
     pub room: u64,
     /// At this place and multiples of 4096 behind it [`Control::found`] judges.

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::page_map::Spans;
+use super::page_map::PageMap;
 use super::record::Class;
-use super::types::{NONE, TypeInfo, TypeMap, TypeSet};
+use super::types::{NONE, TypeMap, TypeSet, TypeStats};
 use crate::problem::ProblemLog;
 use crate::source::{PAGE, WINDOW};
 
@@ -129,7 +129,7 @@ impl WindowMap {
 pub struct Index {
     /// The types of record, in the order in which they were met; the place here is the number of
     /// the type.
-    pub types: Vec<TypeInfo>,
+    pub types: Vec<TypeStats>,
     /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
     pub interval_ends: Vec<IntervalEnd>,
     /// Where what was written together with each of them ends: the frames of its control record, or in a
@@ -166,7 +166,7 @@ pub struct Index {
     /// Where the records of the pages are, in the order in which those were walked.
     pub(crate) windows: Vec<Option<Box<WindowMap>>>,
     /// Where the pages are in the file.
-    pub(crate) spans: Spans,
+    pub(crate) spans: PageMap,
 }
 
 impl Index {
@@ -197,7 +197,7 @@ impl Index {
             skipped_bytes: 0,
             map: TypeMap::new(),
             windows: Vec::new(),
-            spans: Spans::new(),
+            spans: PageMap::new(),
         }
     }
 

@@ -26,5 +26,5 @@ pub use pass::Pass;
 pub use record::{Class, HEADER, Header, MAX_DOMAIN};
 pub use scan::{digests, index, index_from};
 pub use sniff::{Sniff, sniff};
-pub use types::{MAX_TYPES, TypeInfo};
+pub use types::{MAX_TYPES, TypeStats};
 pub use writer::{Group, MAX_RECORD, WriteError, Writer};

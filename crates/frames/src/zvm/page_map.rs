@@ -6,7 +6,7 @@
 
 /// Pages that follow each other in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct PageRun {
     /// Where its first page is among all those walked, in bytes.
     pub place: u64,
     /// Where that page is in the file.
@@ -17,11 +17,11 @@ pub(crate) struct Span {
 
 /// The spans of a file, of which an undamaged one has a single one.
 #[derive(Clone, Debug)]
-pub(crate) struct Spans(Vec<Span>);
+pub(crate) struct PageMap(Vec<PageRun>);
 
-impl Spans {
+impl PageMap {
     pub(crate) fn new() -> Self {
-        Self(vec![Span {
+        Self(vec![PageRun {
             place: 0,
             offset: 0,
             end: u64::MAX,
@@ -38,7 +38,7 @@ impl Spans {
             }
             last.end = place;
         }
-        self.0.push(Span {
+        self.0.push(PageRun {
             place,
             offset,
             end: u64::MAX,
@@ -46,13 +46,13 @@ impl Spans {
     }
 
     /// The span of a page.
-    pub(crate) fn of(&self, place: u64) -> Span {
+    pub(crate) fn of(&self, place: u64) -> PageRun {
         let after = self.0.partition_point(|span| span.place <= place);
         self.0[after.saturating_sub(1)]
     }
 
     /// The span of the page that was walked last.
-    pub(crate) fn last(&self) -> Span {
+    pub(crate) fn last(&self) -> PageRun {
         self.of(u64::MAX)
     }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn pages_are_found_where_they_were_walked() {
-        let mut spans = Spans::new();
+        let mut spans = PageMap::new();
         for place in [0, 4096, 1 << 40] {
             assert_eq!(spans.offset(place), place);
             assert_eq!(spans.place(place), place);

@@ -4,10 +4,10 @@
 //! bytes were added to the file or lost from it. The next control record may then begin at any offset;
 //! it tells besides where the frames before it begin that could not be read.
 
-use super::control::{Control, ENTRIES_AT, EVIDENCE, Like};
+use super::control::{Control, ENTRIES_AT, EVIDENCE, SearchHint};
 use super::record::{HEADER, Header};
 use super::scan_state::{Expect, Scan};
-use super::skips::Why;
+use super::skips::SkipReason;
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{PAGE, WINDOW, read_full};
@@ -17,7 +17,7 @@ use crate::tod;
 pub(crate) const NEAR: usize = 4 * PAGE;
 
 /// Where a search ended.
-pub(crate) enum Sought {
+pub(crate) enum SearchResult {
     /// Reading goes on here.
     Found(u64),
     /// There is nothing more to be read, up to here.
@@ -34,8 +34,8 @@ impl Scan<'_> {
     }
 
     /// What a control record is like that is searched for from an offset on.
-    fn like(&self, from: u64, grid: Option<usize>) -> Like {
-        Like {
+    fn like(&self, from: u64, grid: Option<usize>) -> SearchHint {
+        SearchHint {
             room: self.index.size.saturating_sub(from),
             grid,
             uncounted: self.index.control_records > 0 && !self.counted,
@@ -44,7 +44,7 @@ impl Scan<'_> {
 
     /// Looks for a control record at any offset of a frame that is none, at `at`, and of the page before
     /// it; goes on there if there is one. `rest` is what is in memory from `at` on.
-    pub(crate) fn look(&mut self, at: u64, rest: &[u8], why: impl FnOnce() -> Why) -> bool {
+    pub(crate) fn look(&mut self, at: u64, rest: &[u8], why: impl FnOnce() -> SkipReason) -> bool {
         let from = self.search_from(at);
         let end = at + PAGE as u64;
         if from >= end {
@@ -77,9 +77,9 @@ impl Scan<'_> {
     pub(crate) fn seek(
         &mut self,
         progress: &mut dyn FnMut(u64, u64) -> bool,
-    ) -> Result<Sought, Error> {
+    ) -> Result<SearchResult, Error> {
         let Expect::Lost { since, .. } = self.expect else {
-            return Ok(Sought::Ended(0));
+            return Ok(SearchResult::Ended(0));
         };
         let size = self.index.size;
         let mut from = self.search_from(since);
@@ -100,18 +100,18 @@ impl Scan<'_> {
             let found = Control::anywhere(&self.scratch[..got], count, like);
             if let Some((place, _)) = found {
                 let to = self.taken_up(from + place as u64);
-                return Ok(Sought::Found(to));
+                return Ok(SearchResult::Found(to));
             }
             from += count as u64;
             if got < wanted {
-                return Ok(Sought::Ended(from.max(since)));
+                return Ok(SearchResult::Ended(from.max(since)));
             }
             most = (2 * most).min(WINDOW as u64);
         }
         if let Some(to) = self.tail(since) {
-            return Ok(Sought::Found(to));
+            return Ok(SearchResult::Found(to));
         }
-        Ok(Sought::Ended(size))
+        Ok(SearchResult::Ended(size))
     }
 
     /// Goes on at the control record that was searched for and found at `at`; where to read on.
@@ -119,7 +119,7 @@ impl Scan<'_> {
         if let Expect::Lost { since, kind, why } =
             std::mem::replace(&mut self.expect, Expect::Control)
         {
-            let why = Why {
+            let why = SkipReason {
                 kind,
                 record: None,
                 text: why,
@@ -151,7 +151,7 @@ impl Scan<'_> {
 
     /// Goes on at the control record at `to`, or with the frames before it that can be read now. The
     /// page at `at` was met last and is not accounted for; `why` it could not be read.
-    pub(crate) fn resume(&mut self, at: u64, to: u64, why: Why) {
+    pub(crate) fn resume(&mut self, at: u64, to: u64, why: SkipReason) {
         if !self.skips.reach(at) {
             self.skips.tell(&mut self.index);
         }

@@ -3,11 +3,11 @@
 use super::control::{Control, ENTRIES_AT, ENTRY, Entry, EntryFault};
 use super::index::{Index, IntervalDigest, PackedPage, PageData, WindowMap};
 use super::record::{Class, HEADER, Header};
-use super::resync::{NEAR, Sought};
+use super::resync::{NEAR, SearchResult};
 use super::scan_state::{Expect, Scan};
-use super::skips::{Skip, Why};
+use super::skips::{SkipReason, SkippedRange};
 use super::sniff;
-use super::stats::Stop;
+use super::stats::WalkEnd;
 use super::types::TypeSet;
 use crate::problem::ProblemKind;
 use crate::source::Error;
@@ -84,8 +84,8 @@ fn over(
         scan.report(at, progress)?;
         if matches!(scan.expect, Expect::Lost { .. }) {
             match scan.seek(progress)? {
-                Sought::Found(next) => at = next,
-                Sought::Ended(end) => {
+                SearchResult::Found(next) => at = next,
+                SearchResult::Ended(end) => {
                     at = end;
                     cut = (end < size).then(|| why_short(source, end, size));
                     break;
@@ -232,7 +232,7 @@ impl Scan<'_> {
         if at == 0 {
             let (kind, why) = sniff::other(rest);
             self.lose(at, kind, why);
-        } else if matches!(self.expect, Expect::Nothing) {
+        } else if matches!(self.expect, Expect::ControlOrEnd) {
             self.lose(
                 at,
                 ProblemKind::Resync,
@@ -242,7 +242,7 @@ impl Scan<'_> {
             && !adrift
             && let Some(sure) = self.ends_data(at, page, rest)
         {
-            let why = || Why {
+            let why = || SkipReason {
                 kind: ProblemKind::Resync,
                 record: None,
                 text: fault.describe(1),
@@ -254,7 +254,7 @@ impl Scan<'_> {
             self.index.control_bytes += PAGE as u64;
             self.floor = at + PAGE as u64;
             (self.spare, self.slack) = (0, 0);
-            self.expect = Expect::Nothing;
+            self.expect = Expect::ControlOrEnd;
         } else {
             self.lose(at, ProblemKind::Resync, fault.describe(1));
         }
@@ -330,18 +330,18 @@ impl Scan<'_> {
         let skipped = (end - pos) as u64;
         let mut why = None;
         match stop {
-            Stop::Done | Stop::EndOfFrame => {}
-            Stop::NoHeader if end < limit => {
+            WalkEnd::Done | WalkEnd::EndOfFrame => {}
+            WalkEnd::NoHeader if end < limit => {
                 self.truncated = Some((at + pos as u64, skipped, "a record header"));
             }
-            Stop::Long(header) if end < limit && usize::from(header.length) <= limit - pos => {
+            WalkEnd::Long(header) if end < limit && usize::from(header.length) <= limit - pos => {
                 self.truncated = Some((at + pos as u64, skipped, "a record"));
             }
             _ if pos == start => {
                 let because = || {
                     let (kind, text) = stop.describe(end - pos, limit);
                     let record = None;
-                    Why { kind, record, text }
+                    SkipReason { kind, record, text }
                 };
                 if !self.sure {
                     if let Some(control) = self.found(at, page, rest) {
@@ -354,7 +354,7 @@ impl Scan<'_> {
                     }
                 }
                 let number = self.control.frame(nth, frame);
-                let skip = Skip {
+                let skip = SkippedRange {
                     from: at,
                     end: at + page.len() as u64,
                     offset: at + pos as u64,
@@ -375,7 +375,7 @@ impl Scan<'_> {
             _ => {
                 let (kind, text) = stop.describe(end - pos, limit);
                 let record = stop.record();
-                why = Some(Why { kind, record, text });
+                why = Some(SkipReason { kind, record, text });
             }
         }
         self.index.data_bytes += (pos - start) as u64;
@@ -384,7 +384,7 @@ impl Scan<'_> {
         if let Some(why) = why {
             let end = at + page.len() as u64;
             let number = self.control.frame(nth, frame);
-            let skip = Skip {
+            let skip = SkippedRange {
                 from: at + pos as u64,
                 end,
                 offset: at + pos as u64,
@@ -478,7 +478,9 @@ impl Scan<'_> {
                     "the file is empty".to_owned()
                 });
             }
-            Expect::Nothing if read == size && truncated.is_none() => self.index.complete = true,
+            Expect::ControlOrEnd if read == size && truncated.is_none() => {
+                self.index.complete = true
+            }
             // Not the end of the file, only of what is left of it.
             _ if cut.is_some() => {}
             Expect::Data { entry, frame } => {
@@ -536,7 +538,7 @@ impl Scan<'_> {
 /// Why the data of a frame cannot end with these records, if they cannot: `left` bytes follow that are
 /// all zero. Documented: an end-of-frame record stands behind the records of every frame but the `last`
 /// one, whose data end where the control record says; for sample data with an interval end.
-fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<Why> {
+fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<SkipReason> {
     // Fewer bytes than a header has can be no record that was lost.
     if left < HEADER || (last && class == Class::Sample && ends_interval(records)) {
         return None;
@@ -545,7 +547,7 @@ fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<Wh
         true => "the data end before the end that the control record gives: only zeros follow",
         false => "the data of a frame end without an end-of-frame record: only zeros follow",
     };
-    Some(Why {
+    Some(SkipReason {
         kind: ProblemKind::Truncated,
         record: None,
         text: text.to_owned(),

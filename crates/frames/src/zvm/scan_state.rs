@@ -2,8 +2,8 @@
 
 use super::control::Control;
 use super::index::{Index, WindowMap};
-use super::skips::Skips;
-use super::stats::Census;
+use super::skips::PendingSkips;
+use super::stats::RecordStats;
 use crate::problem::ProblemKind;
 use crate::source::{Error, ReadAt, WINDOW};
 
@@ -15,7 +15,7 @@ pub(crate) enum Expect {
     /// A control record.
     Control,
     /// A control record, for the last page was an end-of-data record.
-    Nothing,
+    ControlOrEnd,
     /// Data: which entry of the control record, which frame of it.
     Data { entry: usize, frame: u32 },
     /// Not known since an offset, for a reason; a control record is searched for.
@@ -33,13 +33,13 @@ pub(crate) struct Scan<'s> {
     pub(crate) control_at: u64,
     /// Whether the entries of a control record were counted.
     pub(crate) counted: bool,
-    pub(crate) census: Census,
+    pub(crate) census: RecordStats,
     /// The window that is walked, and where the next page is among all those walked.
     pub(crate) here: Box<WindowMap>,
     pub(crate) place: u64,
     /// Where the walk goes on, if not at the next page.
     pub(crate) moved: Option<u64>,
-    pub(crate) skips: Skips,
+    pub(crate) skips: PendingSkips,
     /// How many bytes without a meaning the last page has at its end that is no bad frame, and how many
     /// of those are counted as padding.
     pub(crate) spare: u64,
@@ -70,11 +70,11 @@ impl<'s> Scan<'s> {
             },
             control_at: 0,
             counted: false,
-            census: Census::new(),
+            census: RecordStats::new(),
             here: Box::new(WindowMap::new()),
             place: 0,
             moved: None,
-            skips: Skips::default(),
+            skips: PendingSkips::default(),
             spare: 0,
             slack: 0,
             floor: 0,

@@ -5,14 +5,14 @@ use super::index::Index;
 use crate::problem::ProblemKind;
 
 /// Why bytes are skipped.
-pub(crate) struct Why {
+pub(crate) struct SkipReason {
     pub kind: ProblemKind,
     pub record: Option<(u8, u16)>,
     pub text: String,
 }
 
 /// The rest of a frame, or whole frames that follow each other.
-pub(crate) struct Skip {
+pub(crate) struct SkippedRange {
     /// Where it begins and ends, with the padding in it.
     pub from: u64,
     pub end: u64,
@@ -28,11 +28,16 @@ pub(crate) struct Skip {
 
 /// Skips that follow each other without a gap, and why each was begun.
 #[derive(Default)]
-pub(crate) struct Skips(Vec<(Skip, Why)>);
+pub(crate) struct PendingSkips(Vec<(SkippedRange, SkipReason)>);
 
-impl Skips {
+impl PendingSkips {
     /// Adds a skip; reports earlier skips that it does not continue.
-    pub(crate) fn add(&mut self, skip: Skip, why: impl FnOnce() -> Why, index: &mut Index) {
+    pub(crate) fn add(
+        &mut self,
+        skip: SkippedRange,
+        why: impl FnOnce() -> SkipReason,
+        index: &mut Index,
+    ) {
         if !self.reach(skip.from) {
             self.tell(index);
         }
@@ -55,19 +60,19 @@ impl Skips {
     }
 
     /// The first of the skips.
-    pub(crate) fn first(&self) -> Option<&Skip> {
+    pub(crate) fn first(&self) -> Option<&SkippedRange> {
         self.0.first().map(|(skip, _)| skip)
     }
 
     /// Forgets all skips; tells why the first was begun.
-    pub(crate) fn take(&mut self) -> Option<Why> {
+    pub(crate) fn take(&mut self) -> Option<SkipReason> {
         self.0.drain(..).next().map(|(_, why)| why)
     }
 
     /// Makes problems of all skips.
     pub(crate) fn tell(&mut self, index: &mut Index) {
         for (skip, why) in self.0.drain(..) {
-            let Skip {
+            let SkippedRange {
                 from,
                 end,
                 offset,

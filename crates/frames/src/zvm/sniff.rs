@@ -1,7 +1,7 @@
 //! Telling from the first bytes whether a file is MONWRITE output or a capture of the live stream, and
 //! whether a transfer has damaged it.
 
-use super::control::{Control, ENTRIES_AT, Like};
+use super::control::{Control, ENTRIES_AT, SearchHint};
 use super::element;
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
@@ -51,7 +51,7 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
         return Sniff::Damaged(damage);
     }
     // With bytes added before the first control record, or lost.
-    let like = Like {
+    let like = SearchHint {
         room: size,
         grid: None,
         uncounted: false,

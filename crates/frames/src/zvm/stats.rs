@@ -2,14 +2,14 @@
 
 use super::index::{Index, IntervalDigest, IntervalEnd};
 use super::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
-use super::types::{Counter, MAX_TYPES, NONE, Run, TypeMap, TypeSet};
+use super::types::{Counter, MAX_TYPES, NONE, RecordRun, TypeMap, TypeSet};
 use crate::fingerprint::print;
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
 use crate::tod;
 
 /// Why the walk over a frame stopped.
-pub(crate) enum Stop {
+pub(crate) enum WalkEnd {
     /// The data of the frame end here.
     Done,
     /// An end-of-frame record.
@@ -23,7 +23,7 @@ pub(crate) enum Stop {
 }
 
 /// What has been counted.
-pub(crate) struct Census {
+pub(crate) struct RecordStats {
     map: TypeMap,
     counters: Vec<Counter>,
     /// Sample records outside domain 1 since the last interval end.
@@ -39,7 +39,7 @@ pub(crate) struct Census {
     more_types: Option<(u64, u64)>,
 }
 
-impl Census {
+impl RecordStats {
     pub(crate) fn new() -> Self {
         Self {
             map: TypeMap::new(),
@@ -62,24 +62,24 @@ impl Census {
         data: &[u8],
         start: usize,
         class: Class,
-    ) -> (usize, TypeSet, Stop) {
+    ) -> (usize, TypeSet, WalkEnd) {
         let mut types = TypeSet::NONE;
         let mut pos = start;
         while pos < data.len() {
             let Some(bytes) = data[pos..].first_chunk::<HEADER>() else {
-                return (pos, types, Stop::NoHeader);
+                return (pos, types, WalkEnd::NoHeader);
             };
             let header = Header::of(bytes);
             if let Some(fault) = header.fault(bytes) {
-                return (pos, types, Stop::Header(header, fault));
+                return (pos, types, WalkEnd::Header(header, fault));
             }
             let length = usize::from(header.length);
             if length > data.len() - pos {
-                return (pos, types, Stop::Long(header));
+                return (pos, types, WalkEnd::Long(header));
             }
             let begin = pos;
             pos += length;
-            let mut run = Run {
+            let mut run = RecordRun {
                 count: 1,
                 earliest: header.tod,
                 latest: header.tod,
@@ -112,7 +112,7 @@ impl Census {
                 types.insert(id);
             }
             match (header.domain, header.record) {
-                Header::END_OF_FRAME => return (pos, types, Stop::EndOfFrame),
+                Header::END_OF_FRAME => return (pos, types, WalkEnd::EndOfFrame),
                 Header::CONFIGURATION => {
                     self.configuration = Some(at + begin as u64);
                     // A recording begins here: what came before it belongs to another.
@@ -126,7 +126,7 @@ impl Census {
                 _ => {}
             }
         }
-        (pos, types, Stop::Done)
+        (pos, types, WalkEnd::Done)
     }
 
     /// Counts a run of records, which are all there is in `records`; gives the number of their
@@ -137,7 +137,7 @@ impl Census {
         class: Class,
         header: &Header,
         records: &[u8],
-        mut run: Run,
+        mut run: RecordRun,
         offset: u64,
     ) -> u16 {
         let mut id = self.map.get(class, header.domain, header.record);
@@ -247,8 +247,8 @@ impl Census {
 
 /// A run of records of one length with some impossible times: those are counted apart.
 #[cold]
-fn plausible(counter: &mut Counter, length: usize, records: &[u8], offset: u64) -> Run {
-    let mut run = Run {
+fn plausible(counter: &mut Counter, length: usize, records: &[u8], offset: u64) -> RecordRun {
+    let mut run = RecordRun {
         count: 0,
         earliest: u64::MAX,
         latest: 0,
@@ -268,7 +268,7 @@ fn plausible(counter: &mut Counter, length: usize, records: &[u8], offset: u64) 
     run
 }
 
-impl Stop {
+impl WalkEnd {
     /// Kind and sentence, for a fault with `left` bytes of data left in the frame, which end at
     /// `limit`.
     pub(crate) fn describe(&self, left: usize, limit: usize) -> (ProblemKind, String) {

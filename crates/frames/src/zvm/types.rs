@@ -19,7 +19,7 @@ const SPAN: usize = (MAX_DOMAIN as usize + 1) * DIRECT;
 
 /// One type of record in a file, by domain, number and class, and what the index counted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypeInfo {
+pub struct TypeStats {
     /// Domain.
     pub domain: u8,
     /// Number within the domain.
@@ -111,7 +111,7 @@ impl TypeMap {
 
 /// Records of one type and length, one after the other: how many, and their plausible times.
 #[derive(Clone, Copy)]
-pub(crate) struct Run {
+pub(crate) struct RecordRun {
     pub count: u64,
     pub earliest: u64,
     pub latest: u64,
@@ -155,7 +155,7 @@ impl Counter {
 
     /// Counts records of one length, which the caller has seen to be at most that of a frame.
     #[inline]
-    pub(crate) fn add(&mut self, length: u16, run: Run) {
+    pub(crate) fn add(&mut self, length: u16, run: RecordRun) {
         if length == self.length {
             self.run += run.count;
         } else {
@@ -185,13 +185,13 @@ impl Counter {
         self.run = 0;
     }
 
-    pub(crate) fn finish(mut self) -> TypeInfo {
+    pub(crate) fn finish(mut self) -> TypeStats {
         self.end_run();
         let lengths: BTreeMap<u16, u64> = (0..)
             .zip(self.lengths)
             .filter(|&(_, count)| count > 0)
             .collect();
-        TypeInfo {
+        TypeStats {
             domain: self.domain,
             record: self.record,
             class: self.class,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use zlens_frames::smf::{
-    Clock, Date, Header, Index, LONG, MAX_KINDS, Pass, SHORT, Triplet, Writer, open,
+    Date, Header, Index, IntervalLayout, LONG, MAX_KINDS, Pass, SHORT, Triplet, Writer, open,
 };
 use zlens_frames::{Problem, ProblemKind, ReadAt, Windows, ebcdic, tod};
 
@@ -51,7 +51,7 @@ pub const fn triplet(at: u16) -> Triplet {
 }
 
 /// The clock of type 113, subtype 1.
-pub const CLOCK: Clock = Clock {
+pub const CLOCK: IntervalLayout = IntervalLayout {
     record: 113,
     subtype: 1,
     identification: triplet(36),

@@ -1,6 +1,6 @@
 //! The intervals that records tell of.
 
-use zlens_frames::smf::{Clock, index};
+use zlens_frames::smf::{IntervalLayout, index};
 
 use crate::builders::{self, CLOCK};
 
@@ -65,7 +65,7 @@ fn a_record_without_its_sections_has_no_interval() {
     assert!(found.intervals.is_empty());
     // Nor has one of another kind.
     let bytes = builders::file(&[builders::counters("SYSA", 0, 900, 900)]);
-    let clock = Clock {
+    let clock = IntervalLayout {
         subtype: 2,
         ..CLOCK
     };

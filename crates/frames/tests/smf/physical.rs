@@ -108,7 +108,7 @@ mod tests {
 
     use proptest::collection::vec;
     use proptest::prelude::*;
-    use zlens_frames::smf::{EXTENDED, Forms, Sniff, index, open, sniff};
+    use zlens_frames::smf::{BlockStats, EXTENDED, Sniff, index, open, sniff};
     use zlens_frames::{ProblemKind, ReadAt, WINDOW};
 
     use super::{blocked, segments, spanned};
@@ -188,14 +188,14 @@ mod tests {
         sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64)
     }
 
-    fn forms(bytes: &[u8]) -> Forms {
+    fn forms(bytes: &[u8]) -> BlockStats {
         builders::read(bytes).0.forms
     }
 
     #[test]
     fn what_a_file_has_besides_records_is_counted() {
         let records = builders::sample();
-        assert_eq!(forms(&builders::file(&records)), Forms::default());
+        assert_eq!(forms(&builders::file(&records)), BlockStats::default());
         let found = forms(&blocked(&records, 32_760, false));
         assert!(
             found.blocks > 10 && found.extended == 0 && found.spanned == 0,

@@ -225,7 +225,7 @@ class SmfSource:
     # -- decoding ------------------------------------------------------------------------------------
 
     @cached_property
-    def decoder(self) -> _native.SmfDecoder:
+    def decoder(self) -> _native.Smf113Decoder:
         """The decoder of all files."""
         systems = [
             {
@@ -238,7 +238,7 @@ class SmfSource:
             for name, group in self.groups.items()
         ]
         files = [dump.file for dump in self.dumps]
-        return _native.SmfDecoder(NAME, systems, files, self._plan, self._leap)
+        return _native.Smf113Decoder(NAME, systems, files, self._plan, self._leap)
 
     def _follow(self) -> None:
         """Follow every processor through all files once, to find changes and resets."""
