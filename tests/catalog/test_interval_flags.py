@@ -30,5 +30,5 @@ def test_what_is_odd(seconds: float | None, nominal: float | None, flagged: str 
 
 def test_the_decoder_judges_alike() -> None:
     text = FLAG_RS.read_text(encoding="utf-8")
-    stated = dict(re.findall(r"const (GAP|SHORT): f64 = ([0-9.]+);", text))
+    stated = dict(re.findall(r"const (GAP|SHORT)_FACTOR: f64 = ([0-9.]+);", text))
     assert {name: float(value) for name, value in stated.items()} == {"GAP": GAP, "SHORT": SHORT}

@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::log::{self, Level};
 use crate::source::{Event, FileStart, Gap, Reason, Source, SourceKind};
 use crate::spool::{AppendResult, Record, Spool};
-use crate::wire::{self, ENDS_SET, FrameKind, MOST};
+use crate::wire::{self, ENDS_SET, FrameKind, MAX_PAYLOAD};
 
 /// How long a source waits for room before it looks again.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reads a source to its end, or until `stop`.
 pub fn collect(source: &mut dyn Source, kind: SourceKind, spool: &Spool, stop: &AtomicBool) {
@@ -20,7 +20,7 @@ pub fn collect(source: &mut dyn Source, kind: SourceKind, spool: &Spool, stop: &
         lost: None,
     };
     if spool.next() > 0 && kind != SourceKind::File {
-        collector.gap(&Gap::of(Reason::Restart));
+        collector.gap(&Gap::new(Reason::Restart));
     }
     while !stop.load(Ordering::Relaxed) {
         match source.next() {
@@ -45,7 +45,7 @@ struct Collector<'a> {
 impl Collector<'_> {
     fn data(&mut self, bytes: &[u8]) {
         let mut records: Vec<Record<'_>> = bytes
-            .chunks(MOST)
+            .chunks(MAX_PAYLOAD)
             .map(|payload| Record {
                 kind: FrameKind::Data,
                 flags: 0,
@@ -91,7 +91,7 @@ impl Collector<'_> {
                     sets: Some(sets),
                     bytes: Some(bytes),
                     from: Some(from),
-                    ..Gap::of(Reason::SpoolFull)
+                    ..Gap::new(Reason::SpoolFull)
                 })
             });
             let all: Vec<Record<'_>> = lost
@@ -130,7 +130,7 @@ impl Collector<'_> {
                 // It can be read again, or its writer waits.
                 return;
             }
-            self.spool.wait_for_room(LOOK);
+            self.spool.wait_for_room(POLL_INTERVAL);
         }
     }
 }

@@ -14,9 +14,9 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use crate::error::Error;
 use crate::wire::{self, FrameError, FrameHeader};
 
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Until a receiver takes more: it may be waiting for its disk.
-const WRITE: Duration = Duration::from_secs(60);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where the receiver is, and how it knows the forwarder and is known.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,7 @@ impl Connector {
     pub fn connect(&self) -> io::Result<Connection> {
         let mut last = io::Error::new(ErrorKind::NotFound, "the receiver has no address");
         for address in (self.host.as_str(), self.port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, CONNECT) {
+            match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
                 Ok(stream) => return self.wrap(stream),
                 Err(error) => last = error,
             }
@@ -92,8 +92,8 @@ impl Connector {
 
     fn wrap(&self, stream: TcpStream) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(WRITE))?;
-        stream.set_read_timeout(Some(WRITE))?;
+        stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
+        stream.set_read_timeout(Some(WRITE_TIMEOUT))?;
         let stream = match &self.tls {
             None => Stream::Plain(stream),
             Some((config, name)) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::connection::{ReceiverConfig, read};
 use crate::error::Error;
 use crate::source::SourceKind;
-use crate::spool::SMALLEST;
+use crate::spool::MIN_SIZE;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -186,7 +186,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
 fn resolve(given: RawOptions) -> Result<Options, Error> {
     let usage = |text: &str| Error::Usage(text.to_owned());
     let source = given.source.ok_or_else(|| usage("name a source"))?;
-    let kind = kind(&source);
+    let kind = source_kind(&source);
     let to = given
         .to
         .ok_or_else(|| usage("--to says where the receiver is"))?;
@@ -202,7 +202,7 @@ fn resolve(given: RawOptions) -> Result<Options, Error> {
     };
     let name = given
         .name
-        .unwrap_or_else(|| format!("{}-{}", machine(), kind.as_str()));
+        .unwrap_or_else(|| format!("{}-{}", host_name(), kind.as_str()));
     if !is_name(&name) {
         return Err(usage(
             "--name expects at most 64 letters, digits, . _ - that begin with a letter or digit",
@@ -211,7 +211,7 @@ fn resolve(given: RawOptions) -> Result<Options, Error> {
     let spool_size = given
         .spool_size
         .map_or(Some(DEFAULT_SPOOL_SIZE), |text| bytes(&text))
-        .filter(|&size| size >= SMALLEST)
+        .filter(|&size| size >= MIN_SIZE)
         .ok_or_else(|| usage("--spool-size expects a size such as 500M, at least 1M"))?;
     Ok(Options {
         source: source.into(),
@@ -232,7 +232,7 @@ fn resolve(given: RawOptions) -> Result<Options, Error> {
 }
 
 /// Devices are read as the monitor's, whether they are there yet or not. `/dev/shm` has files.
-fn kind(source: &str) -> SourceKind {
+fn source_kind(source: &str) -> SourceKind {
     if source == "-" {
         SourceKind::Stdin
     } else if source.starts_with("/dev/") && !source.starts_with("/dev/shm/") {
@@ -258,7 +258,7 @@ fn token(path: &Path) -> Result<String, Error> {
 }
 
 /// The name of this machine, as far as it may be in a name.
-fn machine() -> String {
+fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let allowed = |letter: &char| letter.is_ascii_alphanumeric() || "._-".contains(*letter);
     let name: String = name.chars().filter(allowed).take(48).collect();

@@ -10,7 +10,7 @@ pub const VERSION: &str = "1";
 /// The length of what stands before a payload.
 pub const HEADER: usize = 20;
 /// The most bytes of a payload.
-pub const MOST: usize = 1 << 20;
+pub const MAX_PAYLOAD: usize = 1 << 20;
 /// The flag of a record that ends a set of data.
 pub const ENDS_SET: u8 = 1;
 
@@ -54,7 +54,7 @@ impl FrameKind {
         Self::Refused,
     ];
 
-    fn of(byte: u8) -> Option<Self> {
+    fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|&kind| kind as u8 == byte)
     }
 }
@@ -95,11 +95,11 @@ impl FrameHeader {
     pub fn parse(bytes: &[u8; HEADER]) -> Result<Self, FrameError> {
         let [z, f, kind, flags, l0, l1, l2, l3, rest @ ..] = *bytes;
         let [s0, s1, s2, s3, s4, s5, s6, s7, c0, c1, c2, c3] = rest;
-        let kind = FrameKind::of(kind)
+        let kind = FrameKind::from_byte(kind)
             .filter(|_| [z, f] == MAGIC)
             .ok_or(FrameError::Magic)?;
         let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
-        if length > MOST {
+        if length > MAX_PAYLOAD {
             return Err(FrameError::Length(length));
         }
         Ok(Self {
@@ -114,7 +114,7 @@ impl FrameHeader {
 
 /// Appends a frame to bytes; a payload has at most [`MOST`].
 pub fn encode(out: &mut Vec<u8>, kind: FrameKind, flags: u8, sequence: u64, payload: &[u8]) {
-    debug_assert!(payload.len() <= MOST);
+    debug_assert!(payload.len() <= MAX_PAYLOAD);
     let from = out.len();
     out.extend(MAGIC);
     out.extend([kind as u8, flags]);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::tempdir;
 use zlens_forward::collect::collect;
 use zlens_forward::source::{Event, Pipe, Source, SourceKind, TailedFile};
-use zlens_forward::spool::{ReadResult, SMALLEST, SourcePosition, Spool};
+use zlens_forward::spool::{MIN_SIZE, ReadResult, SourcePosition, Spool};
 use zlens_forward::wire::{FrameKind, decode, field};
 
 /// A source that is a list.
@@ -97,7 +97,7 @@ fn a_file_is_followed_where_it_grows() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("day.smf");
     write(&path, "one");
-    let spool = Arc::new(Spool::open(&folder.path().join("spool"), SMALLEST).unwrap());
+    let spool = Arc::new(Spool::open(&folder.path().join("spool"), MIN_SIZE).unwrap());
     let grown = || read(&spool);
     follow(
         TailedFile::open(&path, spool.mark()).unwrap(),
@@ -157,7 +157,7 @@ fn a_file_that_is_not_there_is_said() {
 #[test]
 fn a_pipe_is_read_to_its_end() {
     let folder = tempdir().unwrap();
-    let spool = Spool::open(folder.path(), SMALLEST).unwrap();
+    let spool = Spool::open(folder.path(), MIN_SIZE).unwrap();
     let stop = AtomicBool::new(false);
     collect(
         &mut Pipe::new(&b"all of it"[..]),
@@ -181,7 +181,7 @@ fn a_pipe_is_read_to_its_end() {
 #[test]
 fn a_device_never_waits_and_what_found_no_room_is_counted() {
     let folder = tempdir().unwrap();
-    let spool = Spool::open(folder.path(), SMALLEST).unwrap();
+    let spool = Spool::open(folder.path(), MIN_SIZE).unwrap();
     let stop = AtomicBool::new(false);
     let set = |size: usize| Event::Data(vec![b'x'; size]);
     // Larger than the spool, twice; then one that fits.
@@ -193,8 +193,8 @@ fn a_device_never_waits_and_what_found_no_room_is_counted() {
 #[test]
 fn a_source_that_waits_goes_on_when_there_is_room() {
     let folder = tempdir().unwrap();
-    let spool = Arc::new(Spool::open(folder.path(), SMALLEST).unwrap());
-    let size = 5 * SMALLEST;
+    let spool = Arc::new(Spool::open(folder.path(), MIN_SIZE).unwrap());
+    let size = 5 * MIN_SIZE;
     let reader = {
         let spool = Arc::clone(&spool);
         let mut pipe = Pipe::new(io::repeat(b'x').take(size));

@@ -213,6 +213,6 @@ fn suspended_event_records_are_a_gap() {
     assert_eq!(sets.next(), Event::Data(first.clone()));
     assert_eq!(sets.next(), Event::Data(normal));
     // Of the second suspension only the end was seen.
-    assert_eq!(sets.next(), Event::Gap(Gap::of(Reason::Suspended)));
+    assert_eq!(sets.next(), Event::Gap(Gap::new(Reason::Suspended)));
     assert_eq!(sets.next(), Event::Data(first));
 }

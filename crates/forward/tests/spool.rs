@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tempfile::{TempDir, tempdir};
-use zlens_forward::spool::{AppendResult, MissingRange, ReadResult, Record, SMALLEST, Spool};
+use zlens_forward::spool::{AppendResult, MIN_SIZE, MissingRange, ReadResult, Record, Spool};
 use zlens_forward::wire::{ENDS_SET, FrameKind, decode};
 
 const fn data(payload: &[u8], flags: u8) -> Record<'_> {
@@ -18,7 +18,7 @@ const fn data(payload: &[u8], flags: u8) -> Record<'_> {
 }
 
 fn open(folder: &Path) -> Spool {
-    Spool::open(folder, SMALLEST).unwrap()
+    Spool::open(folder, MIN_SIZE).unwrap()
 }
 
 fn push(spool: &Spool, payload: &[u8]) -> AppendResult {
@@ -98,7 +98,7 @@ fn the_oldest_sets_are_dropped_and_counted() {
         .iter()
         .map(|path| fs::metadata(path).unwrap().len())
         .sum();
-    assert!(size <= SMALLEST);
+    assert!(size <= MIN_SIZE);
     let (found, holes) = read(&spool, 0);
     // The oldest segment may have been sent in part; those after it went.
     let [hole] = holes[..] else {
@@ -164,7 +164,7 @@ fn what_is_being_sent_is_not_dropped() {
 fn one_forwarder_uses_a_spool() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
-    let error = Spool::open(folder.path(), SMALLEST).unwrap_err();
+    let error = Spool::open(folder.path(), MIN_SIZE).unwrap_err();
     assert!(error.to_string().contains("another forwarder"), "{error}");
     drop(spool);
     open(folder.path());

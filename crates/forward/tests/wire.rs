@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use zlens_forward::wire::{
-    ENDS_SET, FrameError, FrameKind, HEADER, MOST, decode, encode, field, text,
+    ENDS_SET, FrameError, FrameKind, HEADER, MAX_PAYLOAD, decode, encode, field, text,
 };
 
 fn frame(kind: FrameKind, sequence: u64, payload: &[u8]) -> Vec<u8> {
@@ -53,8 +53,11 @@ proptest! {
 #[test]
 fn a_length_is_limited_before_it_is_waited_for() {
     let mut bytes = frame(FrameKind::Data, 0, b"");
-    bytes[4..8].copy_from_slice(&(MOST as u32 + 1).to_be_bytes());
-    assert_eq!(decode(&bytes[..HEADER]), Err(FrameError::Length(MOST + 1)));
+    bytes[4..8].copy_from_slice(&(MAX_PAYLOAD as u32 + 1).to_be_bytes());
+    assert_eq!(
+        decode(&bytes[..HEADER]),
+        Err(FrameError::Length(MAX_PAYLOAD + 1))
+    );
 }
 
 #[test]

@@ -139,7 +139,7 @@ impl ProblemLog {
     }
 
     /// Makes offsets into others.
-    pub(crate) fn lead(&mut self, to: impl Fn(u64) -> u64) {
+    pub(crate) fn map_offsets(&mut self, to: impl Fn(u64) -> u64) {
         for row in &mut self.rows {
             row.offset = to(row.offset);
         }
@@ -181,7 +181,7 @@ impl ProblemLog {
 
     /// The problems kept in full.
     #[must_use]
-    pub fn kept(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[Problem] {
         &self.rows
     }
 

@@ -100,8 +100,8 @@ impl fmt::Display for FileChange {
 }
 
 /// How many files are kept open; a process may have some hundred, and a folder may hold thousands.
-const MOST_KEPT: usize = 100;
-static KEPT: AtomicUsize = AtomicUsize::new(0);
+const MAX_OPEN_FILES: usize = 100;
+static OPEN_FILES: AtomicUsize = AtomicUsize::new(0);
 
 /// A regular file. The first hundred stay open, so that nothing that happens to their names matters; others are opened
 /// again for every read.
@@ -128,8 +128,8 @@ impl FileSource {
         }
         let file = File::open(path)?;
         let opened = file.metadata()?;
-        let count = |kept: usize| (kept < MOST_KEPT).then_some(kept + 1);
-        let keep = KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
+        let count = |kept: usize| (kept < MAX_OPEN_FILES).then_some(kept + 1);
+        let keep = OPEN_FILES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
         Ok(Self {
             file: keep.is_ok().then_some(file),
             path: path.to_owned(),
@@ -167,7 +167,7 @@ impl FileSource {
 impl Drop for FileSource {
     fn drop(&mut self) {
         if self.file.is_some() {
-            KEPT.fetch_sub(1, Ordering::Relaxed);
+            OPEN_FILES.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

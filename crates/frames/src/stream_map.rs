@@ -12,8 +12,8 @@ use crate::source::ReadAt;
 /// Bytes that follow each other in the stream and in the file.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
-    shown: u64,
-    at: u64,
+    logical_offset: u64,
+    file_offset: u64,
 }
 
 /// Where the bytes of the stream are in the file.
@@ -21,9 +21,9 @@ struct Extent {
 pub(crate) struct StreamMap {
     pieces: Vec<Extent>,
     /// Records put together: where each begins in the stream, and its length.
-    whole: Vec<(u64, u16)>,
+    joined: Vec<(u64, u16)>,
     /// How many bytes the stream has, and the file.
-    pub shown: u64,
+    pub logical_len: u64,
     pub file: u64,
 }
 
@@ -44,43 +44,52 @@ impl StreamMap {
     }
 
     /// Puts bytes of the file at the end of the stream.
-    pub(crate) fn copy(&mut self, at: u64, bytes: u64) {
+    pub(crate) fn append(&mut self, at: u64, bytes: u64) {
         let follows = self
             .pieces
             .last()
-            .is_some_and(|last| last.at + (self.shown - last.shown) == at);
+            .is_some_and(|last| last.file_offset + (self.logical_len - last.logical_offset) == at);
         if !follows && bytes > 0 {
-            let shown = self.shown;
-            self.pieces.push(Extent { shown, at });
+            let shown = self.logical_len;
+            self.pieces.push(Extent {
+                logical_offset: shown,
+                file_offset: at,
+            });
         }
-        self.shown += bytes;
+        self.logical_len += bytes;
     }
 
     /// Takes back what was put behind `shown`.
-    pub(crate) fn cut(&mut self, shown: u64) {
-        let kept = self.pieces.partition_point(|piece| piece.shown < shown);
+    pub(crate) fn truncate(&mut self, shown: u64) {
+        let kept = self
+            .pieces
+            .partition_point(|piece| piece.logical_offset < shown);
         self.pieces.truncate(kept);
-        self.shown = shown;
+        self.logical_len = shown;
     }
 
     /// Says that the record at `shown` was put together and how long it is.
-    pub(crate) fn join(&mut self, shown: u64, length: u16) {
-        self.whole.push((shown, length));
+    pub(crate) fn record_joined(&mut self, shown: u64, length: u16) {
+        self.joined.push((shown, length));
     }
 
     /// Where in the file a byte of the stream is.
-    pub(crate) fn original(&self, shown: u64) -> u64 {
-        if shown >= self.shown {
-            return self.file + (shown - self.shown);
+    pub(crate) fn to_file_offset(&self, shown: u64) -> u64 {
+        if shown >= self.logical_len {
+            return self.file + (shown - self.logical_len);
         }
-        let after = self.pieces.partition_point(|piece| piece.shown <= shown);
+        let after = self
+            .pieces
+            .partition_point(|piece| piece.logical_offset <= shown);
         let piece = self.pieces[after - 1];
-        piece.at + (shown - piece.shown)
+        piece.file_offset + (shown - piece.logical_offset)
     }
 
     fn read(&self, source: &dyn ReadAt, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
-        let mut next = self.pieces.partition_point(|piece| piece.shown <= offset);
+        let mut next = self
+            .pieces
+            .partition_point(|piece| piece.logical_offset <= offset);
         while done < buf.len() {
             let shown = offset + done as u64;
             let Some(piece) = next.checked_sub(1).map(|nth| self.pieces[nth]) else {
@@ -89,11 +98,11 @@ impl StreamMap {
             let end = self
                 .pieces
                 .get(next)
-                .map_or(self.shown, |piece| piece.shown);
+                .map_or(self.logical_len, |piece| piece.logical_offset);
             let left = usize::try_from(end - shown).unwrap_or(usize::MAX);
             let count = left.min(buf.len() - done);
             match source.read_at(
-                piece.at + (shown - piece.shown),
+                piece.file_offset + (shown - piece.logical_offset),
                 &mut buf[done..done + count],
             ) {
                 Ok(got) => {
@@ -116,9 +125,9 @@ impl StreamMap {
     fn lengths(&self, offset: u64, bytes: &mut [u8]) {
         let end = offset + bytes.len() as u64;
         let first = self
-            .whole
+            .joined
             .partition_point(|&(shown, _)| shown + 4 <= offset);
-        for &(shown, length) in &self.whole[first..] {
+        for &(shown, length) in &self.joined[first..] {
             if shown >= end {
                 break;
             }
@@ -143,14 +152,14 @@ pub(crate) struct RecordStream {
 
 impl ReadAt for RecordStream {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        if offset >= self.places.shown {
+        if offset >= self.places.logical_len {
             // What the file has gained since.
-            return self.source.read_at(self.places.original(offset), buf);
+            return self.source.read_at(self.places.to_file_offset(offset), buf);
         }
         self.places.read(&*self.source, offset, buf)
     }
 
     fn size(&self) -> u64 {
-        self.places.shown
+        self.places.logical_len
     }
 }

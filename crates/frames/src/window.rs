@@ -53,7 +53,8 @@ impl<'p> Window<'p> {
     #[must_use]
     pub fn offset(&self, pos: u32) -> u64 {
         let shown = self.base + u64::from(pos);
-        self.places.map_or(shown, |places| places.original(shown))
+        self.places
+            .map_or(shown, |places| places.to_file_offset(shown))
     }
 }
 

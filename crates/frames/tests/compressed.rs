@@ -6,7 +6,9 @@ use std::path::Path;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use zlens_frames::ReadAt;
-use zlens_frames::compressed::{Compression, Decompressed, Error, LOOK, peek, unpack};
+use zlens_frames::compressed::{
+    Compression, Decompressed, Error, LOOK, decompress, peek_decompressed,
+};
 
 /// Bytes that can be packed, but not to nothing.
 fn data(count: usize) -> Vec<u8> {
@@ -73,10 +75,10 @@ fn zip(members: &[(&str, u16, &[u8])]) -> Vec<u8> {
 }
 
 fn try_unpack(bytes: &[u8], limit: u64) -> Result<Decompressed, Error> {
-    let packing = Compression::of(bytes).expect("it is packed");
+    let packing = Compression::detect(bytes).expect("it is packed");
     let folder = std::env::temp_dir();
     let wanted = |begun: &[u8], _: u64| !begun.starts_with(b"README");
-    unpack(
+    decompress(
         &bytes.to_vec(),
         packing,
         &folder,
@@ -135,7 +137,7 @@ fn what_was_packed_is_unpacked() {
         let (all, said) = unpacked(&packed, NO_LIMIT);
         assert!(all == data);
         assert!(said.iter().all(|line| line.contains("README")), "{said:?}");
-        let mut begun = peek(&packed[..packed.len().min(160 * 1024)], &|begun| {
+        let mut begun = peek_decompressed(&packed[..packed.len().min(160 * 1024)], &|begun| {
             begun == &data[..LOOK]
         });
         let begun = begun.get_or_insert_default();
@@ -240,7 +242,7 @@ fn what_is_unpacked_side_by_side_stays_apart() {
 fn stopping_and_no_room() {
     let packed = gzip(&data(300_000));
     let run = |folder: &Path, going| {
-        unpack(
+        decompress(
             &packed,
             Compression::Gzip,
             folder,
@@ -264,7 +266,7 @@ fn stopping_and_no_room() {
 #[test]
 fn what_is_not_packed() {
     for head in [&b""[..], b"PK", b"\x1f\x8b", b"text", &[0; 100]] {
-        assert_eq!(Compression::of(head), None);
-        assert_eq!(peek(head, &|_| true), None);
+        assert_eq!(Compression::detect(head), None);
+        assert_eq!(peek_decompressed(head, &|_| true), None);
     }
 }

@@ -26,7 +26,7 @@ pub fn start<'a>(line: &'a str, labels: &'a [Label], timed: bool) -> (RowStart<'
     if let Some(label) = labels.iter().find(|label| line.starts_with(&label.text)) {
         return (RowStart::Label(&label.kind), label.text.len());
     }
-    match arrows(line.as_bytes()) {
+    match arrow_label_end(line.as_bytes()) {
         Some(end) => {
             let words = line[..end].trim_matches(|char| matches!(char, '<' | '>' | '.' | ' '));
             (RowStart::Label(words), end)
@@ -106,7 +106,7 @@ pub fn stamp(text: &str) -> Option<i64> {
 }
 
 /// Where a label in arrows ends: >>Mean>>, >System<, >> All DASD <<.
-fn arrows(line: &[u8]) -> Option<usize> {
+fn arrow_label_end(line: &[u8]) -> Option<usize> {
     let mut at = line.iter().take_while(|&&byte| byte == b'>').count();
     if at == 0 || at > 2 {
         return None;
@@ -130,7 +130,7 @@ fn arrows(line: &[u8]) -> Option<usize> {
 }
 
 /// The line as text, if it is ASCII without tabs, entities and tags.
-pub fn plain(line: &[u8]) -> Option<&str> {
+pub fn as_plain_text(line: &[u8]) -> Option<&str> {
     let odd = |at: usize, byte: u8| match byte {
         b'&' => true,
         b'<' => line

@@ -7,7 +7,7 @@ mod times;
 use std::collections::HashMap;
 
 use crate::cells::{CellOrder, ColumnSpan, split};
-use crate::line::{Label, RowStart, plain, stamp, start};
+use crate::line::{Label, RowStart, as_plain_text, stamp, start};
 use crate::report_header::ReportHeader;
 use crate::value::{Kind, Parsed, parse};
 use crate::values::{TextColumn, Values};
@@ -52,7 +52,7 @@ struct ReportRows {
 }
 
 /// At most this many notes are kept.
-const MOST_NOTES: usize = 200;
+const MAX_NOTES: usize = 200;
 const DAY_S: i64 = 86_400;
 const MICRO: i64 = 1_000_000;
 const INTERVAL: &str = "interval";
@@ -235,7 +235,9 @@ impl Rows {
                 break;
             }
             if !blank {
-                let Some(text) = plain(line) else { break };
+                let Some(text) = as_plain_text(line) else {
+                    break;
+                };
                 if self.row(text, number + count, base + at as u64) == LineKind::NoRow {
                     break;
                 }
@@ -339,7 +341,7 @@ impl Rows {
     }
 
     fn note(&mut self, note: UnparsedCell) {
-        if self.notes.len() < MOST_NOTES {
+        if self.notes.len() < MAX_NOTES {
             self.notes.push(note);
         }
     }
@@ -393,7 +395,7 @@ impl Rows {
                 (Values::Texts(texts), Parsed::Text(found)) => texts.push(Some(found)),
                 (values, cell) => {
                     if let Parsed::Invalid(cell) = cell
-                        && self.notes.len() < MOST_NOTES
+                        && self.notes.len() < MAX_NOTES
                     {
                         let text = cell.chars().take(40).collect();
                         self.notes.push(UnparsedCell {
@@ -403,7 +405,7 @@ impl Rows {
                             text,
                         });
                     }
-                    values.push_nothing();
+                    values.push_null();
                 }
             }
         }

@@ -68,7 +68,7 @@ impl Values {
     }
 
     /// Adds what a row has that lacks this column.
-    pub fn push_nothing(&mut self) {
+    pub fn push_null(&mut self) {
         match self {
             Self::Floats(values, halves) => {
                 values.push(f64::NAN);

@@ -12,8 +12,8 @@ use crate::errors::InputError;
 /// What the first bytes of a file say, packed or not: `smf`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
-    let Some(packing) = Compression::of(head) else {
-        return verdict(sniff(head, size), "");
+    let Some(packing) = Compression::detect(head) else {
+        return sniff_result(sniff(head, size), "");
     };
     let whole = head.len() as u64 == size;
     // How much is packed is known only where all of it was looked at.
@@ -21,13 +21,13 @@ pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
         let all = whole && begun.len() < compressed::LOOK;
         sniff(begun, if all { begun.len() as u64 } else { u64::MAX })
     };
-    match compressed::peek(head, &|begun| of(begun) != Sniff::No) {
-        Some(begun) => verdict(of(&begun), &format!("a {} file with ", packing.name())),
-        None => verdict(Sniff::No, ""),
+    match compressed::peek_decompressed(head, &|begun| of(begun) != Sniff::No) {
+        Some(begun) => sniff_result(of(&begun), &format!("a {} file with ", packing.name())),
+        None => sniff_result(Sniff::No, ""),
     }
 }
 
-fn verdict(found: Sniff, within: &str) -> (&'static str, String) {
+fn sniff_result(found: Sniff, within: &str) -> (&'static str, String) {
     match found {
         Sniff::Smf => ("smf", String::new()),
         Sniff::Damaged(sentence) => ("damaged", format!("{within}{sentence}")),
@@ -37,28 +37,28 @@ fn verdict(found: Sniff, within: &str) -> (&'static str, String) {
 
 /// So many times the size of a packed file may come of it, and this much in any case: SMF data are
 /// seldom packed to less than a twentieth.
-const MOST_TIMES: u64 = 100;
-const LEAST_LIMIT: u64 = 1 << 30;
+const MAX_RATIO: u64 = 100;
+const MIN_LIMIT: u64 = 1 << 30;
 
 /// The part that `done` of `total` is of `whole`.
-pub fn share(done: u64, total: u64, whole: u64) -> u64 {
+pub fn scale_progress(done: u64, total: u64, whole: u64) -> u64 {
     (u128::from(done) * u128::from(whole) / u128::from(total.max(1))) as u64
 }
 
 /// What the file is packed from, if it is packed; half of the progress is then reported.
-pub fn unpacked(
+pub fn decompress_if_needed(
     file: &FileSource,
     limit: Option<u64>,
     report: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Option<Decompressed>, compressed::Error> {
     let mut head = [0; 4];
     let got = file.read_at(0, &mut head).unwrap_or(0);
-    let Some(packing) = Compression::of(&head[..got]) else {
+    let Some(packing) = Compression::detect(&head[..got]) else {
         return Ok(None);
     };
-    let usual = file.size().saturating_mul(MOST_TIMES).max(LEAST_LIMIT);
+    let usual = file.size().saturating_mul(MAX_RATIO).max(MIN_LIMIT);
     let is_dump = |begun: &[u8], size: u64| sniff(begun, size) != Sniff::No;
-    compressed::unpack(
+    compressed::decompress(
         file,
         packing,
         &std::env::temp_dir(),
@@ -69,7 +69,7 @@ pub fn unpacked(
     .map(Some)
 }
 
-pub fn no_room(py: Python<'_>, path: &OsStr, error: &compressed::Error) -> PyErr {
+pub fn decompress_error(py: Python<'_>, path: &OsStr, error: &compressed::Error) -> PyErr {
     InputError {
         message: error.to_string(),
         file: path,

@@ -8,8 +8,8 @@ use pyo3::types::PyDict;
 use zlens_columns::Reset;
 use zlens_columns::counters::{Change, Decoder, Selection, System};
 
-use crate::errors::wrong_question;
-use crate::interruptible::exhaust;
+use crate::errors::query_error;
+use crate::interruptible::drain;
 use crate::rows::{self, ProblemRow, ResetRow};
 use crate::smf::{SmfFile, dumps, plan, problems};
 use crate::stream::ArrowStream;
@@ -96,7 +96,7 @@ impl Smf113Decoder {
     fn drain(&self, py: Python<'_>, columns: Option<Vec<String>>, check: bool) -> PyResult<()> {
         let selection = self.select(py, columns)?;
         let mut scan = self.inner.scan(&selection, check);
-        exhaust(py, &mut scan)
+        drain(py, &mut scan)
     }
 
     /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
@@ -141,6 +141,6 @@ impl Smf113Decoder {
     fn select(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Selection> {
         self.inner
             .select(columns.as_deref())
-            .map_err(|error| wrong_question(py, error.to_string()))
+            .map_err(|error| query_error(py, error.to_string()))
     }
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use zlens_columns::{IncrementalScan, Reader, Step};
 
-use crate::errors::broken_off;
+use crate::errors::scan_error;
 use crate::signals::{PollTimer, on_main_thread};
 
 /// A reader that ends when Ctrl-C is pressed.
@@ -27,7 +27,7 @@ impl<S> InterruptibleReader<S> {
     }
 
     fn interrupted(&mut self) -> bool {
-        if !self.patience.is_over() || !on_main_thread() {
+        if !self.patience.is_due() || !on_main_thread() {
             return false;
         }
         let raised = Python::try_attach(|py| {
@@ -81,7 +81,7 @@ pub fn step(
         let step = py.detach(|| {
             loop {
                 match scan.step() {
-                    Ok(step) if !ends(&step) && !patience.is_over() => {}
+                    Ok(step) if !ends(&step) && !patience.is_due() => {}
                     other => return other,
                 }
             }
@@ -89,12 +89,12 @@ pub fn step(
         match step {
             Ok(step) if ends(&step) => return Ok(step),
             Ok(_) => py.check_signals()?,
-            Err(error) => return Err(broken_off(py, error)),
+            Err(error) => return Err(scan_error(py, error)),
         }
     }
 }
 
 /// Reads a scan to the end and hands out nothing: for what is found out on the way.
-pub fn exhaust(py: Python<'_>, scan: &mut (impl IncrementalScan + Send)) -> PyResult<()> {
+pub fn drain(py: Python<'_>, scan: &mut (impl IncrementalScan + Send)) -> PyResult<()> {
     step(py, scan, &mut PollTimer::new(), |_| false).map(drop)
 }

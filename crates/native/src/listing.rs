@@ -63,7 +63,7 @@ impl ListingRows {
     /// lines were cut; `order`: of cells, "below" their heads, "words" wherever they stand, or "texts" that
     /// two blanks separate.
     #[pyo3(signature = (places, timed, *, cut = None, order = "below"))]
-    fn lay(
+    fn set_layout(
         &mut self,
         places: Vec<PlaceOf>,
         timed: bool,
@@ -122,7 +122,7 @@ impl ListingRows {
     /// Give the rows since the last call their times and names: their intervals.
     #[pyo3(signature = (system, sources, file, *, start_us, end_us, seconds, day_us, offset_us))]
     #[allow(clippy::too_many_arguments)]
-    fn place(
+    fn assign_times(
         &mut self,
         system: String,
         sources: (String, String),
@@ -202,7 +202,7 @@ impl ListingRows {
             .rows
             .batch(&columns)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let table: PyClassInitializer<ArrowTable> = ArrowTable::of(batch);
+        let table: PyClassInitializer<ArrowTable> = ArrowTable::from_batch(batch);
         Py::new(py, table)
     }
 }

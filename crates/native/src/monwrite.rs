@@ -14,7 +14,7 @@ use zlens_frames::zvm::{
 };
 use zlens_frames::{BoundedSource, Error, FileSource, Problem, ReadAt};
 
-use crate::errors::{opened, unreadable};
+use crate::errors::{open_file, read_error};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 
@@ -89,7 +89,7 @@ impl MonwriteFile {
     #[pyo3(signature = (path, progress = None))]
     fn open(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let path = path.into_os_string();
-        let source = Arc::new(opened(py, &path)?);
+        let source = Arc::new(open_file(py, &path)?);
         let mut progress = Progress::new(progress);
         let mut report = |done, total| progress.report(done, total);
         match py.detach(|| records_of(&source, &mut report)) {
@@ -101,7 +101,7 @@ impl MonwriteFile {
                 begin: 0,
                 capture,
             }),
-            Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
+            Err(Error::Io { offset, source }) => Err(read_error(py, &path, Some(offset), &source)),
             Err(Error::Stopped) => Err(progress.stopped()),
         }
     }
@@ -195,7 +195,7 @@ impl MonwriteFile {
 
     /// TOD value of every interval end, and where what was written together with it ends: nothing that belongs
     /// together is cut there. The file may not be that long yet.
-    fn interval_cuts(&self) -> Vec<(u64, u64)> {
+    fn split_points(&self) -> Vec<(u64, u64)> {
         let ends = self.index.interval_ends.iter().zip(&self.index.wholes);
         ends.map(|(end, &whole)| {
             let cut = match &self.capture {
@@ -217,7 +217,7 @@ impl MonwriteFile {
                 .map(|digest| (digest.samples >> 1, digest.events, digest.event_sum >> 1))
                 .collect()),
             Err(Error::Io { offset, source }) => {
-                Err(unreadable(py, &self.path, Some(offset), &source))
+                Err(read_error(py, &self.path, Some(offset), &source))
             }
             Err(Error::Stopped) => Err(PyValueError::new_err("stopped")),
         }
@@ -245,7 +245,7 @@ impl MonwriteFile {
         };
         let found: Vec<(u64, Vec<u8>)> = py
             .detach(read)
-            .map_err(|error: std::io::Error| unreadable(py, &self.path, None, &error))?;
+            .map_err(|error: std::io::Error| read_error(py, &self.path, None, &error))?;
         Ok(found
             .into_iter()
             .map(|(offset, bytes)| (self.original(offset), PyBytes::new(py, &bytes)))
@@ -262,7 +262,7 @@ impl MonwriteFile {
     }
 
     /// What is from a control record at `begin` up to `end`, as a file of its own; not of a capture.
-    fn part(&self, py: Python<'_>, begin: u64, end: u64) -> PyResult<Self> {
+    fn slice(&self, py: Python<'_>, begin: u64, end: u64) -> PyResult<Self> {
         if self.capture.is_some() {
             return Err(PyValueError::new_err("a capture has no parts"));
         }
@@ -280,7 +280,7 @@ impl MonwriteFile {
                 capture: None,
             }),
             Err(Error::Io { offset, source }) => {
-                Err(unreadable(py, &self.path, Some(offset), &source))
+                Err(read_error(py, &self.path, Some(offset), &source))
             }
             Err(Error::Stopped) => Err(PyValueError::new_err("stopped")),
         }

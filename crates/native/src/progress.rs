@@ -24,7 +24,7 @@ impl Progress {
 
     /// Whether to go on.
     pub fn report(&mut self, done: u64, total: u64) -> bool {
-        if done < total && !self.patience.is_over() {
+        if done < total && !self.patience.is_due() {
             return true;
         }
         let told = Python::attach(|py| {

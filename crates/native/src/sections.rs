@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zlens_columns::sections::{Decoder, Plan, System};
 
-use crate::errors::{wrong_plan, wrong_question};
-use crate::interruptible::exhaust;
+use crate::errors::{catalog_error, query_error};
+use crate::interruptible::drain;
 use crate::rows::ProblemRow;
 use crate::smf::{SmfFile, dumps, problems};
 use crate::stream::ArrowStream;
@@ -44,7 +44,7 @@ impl SectionsDecoder {
         plans: Vec<String>,
         leap_seconds: i32,
     ) -> PyResult<Self> {
-        let plan = |json: &String| Plan::parse(json).map_err(|e| wrong_plan(py, e.to_string()));
+        let plan = |json: &String| Plan::parse(json).map_err(|e| catalog_error(py, e.to_string()));
         let plans = plans.iter().map(plan).collect::<PyResult<Vec<_>>>()?;
         let dumps = dumps(source, &systems, system, &files, leap_seconds)?;
         let decoder = Decoder::new(dumps, plans);
@@ -57,7 +57,7 @@ impl SectionsDecoder {
     fn schema(&self, py: Python<'_>, table: &str) -> PyResult<Vec<(String, &'static str)>> {
         self.inner
             .schema(table)
-            .map_err(|error| wrong_question(py, error.to_string()))
+            .map_err(|error| query_error(py, error.to_string()))
     }
 
     /// The named columns of a table, in that order; all columns if none are named.
@@ -71,7 +71,7 @@ impl SectionsDecoder {
         let selection = self
             .inner
             .select(table, columns.as_deref())
-            .map_err(|error| wrong_question(py, error.to_string()))?;
+            .map_err(|error| query_error(py, error.to_string()))?;
         let decoder = Arc::clone(&self.inner);
         Ok(ArrowStream::of_scans(selection.schema(), move || {
             decoder.read(&selection)
@@ -81,13 +81,13 @@ impl SectionsDecoder {
     /// Decodes everything of a record type and hands out none: for what is found out on the way.
     fn drain(&self, py: Python<'_>, record: u8) -> PyResult<()> {
         let selections = self.inner.everything(record);
-        exhaust(py, &mut self.inner.scan(&selections))
+        drain(py, &mut self.inner.scan(&selections))
     }
 
     /// The intervals that records of a type tell of, in the order of systems and time.
     fn intervals(&self, py: Python<'_>, record: u8) -> PyResult<Vec<IntervalRow>> {
         let mut scan = self.inner.intervals(record);
-        exhaust(py, &mut scan)?;
+        drain(py, &mut scan)?;
         let systems = &self.inner.dumps().systems;
         let rows = scan.intervals().into_iter();
         Ok(rows

@@ -20,7 +20,7 @@ impl PollTimer {
     }
 
     /// Whether it is time; if so, the next time is set.
-    pub fn is_over(&mut self) -> bool {
+    pub fn is_due(&mut self) -> bool {
         let now = Instant::now();
         let over = now >= self.next;
         if over {
@@ -33,7 +33,7 @@ impl PollTimer {
 static MAIN: OnceLock<ThreadId> = OnceLock::new();
 
 /// Notes the thread that Python delivers signals to; to be called on it.
-pub fn this_is_the_main_thread() {
+pub fn register_main_thread() {
     MAIN.get_or_init(|| thread::current().id());
 }
 

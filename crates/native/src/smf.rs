@@ -15,8 +15,8 @@ use zlens_frames::compressed::{self, Decompressed};
 use zlens_frames::smf::{Identity, Index, Part, Triplet, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
-use crate::compressed::{no_room, share, unpacked};
-use crate::errors::{opened, unreadable, wrong_plan};
+use crate::compressed::{decompress_error, decompress_if_needed, scale_progress};
+use crate::errors::{catalog_error, open_file, read_error};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::rows::{self, ProblemRow};
@@ -86,7 +86,7 @@ const fn us(hundredths: i64) -> i64 {
 }
 
 pub fn plan(py: Python<'_>, json: &str) -> PyResult<Plan> {
-    Plan::parse(json).map_err(|error| wrong_plan(py, error.to_string()))
+    Plan::parse(json).map_err(|error| catalog_error(py, error.to_string()))
 }
 
 /// An SMF dump whose records were found.
@@ -130,15 +130,17 @@ impl SmfFile {
         let clocks = plan(py, plan_json)?.clocks();
         let identities: Vec<_> = identities.into_iter().map(identity).collect();
         let path = path.into_os_string();
-        let file = Arc::new(opened(py, &path)?);
+        let file = Arc::new(open_file(py, &path)?);
         let mut progress = Progress::new(progress);
         let mut report = |done, total| progress.report(done, total);
-        let unpacked = match py.detach(|| unpacked(&file, unpack_limit, &mut report)) {
+        let unpacked = match py.detach(|| decompress_if_needed(&file, unpack_limit, &mut report)) {
             Ok(unpacked) => unpacked.map(Arc::new),
             Err(compressed::Error::Read { offset, source }) => {
-                return Err(unreadable(py, &path, Some(offset), &source));
+                return Err(read_error(py, &path, Some(offset), &source));
             }
-            Err(error @ compressed::Error::Write { .. }) => return Err(no_room(py, &path, &error)),
+            Err(error @ compressed::Error::Write { .. }) => {
+                return Err(decompress_error(py, &path, &error));
+            }
             Err(compressed::Error::Stopped) => return Err(progress.stopped()),
         };
         let plain: Arc<dyn ReadAt> = match &unpacked {
@@ -149,7 +151,7 @@ impl SmfFile {
         let mut scaled = |done: u64, total: u64| match unpacked {
             None => report(done, total),
             Some(_) if done >= total => report(size, size),
-            Some(_) => report(size / 2 + share(done, total, size / 2), size),
+            Some(_) => report(size / 2 + scale_progress(done, total, size / 2), size),
         };
         match py.detach(|| open(plain, &clocks, &identities, &mut scaled)) {
             Ok((source, index)) => Ok(Self {
@@ -159,7 +161,7 @@ impl SmfFile {
                 index: Arc::new(index),
                 unpacked,
             }),
-            Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
+            Err(Error::Io { offset, source }) => Err(read_error(py, &path, Some(offset), &source)),
             Err(Error::Stopped) => Err(progress.stopped()),
         }
     }
@@ -176,14 +178,14 @@ impl SmfFile {
 
     /// How it is packed, how many bytes and members were unpacked; None where it is not.
     #[getter]
-    fn packing(&self) -> Option<(&'static str, u64, u64)> {
+    fn compression(&self) -> Option<(&'static str, u64, u64)> {
         let unpacked = self.unpacked.as_ref()?;
         Some((unpacked.packing.name(), unpacked.size(), unpacked.members))
     }
 
     /// Blocks, those of them with an extended descriptor word, records in segments, their segments.
     #[getter]
-    fn forms(&self) -> (u64, u64, u64, u64) {
+    fn block_stats(&self) -> (u64, u64, u64, u64) {
         let forms = self.index.forms;
         (forms.blocks, forms.extended, forms.spanned, forms.segments)
     }
@@ -257,7 +259,7 @@ impl SmfFile {
         };
         let found = py
             .detach(read)
-            .map_err(|error| unreadable(py, &self.path, None, &error))?;
+            .map_err(|error| read_error(py, &self.path, None, &error))?;
         Ok(found
             .into_iter()
             .map(|(offset, bytes)| (offset, PyBytes::new(py, &bytes)))
@@ -282,12 +284,12 @@ impl SmfFile {
                     Ok(())
                 })
         })
-        .map_err(|error| unreadable(py, &self.path, None, &error))?;
+        .map_err(|error| read_error(py, &self.path, None, &error))?;
         Ok(found)
     }
 
     /// Writes those of these records that begin at `offsets`, which rise, into a dump of their own.
-    fn cut(
+    fn extract(
         &self,
         py: Python<'_>,
         record: u8,

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use zlens_text::{
     Arrays, Batch, Csv, Error, Family, Html, Json, Kind, Labels, Objects, PrintedColumn, Printer,
     Section, SectionBuilder, SectionLabel, SectionMerge, Style, Table, TextChunks, csv_field,
-    csv_rows, exposition, push_float, push_number, push_whole,
+    csv_rows, exposition, push_float, push_int, push_number,
 };
 
 use crate::capsule;
@@ -427,7 +427,7 @@ pub enum Number {
 pub fn number_text(value: Number, width: usize, decimals: usize) -> String {
     let mut out = String::new();
     match value {
-        Number::Whole(value) => push_whole(&mut out, value, width, decimals),
+        Number::Whole(value) => push_int(&mut out, value, width, decimals),
         Number::Float(value) => push_number(&mut out, value, width, decimals),
     }
     out

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use zlens_columns::zvm::{self, File, Plan, ResetEvidence, Scan, System};
 use zlens_columns::{DecodeProblem, Reset, SelectError, Step};
 
-use crate::errors::{wrong_plan, wrong_question};
+use crate::errors::{catalog_error, query_error};
 use crate::interruptible::step;
 use crate::monwrite::{MonwriteFile, record_name};
 use crate::rows::{self, ProblemRow, ResetRow};
@@ -73,7 +73,7 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
 }
 
 fn select_error(py: Python<'_>, error: &SelectError) -> PyErr {
-    wrong_question(py, error.to_string())
+    query_error(py, error.to_string())
 }
 
 #[pymethods]
@@ -90,7 +90,8 @@ impl MonwriteDecoder {
         plans_json: &str,
         leap_seconds: i32,
     ) -> PyResult<Self> {
-        let plans = Plan::parse(plans_json).map_err(|error| wrong_plan(py, error.to_string()))?;
+        let plans =
+            Plan::parse(plans_json).map_err(|error| catalog_error(py, error.to_string()))?;
         let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
             inner: Arc::new(zvm::Decoder::new(systems, plans, leap_seconds)),
@@ -175,13 +176,13 @@ impl Batches {
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(String, Py<ArrowTable>)>> {
         // A caller that is no Python code, as list() is, looks at no signals itself.
-        if self.patience.is_over() {
+        if self.patience.is_due() {
             py.check_signals()?;
         }
         let is_batch = |step: &Step| matches!(step, Step::Batch(..));
         match step(py, &mut self.scan, &mut self.patience, is_batch)? {
             Step::Batch(table, batch) => {
-                let rows = Py::new(py, ArrowTable::of(batch))?;
+                let rows = Py::new(py, ArrowTable::from_batch(batch))?;
                 Ok(Some((self.tables[table].clone(), rows)))
             }
             _ => Ok(None),

@@ -1,7 +1,7 @@
 //! One value of a report as text, not yet padded.
 
 use crate::batch::Values;
-use crate::number::{push_float, push_number, push_whole};
+use crate::number::{push_float, push_int, push_number};
 use crate::time::push_stamp;
 
 /// How the values of a column of a report look.
@@ -39,11 +39,11 @@ impl Cell<'_> {
             // An identifier that went through a mean: whole, or shown as it is.
             Values::Float(array) => push_identifier(out, array.value(row)),
             Values::Int(array) if style.number => {
-                push_whole(out, array.value(row).into(), style.width, style.decimals);
+                push_int(out, array.value(row).into(), style.width, style.decimals);
             }
             Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
             Values::BigInt(array) => match array.value(row).parse::<i128>() {
-                Ok(value) if style.number => push_whole(out, value, style.width, style.decimals),
+                Ok(value) if style.number => push_int(out, value, style.width, style.decimals),
                 _ => out.push_str(array.value(row)),
             },
             Values::Bool(array) => out.push_str(if array.value(row) { "Yes" } else { "No" }),

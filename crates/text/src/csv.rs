@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use crate::batch::{Batch, Kind, Values};
 use crate::error::Error;
 use crate::number::push_float;
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::push_iso;
 
 /// A text as a field; one that a reader would split is quoted. A bare carriage return would be, too.
@@ -101,7 +101,7 @@ impl Csv {
             csv_field(out, flag(batch, row).unwrap_or_default());
             out.push(',');
         }
-        for (place, values) in shown(batch).iter().enumerate() {
+        for (place, values) in row_values(batch).iter().enumerate() {
             if place > 0 {
                 out.push(',');
             }

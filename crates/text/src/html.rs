@@ -3,7 +3,7 @@
 use crate::batch::{Batch, Values};
 use crate::cell::{Cell, Style};
 use crate::number::push_float;
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::{push_iso, push_stamp};
 
 fn push_escaped(out: &mut String, text: &str) {
@@ -57,7 +57,7 @@ impl Html {
         }
         let mut text = String::new();
         let mut exact = String::new();
-        for (place, values) in shown(batch).iter().enumerate() {
+        for (place, values) in row_values(batch).iter().enumerate() {
             if let Some(fixed) = &self.fixed[rank][place] {
                 out.push_str(fixed);
                 continue;

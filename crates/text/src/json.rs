@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use crate::batch::{Batch, Kind, Values};
 use crate::error::Error;
 use crate::number::push_float;
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::push_iso;
 
 /// A text between quotes; only what JSON wants escaped is.
@@ -249,7 +249,7 @@ impl Json {
             push_optional(out, flag(batch, row));
         }
         let fixed = &self.fixed[rank];
-        for ((head, values), fixed) in self.heads.iter().zip(shown(batch)).zip(fixed) {
+        for ((head, values), fixed) in self.heads.iter().zip(row_values(batch)).zip(fixed) {
             out.push_str(head);
             match fixed {
                 Some(text) => push_text(out, text),

@@ -29,6 +29,6 @@ pub use html::Html;
 pub use json::{Arrays, Json, Objects};
 pub use lines::{Printer, TextChunks};
 pub use merge::SectionMerge;
-pub use number::{push_float, push_number, push_whole};
+pub use number::{push_float, push_int, push_number};
 pub use section::{BlockStats, Section, SectionBuilder};
 pub use table::{PrintedColumn, SectionLabel, Table};

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::spill::BatchSpill;
 
 /// Columns before those that are shown: block, time, flag.
-pub const BEFORE: usize = 3;
+pub const LEADING_COLUMNS: usize = 3;
 const BLOCK: usize = 0;
 const TIME: usize = 1;
 const FLAG: usize = 2;
@@ -48,7 +48,7 @@ impl BlockStats {
     fn add(&mut self, batch: &Batch, first: usize, last: usize, styles: &[Style]) {
         self.rows += last - first;
         for (column, style) in styles.iter().enumerate() {
-            let Some(values) = batch.columns.get(BEFORE + column) else {
+            let Some(values) = batch.columns.get(LEADING_COLUMNS + column) else {
                 continue;
             };
             if values.array().null_count() == batch.rows {
@@ -219,6 +219,6 @@ pub fn flag(batch: &Batch, row: usize) -> Option<&str> {
 }
 
 /// The columns shown.
-pub fn shown(batch: &Batch) -> &[Values] {
-    &batch.columns[BEFORE..]
+pub fn row_values(batch: &Batch) -> &[Values] {
+    &batch.columns[LEADING_COLUMNS..]
 }

@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::cell::{Cell, Style, length};
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::{day_of, push_clock, push_day};
 
 /// A column that is printed.
@@ -87,7 +87,7 @@ impl Table {
             }
             out.push(' ');
         }
-        let values = shown(batch);
+        let values = row_values(batch);
         for (place, column) in self.columns.iter().enumerate() {
             if place > 0 {
                 out.push(' ');

@@ -16,7 +16,7 @@ use super::validity::Validity;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// How many rows a batch of so many columns should have.
-pub(crate) fn target(columns: usize) -> usize {
+pub(crate) fn target_rows(columns: usize) -> usize {
     (BATCH_BYTES / (8 * columns.max(1))).clamp(1024, 8192)
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn batch(
 }
 
 /// A column that was selected but not built; cannot be, for the selection says what is built.
-pub(crate) fn missing() -> ArrowError {
+pub(crate) fn missing_column_error() -> ArrowError {
     ArrowError::ComputeError("a selected column was not decoded".to_owned())
 }
 
@@ -111,7 +111,7 @@ impl LeadingColumns {
                 Data::System(words) => numbers.clone().for_each(|row| words.push(rows.system(row))),
                 Data::Flag(words) => {
                     for row in numbers.clone() {
-                        match rows.flag(row).word() {
+                        match rows.flag(row).as_str() {
                             Some(word) => words.push(word),
                             None => words.null(),
                         }
@@ -156,7 +156,7 @@ impl LeadingColumns {
         let array = |data: &mut Data| -> Result<ArrayRef, ArrowError> {
             Ok(match data {
                 Data::Source => Arc::new(Utf8Builder::repeated(source, len)),
-                Data::File(numbers) => names(&std::mem::take(numbers), files)?,
+                Data::File(numbers) => file_names(&std::mem::take(numbers), files)?,
                 Data::System(words) | Data::Flag(words) => words.finish()?,
                 Data::Seconds(values, validity) => Arc::new(Float64Array::try_new(
                     std::mem::take(values).into(),
@@ -173,7 +173,7 @@ impl LeadingColumns {
 }
 
 /// Names of files by their numbers.
-fn names(numbers: &[u32], files: &[File]) -> Result<ArrayRef, ArrowError> {
+fn file_names(numbers: &[u32], files: &[File]) -> Result<ArrayRef, ArrowError> {
     let name = |number: u32| files.get(number as usize).map_or("", |f| f.name.as_str());
     let first = numbers.first().copied().unwrap_or_default();
     if numbers.iter().all(|&number| number == first) {

@@ -7,7 +7,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 
 use super::int64_block::{Int64Arrays, Int64Block, Pool, TIMESTAMP};
-use super::kernel::{self, Kernel, each};
+use super::kernel::{self, Kernel, map_fields};
 use super::plan::Kind;
 use super::text::TextBuilder;
 use super::validity::Validity;
@@ -69,7 +69,7 @@ pub(crate) struct ColumnBuilder {
     data: Data,
     pub validity: Validity,
     /// Rows whose unsigned value does not fit a signed column; NULL on the way out, whole for differences.
-    large: Vec<usize>,
+    overflows: Vec<usize>,
 }
 
 impl ColumnBuilder {
@@ -92,12 +92,12 @@ impl ColumnBuilder {
             kind,
             data,
             validity: Validity::default(),
-            large: Vec::new(),
+            overflows: Vec::new(),
         }
     }
 
     /// Makes room for `rows` rows.
-    pub(crate) fn room(&mut self, rows: usize) {
+    pub(crate) fn reserve(&mut self, rows: usize) {
         match &mut self.data {
             Data::Float(values) => values.resize(rows.max(values.len()), 0.0),
             Data::Bool(values) => values.resize(rows.max(values.len()), false),
@@ -106,7 +106,7 @@ impl ColumnBuilder {
     }
 
     /// `count` rows from `row` on without a value.
-    pub(crate) fn nulls(&mut self, row: usize, count: usize, wide: &mut Int64Block) {
+    pub(crate) fn append_nulls(&mut self, row: usize, count: usize, wide: &mut Int64Block) {
         let rows = row..row + count;
         match &mut self.data {
             Data::Int64(place) => wide.rows_mut(*place, rows).fill(0),
@@ -134,26 +134,40 @@ impl ColumnBuilder {
             Data::Int64(place) => {
                 let out = wide.rows_mut(*place, rows);
                 match kernel {
-                    Kernel::U32 => each(out, bytes, places, |b| i64::from(u32::from_be_bytes(b))),
-                    Kernel::U8 => each(out, bytes, places, |b| i64::from(u8::from_be_bytes(b))),
-                    Kernel::U16 => each(out, bytes, places, |b| i64::from(u16::from_be_bytes(b))),
+                    Kernel::U32 => {
+                        map_fields(out, bytes, places, |b| i64::from(u32::from_be_bytes(b)))
+                    }
+                    Kernel::U8 => {
+                        map_fields(out, bytes, places, |b| i64::from(u8::from_be_bytes(b)))
+                    }
+                    Kernel::U16 => {
+                        map_fields(out, bytes, places, |b| i64::from(u16::from_be_bytes(b)))
+                    }
                     Kernel::U64 => {
-                        each(out, bytes, places, i64::from_be_bytes);
+                        map_fields(out, bytes, places, i64::from_be_bytes);
                         // One cheap look at the signs tells the rows that need care.
                         if out.iter().fold(0, |all, value| all | value) < 0 {
                             let large = (row..).zip(&*out).filter(|(_, value)| **value < 0);
-                            self.large.extend(large.map(|(row, _)| row));
+                            self.overflows.extend(large.map(|(row, _)| row));
                             return true;
                         }
                     }
-                    Kernel::I8 => each(out, bytes, places, |b| i64::from(i8::from_be_bytes(b))),
-                    Kernel::I16 => each(out, bytes, places, |b| i64::from(i16::from_be_bytes(b))),
-                    Kernel::I32 => each(out, bytes, places, |b| i64::from(i32::from_be_bytes(b))),
-                    Kernel::I64 => each(out, bytes, places, i64::from_be_bytes),
-                    Kernel::Odd { width, signed } => kernel::odd(out, bytes, places, width, signed),
+                    Kernel::I8 => {
+                        map_fields(out, bytes, places, |b| i64::from(i8::from_be_bytes(b)))
+                    }
+                    Kernel::I16 => {
+                        map_fields(out, bytes, places, |b| i64::from(i16::from_be_bytes(b)))
+                    }
+                    Kernel::I32 => {
+                        map_fields(out, bytes, places, |b| i64::from(i32::from_be_bytes(b)))
+                    }
+                    Kernel::I64 => map_fields(out, bytes, places, i64::from_be_bytes),
+                    Kernel::Odd { width, signed } => {
+                        kernel::read_odd_width(out, bytes, places, width, signed)
+                    }
                     Kernel::Time => {
-                        if kernel::times(out, bytes, places, from.leap_s) {
-                            self.no_times(row, from, wide);
+                        if kernel::read_tod(out, bytes, places, from.leap_s) {
+                            self.null_zero_times(row, from, wide);
                         }
                     }
                     Kernel::Ordinal => {
@@ -161,7 +175,7 @@ impl ColumnBuilder {
                             *out = i64::from(place) + i64::from(offset);
                         }
                     }
-                    _ => wrong_kernel(),
+                    _ => kernel_mismatch(),
                 }
             }
             Data::Text { texts, .. } => match kernel {
@@ -185,15 +199,17 @@ impl ColumnBuilder {
                         }
                     }
                 }
-                _ => wrong_kernel(),
+                _ => kernel_mismatch(),
             },
             Data::Float(values) => match kernel {
-                Kernel::Float { width } => kernel::floats(&mut values[rows], bytes, places, width),
-                _ => wrong_kernel(),
+                Kernel::Float { width } => {
+                    kernel::read_floats(&mut values[rows], bytes, places, width)
+                }
+                _ => kernel_mismatch(),
             },
             Data::Bool(values) => match kernel {
-                Kernel::Bool { len } => kernel::bools(&mut values[rows], bytes, places, len),
-                _ => wrong_kernel(),
+                Kernel::Bool { len } => kernel::read_bools(&mut values[rows], bytes, places, len),
+                _ => kernel_mismatch(),
             },
         }
         false
@@ -209,7 +225,7 @@ impl ColumnBuilder {
 
     /// Makes NULL of the times from `row` on that were zero.
     #[cold]
-    fn no_times(&mut self, row: usize, from: &FieldSlices<'_>, wide: &Int64Block) {
+    fn null_zero_times(&mut self, row: usize, from: &FieldSlices<'_>, wide: &Int64Block) {
         let Data::Int64(place) = self.data else {
             return;
         };
@@ -222,9 +238,9 @@ impl ColumnBuilder {
     }
 
     /// The first row from `row` on whose value is too large for its column.
-    pub(crate) fn first_large(&self, row: usize) -> Option<usize> {
-        let at = self.large.partition_point(|&large| large < row);
-        self.large.get(at).copied()
+    pub(crate) fn first_overflow(&self, row: usize) -> Option<usize> {
+        let at = self.overflows.partition_point(|&large| large < row);
+        self.overflows.get(at).copied()
     }
 
     /// The value of one row.
@@ -249,9 +265,9 @@ impl ColumnBuilder {
     }
 
     /// Zeros where values are too large, so that nothing shows behind a NULL.
-    pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
+    pub(crate) fn zero_overflows(&self, wide: &mut Int64Block) {
         if let Data::Int64(place) = self.data {
-            for &row in &self.large {
+            for &row in &self.overflows {
                 wide.rows_mut(place, row..row + 1)[0] = 0;
             }
         }
@@ -263,8 +279,8 @@ impl ColumnBuilder {
         len: usize,
         wide: &Int64Arrays,
     ) -> Result<ArrayRef, ArrowError> {
-        let nulls = self.validity.finish(len, &self.large);
-        self.large.clear();
+        let nulls = self.validity.finish(len, &self.overflows);
+        self.overflows.clear();
         Ok(match &mut self.data {
             Data::Int64(place) if self.kind == Kind::Time => Arc::new(wide.times(*place, nulls)?),
             Data::Int64(place) => Arc::new(wide.ints(*place, nulls)?),
@@ -287,15 +303,15 @@ impl ColumnBuilder {
                 let (ends, values, size) = texts.take(|rows, size| {
                     (
                         offsets
-                            .take(rows)
+                            .acquire(rows)
                             .unwrap_or_else(|| Vec::with_capacity(rows)),
-                        bytes.take(size).unwrap_or_else(|| vec![0; size]),
+                        bytes.acquire(size).unwrap_or_else(|| vec![0; size]),
                     )
                 });
                 let rows = ends.len();
                 let (ends, values) = (Buffer::from_vec(ends), Buffer::from_vec(values));
-                offsets.give(&ends);
-                bytes.give(&values);
+                offsets.track(&ends);
+                bytes.track(&values);
                 let values = values.slice_with_length(0, size);
                 let ends = OffsetBuffer::new(ScalarBuffer::new(ends, 0, rows));
                 Arc::new(StringArray::try_new(ends, values, nulls)?)
@@ -304,9 +320,9 @@ impl ColumnBuilder {
     }
 
     /// Forgets the rows: the column is cleared.
-    pub(crate) fn drop_rows(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.validity = Validity::default();
-        self.large.clear();
+        self.overflows.clear();
         if let Data::Text { texts, .. } = &mut self.data {
             texts.clear();
         }
@@ -315,6 +331,6 @@ impl ColumnBuilder {
 
 /// Kernels are made from the column's own kind (see [`Kernel::of`]).
 #[cold]
-fn wrong_kernel() {
+fn kernel_mismatch() {
     debug_assert!(false, "a kernel that is not of its column's kind");
 }

@@ -26,7 +26,7 @@ pub(crate) struct Pool {
 }
 
 /// How many buffers are looked at for a free one; further back they are more likely free, but no longer in a cache.
-const LOOKED_AT: usize = 8;
+const SCAN_DEPTH: usize = 8;
 
 impl Pool {
     /// A pool that remembers at most `keep` buffers.
@@ -39,17 +39,17 @@ impl Pool {
 
     /// A vector with room for `capacity` values, of the last buffer that came free if there is one; what is in it is of
     /// no meaning.
-    pub(crate) fn take<T: ArrowNativeType>(&mut self, capacity: usize) -> Option<Vec<T>> {
+    pub(crate) fn acquire<T: ArrowNativeType>(&mut self, capacity: usize) -> Option<Vec<T>> {
         let free = |buffer: &Buffer| {
             buffer.strong_count() == 1 && buffer.capacity() >= capacity * size_of::<T>()
         };
-        let last = self.given.len().saturating_sub(LOOKED_AT);
+        let last = self.given.len().saturating_sub(SCAN_DEPTH);
         let found = last + self.given[last..].iter().rposition(free)?;
         self.given.remove(found).into_vec::<T>().ok()
     }
 
     /// Remembers a buffer that is handed out.
-    pub(crate) fn give(&mut self, buffer: &Buffer) {
+    pub(crate) fn track(&mut self, buffer: &Buffer) {
         if self.given.len() >= self.keep {
             self.given.remove(0);
         }
@@ -94,7 +94,7 @@ impl Int64Block {
     /// Makes room for a batch of `rows`; what is in it is of no meaning.
     pub(crate) fn start(&mut self, rows: usize) {
         let size = rows * self.columns;
-        let free = self.pool().take(size);
+        let free = self.pool().acquire(size);
         let mut values =
             free.unwrap_or_else(|| Vec::with_capacity(size.max(BATCH_BYTES / size_of::<i64>())));
         values.resize(size, 0);
@@ -129,7 +129,7 @@ impl Int64Block {
 
     /// The same rows of four columns that follow each other, to be written.
     #[inline]
-    pub(crate) fn four_mut(&mut self, column: usize, rows: Range<usize>) -> [&mut [i64]; 4] {
+    pub(crate) fn rows_mut_x4(&mut self, column: usize, rows: Range<usize>) -> [&mut [i64]; 4] {
         let (first, rest) =
             self.values[column * self.rows..(column + 4) * self.rows].split_at_mut(self.rows);
         let (second, rest) = rest.split_at_mut(self.rows);
@@ -145,7 +145,7 @@ impl Int64Block {
     /// The columns as they are, each with so many rows that have a meaning.
     pub(crate) fn finish(&mut self, len: usize) -> Int64Arrays {
         let buffer = Buffer::from_vec(std::mem::take(&mut self.values));
-        self.pool().give(&buffer);
+        self.pool().track(&buffer);
         Int64Arrays {
             buffer,
             rows: std::mem::take(&mut self.rows),

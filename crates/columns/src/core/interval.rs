@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// No interval ends at or after the time.
-pub(crate) const OPEN: u32 = u32::MAX;
+pub(crate) const NO_INTERVAL: u32 = u32::MAX;
 
 /// The interval ends of a system.
 #[derive(Debug, Clone, Default)]
@@ -11,19 +11,19 @@ pub(crate) struct IntervalEnds {
     /// All of them, those that are lost included, rising.
     pub all: Arc<[u64]>,
     /// Those that only say where an interval begins whose own end is not there, rising.
-    pub lost: Arc<[u64]>,
+    pub missing: Arc<[u64]>,
 }
 
 impl IntervalEnds {
     /// Of ends in any order.
-    pub(crate) fn of(known: &[u64], lost: &[u64]) -> Self {
+    pub(crate) fn new(known: &[u64], lost: &[u64]) -> Self {
         let mut all = [known, lost].concat();
         all.sort_unstable();
         let mut lost = lost.to_vec();
         lost.sort_unstable();
         Self {
             all: all.into(),
-            lost: lost.into(),
+            missing: lost.into(),
         }
     }
 }
@@ -33,7 +33,7 @@ impl IntervalEnds {
 #[derive(Debug, Clone)]
 pub(crate) struct Intervals {
     ends: Arc<[u64]>,
-    lost: Arc<[u64]>,
+    missing: Arc<[u64]>,
     last: usize,
 }
 
@@ -43,7 +43,7 @@ impl Intervals {
         let lost = Arc::default();
         Self {
             ends,
-            lost,
+            missing: lost,
             last: 0,
         }
     }
@@ -51,14 +51,14 @@ impl Intervals {
     /// The intervals of a system of which some ends may be lost.
     pub(crate) fn of_ends(ends: &IntervalEnds) -> Self {
         Self {
-            lost: Arc::clone(&ends.lost),
+            missing: Arc::clone(&ends.missing),
             ..Self::new(Arc::clone(&ends.all))
         }
     }
 
     /// The number of the interval that `tod` is in, or [`OPEN`].
     #[inline]
-    pub(crate) fn of(&mut self, tod: u64) -> u32 {
+    pub(crate) fn index_of(&mut self, tod: u64) -> u32 {
         let begins = self
             .last
             .checked_sub(1)
@@ -66,7 +66,7 @@ impl Intervals {
         let after = self.last == 0 || tod > begins;
         match self.ends.get(self.last) {
             Some(&end) if after && tod <= end => self.last as u32,
-            None if after => OPEN,
+            None if after => NO_INTERVAL,
             _ => self.search(tod),
         }
     }
@@ -76,14 +76,14 @@ impl Intervals {
         if self.last < self.ends.len() {
             self.last as u32
         } else {
-            OPEN
+            NO_INTERVAL
         }
     }
 
     /// How many of the times, the first of which is in this interval, are in it one after the other.
-    pub(crate) fn how_many(&self, interval: u32, tods: &[u64]) -> usize {
+    pub(crate) fn run_length(&self, interval: u32, tods: &[u64]) -> usize {
         let (begin, end) = match interval as usize {
-            at if interval != OPEN => (
+            at if interval != NO_INTERVAL => (
                 at.checked_sub(1).map(|before| self.ends[before]),
                 self.ends[at],
             ),
@@ -99,7 +99,7 @@ impl Intervals {
     /// When the interval ends, if that is known.
     pub(crate) fn end(&self, interval: u32) -> Option<u64> {
         let end = self.ends.get(interval as usize).copied();
-        end.filter(|end| self.lost.binary_search(end).is_err())
+        end.filter(|end| self.missing.binary_search(end).is_err())
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn with_lost(known: &[u64], lost: &[u64]) -> Intervals {
-        Intervals::of_ends(&IntervalEnds::of(known, lost))
+        Intervals::of_ends(&IntervalEnds::new(known, lost))
     }
 
     fn of(ends: &[u64]) -> Intervals {
@@ -124,21 +124,21 @@ mod tests {
             let expected = ends
                 .iter()
                 .position(|&end| end >= time)
-                .map_or(OPEN, |at| at as u32);
-            assert_eq!(intervals.of(time), expected, "time {time}");
+                .map_or(NO_INTERVAL, |at| at as u32);
+            assert_eq!(intervals.index_of(time), expected, "time {time}");
             let alike = [time, 15, 40, time];
-            let same = |other: &u64| of(&ends).of(*other) == expected;
+            let same = |other: &u64| of(&ends).index_of(*other) == expected;
             let count = alike.iter().position(|other| !same(other)).unwrap_or(4);
-            assert_eq!(intervals.how_many(expected, &alike), count, "time {time}");
+            assert_eq!(intervals.run_length(expected, &alike), count, "time {time}");
         }
-        assert_eq!(of(&[]).of(5), OPEN);
+        assert_eq!(of(&[]).index_of(5), NO_INTERVAL);
     }
 
     #[test]
     fn a_lost_end_is_told_apart_and_not_told() {
         let mut intervals = with_lost(&[30, 10], &[25]);
         let found: Vec<Option<u64>> = [10, 11, 25, 26, 31]
-            .map(|time| intervals.of(time))
+            .map(|time| intervals.index_of(time))
             .map(|interval| intervals.end(interval))
             .to_vec();
         assert_eq!(found, [Some(10), None, None, Some(30), None]);

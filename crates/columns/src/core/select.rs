@@ -66,7 +66,7 @@ pub(crate) trait Table {
     fn name(&self) -> &str;
 
     /// Its own columns, in order.
-    fn own(&self) -> Vec<(String, Self::Column)>;
+    fn columns(&self) -> Vec<(String, Self::Column)>;
 
     fn data_type(&self, column: Self::Column) -> DataType;
 }
@@ -75,7 +75,7 @@ pub(crate) trait Table {
 fn outputs<T: Table>(table: &T) -> Vec<(String, OutputColumn<T::Column>)> {
     let heads =
         LeadingColumn::ALL.map(|(name, head)| (name.to_owned(), OutputColumn::Leading(head)));
-    let own = table.own().into_iter();
+    let own = table.columns().into_iter();
     heads
         .into_iter()
         .chain(own.map(|(name, column)| (name, OutputColumn::Table(column))))
@@ -137,17 +137,17 @@ pub struct Selection<C, T = usize> {
 }
 
 impl<C: Copy + PartialEq, T> Selection<C, T> {
-    /// The columns called `names`, in that order; none named: all that `usual` says yes to.
+    /// The columns called `names`, in that order; none named: all that `is_default` says yes to.
     pub(crate) fn new(
         facts: &impl Table<Column = C>,
         table: T,
         names: Option<&[String]>,
-        usual: impl Fn(OutputColumn<C>) -> bool,
+        is_default: impl Fn(OutputColumn<C>) -> bool,
     ) -> Result<Self, SelectError> {
         let mut all = outputs(facts);
         let chosen = match names {
             None => {
-                all.retain(|(_, output)| usual(*output));
+                all.retain(|(_, output)| is_default(*output));
                 all
             }
             Some(names) => {

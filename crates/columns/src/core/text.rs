@@ -53,12 +53,16 @@ fn translate(known: &mut [CachedName; NAMES], field: [u8; WORD]) -> Option<Cache
     if name.field == word {
         Some(name)
     } else {
-        learn(known, field, place % NAMES)
+        translate_uncached(known, field, place % NAMES)
     }
 }
 
 #[inline(never)]
-fn learn(known: &mut [CachedName; NAMES], field: [u8; WORD], place: usize) -> Option<CachedName> {
+fn translate_uncached(
+    known: &mut [CachedName; NAMES],
+    field: [u8; WORD],
+    place: usize,
+) -> Option<CachedName> {
     let text = field.map(|byte| CP037[usize::from(byte)]);
     let kept = field
         .iter()

@@ -15,7 +15,7 @@ use super::rows::RowState;
 use super::select::{Column, OutputColumn, Selection};
 use super::shape::SETS;
 use super::tracker::{System, Tracker};
-use crate::core::batch::{self, LeadingColumns, missing};
+use crate::core::batch::{self, LeadingColumns, missing_column_error};
 use crate::core::diagnostics::Reporter;
 use crate::core::dumps::DumpSet;
 use crate::core::flag::IntervalFlag;
@@ -90,7 +90,7 @@ impl Batch {
             heads,
             wide: Int64Block::new(places),
             len: 0,
-            target: batch::target(selection.outputs.len()),
+            target: batch::target_rows(selection.outputs.len()),
             shown: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -111,7 +111,7 @@ impl Batch {
         }
         self.wide.grow(self.len + lines.len());
         let slots = context.tracks.len();
-        let all = counter::shown(rows, &mut self.shown);
+        let all = counter::emitted_rows(rows, &mut self.shown);
         if let Some(check) = &mut self.check {
             check.begin(nth, rows, slots);
         }
@@ -119,7 +119,7 @@ impl Batch {
             let mut target = Target {
                 wide: &mut self.wide,
                 row: self.len,
-                shown: &self.shown,
+                emitted: &self.shown,
                 all,
             };
             let keep = self.check.is_some();
@@ -205,16 +205,17 @@ impl Batch {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.selection.outputs.len());
         for output in &self.selection.outputs {
             arrays.push(match output {
-                OutputColumn::Leading(_) => heads.next().ok_or_else(missing)?,
-                OutputColumn::Table(Column::Field(_)) => {
-                    fields.next().ok_or_else(missing)?.finish(len, &wide)?
-                }
+                OutputColumn::Leading(_) => heads.next().ok_or_else(missing_column_error)?,
+                OutputColumn::Table(Column::Field(_)) => fields
+                    .next()
+                    .ok_or_else(missing_column_error)?
+                    .finish(len, &wide)?,
                 OutputColumn::Table(Column::Size(_)) => {
-                    let size = sizes.next().ok_or_else(missing)?;
+                    let size = sizes.next().ok_or_else(missing_column_error)?;
                     Arc::new(wide.ints(size.column, size.validity.finish(len, &[]))?)
                 }
                 OutputColumn::Table(Column::Counter(..)) => {
-                    let counter = counters.next().ok_or_else(missing)?;
+                    let counter = counters.next().ok_or_else(missing_column_error)?;
                     let nulls = counter.validity.finish(len, &counter.large);
                     counter.large.clear();
                     Arc::new(wide.ints(counter.column, nulls)?)

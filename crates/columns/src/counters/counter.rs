@@ -4,11 +4,11 @@ use zlens_frames::{ProblemKind, Window};
 
 use super::plan::{Plan, Values};
 use super::records::RecordColumns;
-use super::rows::{Disposition, NOBODY, RowState};
+use super::rows::{Disposition, RowState, UNTRACKED};
 use super::shape::{PartSize, SETS};
 use crate::core::diagnostics::Reporter;
 use crate::core::int64_block::Int64Block;
-use crate::core::kernel::each;
+use crate::core::kernel::map_fields;
 use crate::core::validity::Validity;
 
 /// A counter's column while it is built.
@@ -45,7 +45,7 @@ pub(crate) struct Target<'b> {
     /// The first row that is not yet there.
     pub row: usize,
     /// Rows that become rows of the batch.
-    pub shown: &'b [bool],
+    pub emitted: &'b [bool],
     /// Whether all do.
     pub all: bool,
 }
@@ -81,7 +81,11 @@ impl CounterColumn {
         keep: bool,
         place: &Reporter<'_>,
     ) {
-        if values == Values::Delta && target.all && !keep && self.direct(lines, window, target) {
+        if values == Values::Delta
+            && target.all
+            && !keep
+            && self.copy_uniform(lines, window, target)
+        {
             self.report_large(lines, window, target.row, place);
             return;
         }
@@ -91,7 +95,7 @@ impl CounterColumn {
             Values::Absolute => self.differences(rows, slots, lines, window, scratch, place),
         }
         let mut row = target.row;
-        for (nth, &shown) in target.shown.iter().enumerate() {
+        for (nth, &shown) in target.emitted.iter().enumerate() {
             if !shown {
                 continue;
             }
@@ -104,7 +108,7 @@ impl CounterColumn {
     }
 
     /// Values that are what is shown, from records that are alike, straight to their place.
-    fn direct(
+    fn copy_uniform(
         &mut self,
         lines: &RecordColumns,
         window: &Window<'_>,
@@ -136,9 +140,9 @@ impl CounterColumn {
         let offset = (self.index * form.width()) as usize;
         let bytes = bytes.get(offset..).unwrap_or(&[]);
         if form.width() == 4 {
-            each(out, bytes, starts, |b| i64::from(u32::from_be_bytes(b)));
+            map_fields(out, bytes, starts, |b| i64::from(u32::from_be_bytes(b)));
         } else {
-            each(out, bytes, starts, i64::from_be_bytes);
+            map_fields(out, bytes, starts, i64::from_be_bytes);
         }
     }
 
@@ -194,7 +198,7 @@ impl CounterColumn {
         scratch.known.resize(lines.len(), false);
         for row in 0..lines.len() {
             let slot = rows.slots[row];
-            if slot == NOBODY {
+            if slot == UNTRACKED {
                 continue;
             }
             let slot = slot as usize;
@@ -213,7 +217,7 @@ impl CounterColumn {
                     scratch.counted[row] = counted;
                     scratch.known[row] = true;
                 }
-                Some(Err(_)) => self.too_far(lines, window, row, place),
+                Some(Err(_)) => self.report_overflow(lines, window, row, place),
                 None => {
                     let place = Reporter {
                         system: usize::from(rows.systems[row]),
@@ -239,12 +243,12 @@ impl CounterColumn {
     ) {
         let first = self.large.iter().find(|&&row| row >= from);
         if let Some(&row) = first {
-            self.too_far(lines, window, row - from, place);
+            self.report_overflow(lines, window, row - from, place);
         }
     }
 
     #[cold]
-    fn too_far(
+    fn report_overflow(
         &self,
         lines: &RecordColumns,
         window: &Window<'_>,
@@ -260,7 +264,7 @@ impl CounterColumn {
 }
 
 /// Which of the rows become rows of the batch.
-pub(crate) fn shown(rows: &RowState, out: &mut Vec<bool>) -> bool {
+pub(crate) fn emitted_rows(rows: &RowState, out: &mut Vec<bool>) -> bool {
     out.clear();
     out.extend(rows.fates.iter().map(|&fate| fate == Disposition::Emitted));
     out.iter().all(|&shown| shown)

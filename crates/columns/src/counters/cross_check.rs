@@ -4,9 +4,9 @@ use zlens_frames::{ProblemKind, Window};
 
 use super::counter::Scratch;
 use super::records::RecordColumns;
-use super::rows::{NOBODY, RowState};
+use super::rows::{RowState, UNTRACKED};
 use crate::core::diagnostics::Reporter;
-use crate::core::interval::OPEN;
+use crate::core::interval::NO_INTERVAL;
 
 /// What one counter of one processor was in the record that waits for its counterpart.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,17 +63,17 @@ impl CrossCheck {
     /// Begins with the records of one subtype in a window.
     pub(crate) fn begin(&mut self, nth: usize, rows: &RowState, slots: usize) {
         for list in &mut self.intervals {
-            list.resize(slots, OPEN);
+            list.resize(slots, NO_INTERVAL);
         }
         for list in &mut self.waiting {
             list.resize(slots * self.counters, PendingValue::default());
         }
         self.actions.clear();
         for (&slot, &interval) in rows.slots.iter().zip(&rows.intervals) {
-            let action = if slot == NOBODY || interval == OPEN {
+            let action = if slot == UNTRACKED || interval == NO_INTERVAL {
                 Action::Skip
             } else if self.intervals[1 - nth][slot as usize] == interval {
-                self.intervals[1 - nth][slot as usize] = OPEN;
+                self.intervals[1 - nth][slot as usize] = NO_INTERVAL;
                 Action::Compare
             } else {
                 self.intervals[nth][slot as usize] = interval;

@@ -30,7 +30,7 @@ pub(crate) struct ResolvedField {
 
 impl ResolvedField {
     /// The places of a column in records of a subtype, first choice first.
-    pub(crate) fn of(plan: &Plan, name: &str, subtype: u16) -> Vec<Self> {
+    pub(crate) fn resolve(plan: &Plan, name: &str, subtype: u16) -> Vec<Self> {
         let Some(column) = plan.column(name) else {
             return Vec::new();
         };
@@ -112,7 +112,7 @@ impl FieldColumn {
         let spots = |name: &str| -> Vec<Vec<ResolvedField>> {
             let subtypes = plan.subtypes.iter();
             subtypes
-                .map(|subtype| ResolvedField::of(plan, name, subtype.subtype))
+                .map(|subtype| ResolvedField::resolve(plan, name, subtype.subtype))
                 .collect()
         };
         let data = match column.kind {
@@ -167,14 +167,14 @@ impl FieldColumn {
                                 len: 0,
                                 leap_s,
                             };
-                            let kernel = Kernel::of(self.kind.kind(), spot.length, false);
+                            let kernel = Kernel::for_kind(self.kind.kind(), spot.length, false);
                             builder.append(kernel, spot.offset, row + from, &source, wide);
                         }
-                        None => builder.nulls(row + from, count, wide),
+                        None => builder.append_nulls(row + from, count, wide),
                     }
                     from += count;
                 }
-                if let Some(large) = builder.first_large(row) {
+                if let Some(large) = builder.first_overflow(row) {
                     let at = window.offset(lines.records[large - row]);
                     place.problem(ProblemKind::Long, ("large", &self.name), at, 0, || {
                         format!(
@@ -239,7 +239,7 @@ impl FieldColumn {
     /// Zeros where values are too large, so that nothing shows behind a NULL.
     pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Field(builder) = &self.data {
-            builder.hide_large(wide);
+            builder.zero_overflows(wide);
         }
     }
 }

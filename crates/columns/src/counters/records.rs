@@ -7,7 +7,7 @@ use super::shape::{DATA, PARTS, PartSize, RECORD, RecordShape, ShapeCache};
 use crate::core::diagnostics::Reporter;
 
 /// Nothing stands there.
-pub(crate) const NOWHERE: u32 = u32::MAX;
+pub(crate) const NO_COUNTER: u32 = u32::MAX;
 
 /// Records that are read alike, one row each.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl RecordColumns {
         place: &Reporter<'_>,
     ) {
         for &record in records {
-            let shape = shapes.of(window.bytes_of(record), subtype, plan);
+            let shape = shapes.get(window.bytes_of(record), subtype, plan);
             if !shape.faults.is_empty() {
                 report(shape, window.offset_of(record), place);
             }
@@ -70,8 +70,11 @@ impl RecordColumns {
     #[inline]
     fn push(&mut self, pos: u32, shape: &RecordShape) {
         self.records.push(pos);
-        self.first_counters
-            .push(shape.first_counter.map_or(NOWHERE, |offset| pos + offset));
+        self.first_counters.push(
+            shape
+                .first_counter
+                .map_or(NO_COUNTER, |offset| pos + offset),
+        );
         for part in 0..self.parts {
             self.starts[part].push(pos + shape.offsets[part]);
             self.forms[part].push(shape.forms[part]);
@@ -117,7 +120,7 @@ impl RecordColumns {
 fn report(shape: &RecordShape, offset: u64, place: &Reporter<'_>) {
     for fault in &shape.faults {
         let detail = || fault.detail.clone();
-        if fault.each {
+        if fault.per_record {
             place.problem(
                 fault.kind,
                 (offset, &fault.detail),

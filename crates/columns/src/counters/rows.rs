@@ -4,7 +4,7 @@ use super::sequence::Comparison;
 use crate::core::flag::IntervalFlag;
 
 /// A row that is about no processor that is kept track of.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const UNTRACKED: u32 = u32::MAX;
 
 /// What becomes of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl RowKey {
         Self {
             system,
             processor: 0,
-            slot: NOBODY,
+            slot: UNTRACKED,
         }
     }
 }

@@ -29,7 +29,7 @@ impl Table for Plan {
         &self.table
     }
 
-    fn own(&self) -> Vec<(String, Column)> {
+    fn columns(&self) -> Vec<(String, Column)> {
         let fields = self.columns.iter().enumerate();
         let fields = fields.map(|(number, column)| (column.name.clone(), Column::Field(number)));
         let sets = self.sets.iter().enumerate();

@@ -2,13 +2,13 @@
 
 use zlens_frames::smf::IntervalStamp;
 
-use crate::core::flag::{IntervalFlag, UNITS};
-use crate::core::interval::OPEN;
+use crate::core::flag::{IntervalFlag, TOD_PER_SECOND};
+use crate::core::interval::NO_INTERVAL;
 
 /// Columns that can be watched.
 pub(crate) const WATCHED: usize = 8;
 /// A watched column that the record has not.
-pub(crate) const NONE: u64 = u64::MAX;
+pub(crate) const NOT_RECORDED: u64 = u64::MAX;
 /// A processor whose intervals come in more pieces is none; what is beyond is not remembered.
 const MAX_RANGES: usize = 10_000;
 
@@ -23,7 +23,7 @@ impl IntervalRanges {
     }
 
     pub(crate) fn add(&mut self, number: u32) {
-        if number == OPEN {
+        if number == NO_INTERVAL {
             return;
         }
         let more = self.0.len() < MAX_RANGES;
@@ -79,7 +79,7 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    pub(crate) const NOTHING: Self = Self {
+    pub(crate) const NONE: Self = Self {
         usable: false,
         seconds: f64::NAN,
         flag: IntervalFlag::None,
@@ -99,20 +99,20 @@ impl CurrentRecord {
     }
 
     /// What it tells without the record before.
-    pub(crate) fn alone(&self) -> Comparison {
+    pub(crate) fn standalone(&self) -> Comparison {
         let seconds = if self.absolute {
             f64::NAN
         } else {
-            self.own_seconds()
+            self.standalone_seconds()
         };
         Comparison {
             seconds,
-            ..Comparison::NOTHING
+            ..Comparison::NONE
         }
     }
 
     /// The time that a record tells of which says what was counted since the one before, when that is not there.
-    pub(crate) fn own_seconds(&self) -> f64 {
+    pub(crate) fn standalone_seconds(&self) -> f64 {
         let Some(start) = self.stamp.start else {
             return f64::NAN;
         };
@@ -124,7 +124,7 @@ impl CurrentRecord {
             (start, self.stamp.interval_end().unwrap_or(0))
         };
         if from < to {
-            (to - from) as f64 / UNITS
+            (to - from) as f64 / TOD_PER_SECOND
         } else {
             f64::NAN
         }
@@ -132,12 +132,15 @@ impl CurrentRecord {
 
     pub(crate) fn reading(&self, before: Option<&PreviousRecord>, versions: &[bool]) -> Comparison {
         let Some(before) = before else {
-            return self.alone();
+            return self.standalone();
         };
         let mut evidence = None;
         let changed = |nth: usize| {
             let (was, is) = (before.watched[nth], self.watched[nth]);
-            versions.get(nth) == Some(&true) && was != is && was != NONE && is != NONE
+            versions.get(nth) == Some(&true)
+                && was != is
+                && was != NOT_RECORDED
+                && is != NOT_RECORDED
         };
         if self.run != before.run && self.run != 0 && before.run != 0 {
             evidence = Some("another run was started");
@@ -148,12 +151,12 @@ impl CurrentRecord {
         } else if self.absolute && self.first_counter < before.first_counter {
             evidence = Some("value stepped back");
         }
-        let span = (self.written - before.written) as f64 / UNITS;
+        let span = (self.written - before.written) as f64 / TOD_PER_SECOND;
         let (usable, seconds) = match (self.absolute, evidence) {
             (_, None) => (true, span),
             (true, Some(_)) => (false, f64::NAN),
             // What was counted since the run began stands in the record itself.
-            (false, Some(_)) => (false, self.own_seconds().min(span)),
+            (false, Some(_)) => (false, self.standalone_seconds().min(span)),
         };
         Comparison {
             usable,
@@ -172,13 +175,13 @@ pub(crate) enum Order {
     Duplicate,
     /// Before one that was read already; in the same file or not.
     OutOfOrder {
-        ours: bool,
+        same_file: bool,
     },
     /// It says no time.
     Unknown,
 }
 
-pub(crate) fn order(
+pub(crate) fn classify_order(
     kept: &ProcessorState,
     now: &CurrentRecord,
     interval: u32,
@@ -195,11 +198,11 @@ pub(crate) fn order(
         Order::Unknown
     } else if now.written > last.written {
         Order::Next
-    } else if now.written == last.written || (interval != OPEN && kept.met.has(interval)) {
+    } else if now.written == last.written || (interval != NO_INTERVAL && kept.met.has(interval)) {
         Order::Duplicate
     } else {
         Order::OutOfOrder {
-            ours: last.file == file,
+            same_file: last.file == file,
         }
     }
 }

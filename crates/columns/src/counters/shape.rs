@@ -12,7 +12,7 @@ pub(crate) const SETS: usize = 3;
 pub(crate) const PARTS: usize = SETS + MAX_SETS;
 
 /// How many shapes are tried before a record is parsed in full, and remembered at all.
-const REMEMBERED: usize = 16;
+const CACHE_SIZE: usize = 16;
 
 /// The form of a part: nothing where the record has no such part; else the length of a section, or the number of
 /// counters of a set and the bytes of one.
@@ -51,7 +51,7 @@ impl PartSize {
 pub(crate) struct Fault {
     pub kind: ProblemKind,
     /// Whether each record of the shape has lost something by it; else it is said once for a file.
-    pub each: bool,
+    pub per_record: bool,
     /// Bytes of a record that are not read.
     pub bytes: u64,
     pub detail: String,
@@ -71,7 +71,7 @@ pub(crate) struct RecordShape {
 #[derive(Debug)]
 struct CachedShape {
     length: usize,
-    marks: Vec<(usize, Vec<u8>)>,
+    signature: Vec<(usize, Vec<u8>)>,
     shape: RecordShape,
 }
 
@@ -79,7 +79,7 @@ impl CachedShape {
     fn fits(&self, record: &[u8]) -> bool {
         record.len() == self.length
             && self
-                .marks
+                .signature
                 .iter()
                 .all(|(at, bytes)| record.get(*at..at + bytes.len()) == Some(bytes))
     }
@@ -95,7 +95,7 @@ pub(crate) struct ShapeCache {
 impl ShapeCache {
     /// Where the parts of a record are.
     #[inline]
-    pub(crate) fn of(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &RecordShape {
+    pub(crate) fn get(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &RecordShape {
         if !self
             .known
             .get(self.last)
@@ -111,13 +111,13 @@ impl ShapeCache {
         self.last = match self.known.iter().position(|known| known.fits(record)) {
             Some(place) => place,
             None => {
-                let known = take_apart(record, subtype, plan);
-                if self.known.len() < REMEMBERED {
+                let known = parse_shape(record, subtype, plan);
+                if self.known.len() < CACHE_SIZE {
                     self.known.push(known);
                     self.known.len() - 1
                 } else {
                     // In turn: a file has few shapes, junk has any number.
-                    let place = (self.last + 1) % REMEMBERED;
+                    let place = (self.last + 1) % CACHE_SIZE;
                     self.known[place] = known;
                     place
                 }
@@ -130,10 +130,10 @@ impl ShapeCache {
 struct ShapeParser<'r> {
     record: &'r [u8],
     shape: RecordShape,
-    marks: Vec<(usize, Vec<u8>)>,
+    signature: Vec<(usize, Vec<u8>)>,
 }
 
-fn take_apart(record: &[u8], subtype: &Subtype, plan: &Plan) -> CachedShape {
+fn parse_shape(record: &[u8], subtype: &Subtype, plan: &Plan) -> CachedShape {
     let mut finder = ShapeParser {
         record,
         shape: RecordShape {
@@ -142,7 +142,7 @@ fn take_apart(record: &[u8], subtype: &Subtype, plan: &Plan) -> CachedShape {
             first_counter: None,
             faults: Vec::new(),
         },
-        marks: Vec::new(),
+        signature: Vec::new(),
     };
     finder.shape.forms[RECORD] = PartSize::section(record.len() as u32);
     finder.sections(subtype);
@@ -151,7 +151,7 @@ fn take_apart(record: &[u8], subtype: &Subtype, plan: &Plan) -> CachedShape {
     }
     CachedShape {
         length: record.len(),
-        marks: finder.marks,
+        signature: finder.signature,
         shape: finder.shape,
     }
 }
@@ -160,7 +160,7 @@ impl ShapeParser<'_> {
     fn fault(&mut self, kind: ProblemKind, each: bool, bytes: u64, detail: String) {
         self.shape.faults.push(Fault {
             kind,
-            each,
+            per_record: each,
             bytes,
             detail,
         });
@@ -170,11 +170,11 @@ impl ShapeParser<'_> {
     fn mark(&mut self, at: usize, length: usize) {
         let end = (at + length).min(self.record.len());
         let bytes = self.record.get(at..end).unwrap_or(&[]).to_vec();
-        self.marks.push((at, bytes));
+        self.signature.push((at, bytes));
     }
 
     /// How many bytes from an offset on are there at all.
-    fn behind(&self, offset: u32) -> u64 {
+    fn bytes_after(&self, offset: u32) -> u64 {
         self.record.len().saturating_sub(offset as usize) as u64
     }
 
@@ -203,7 +203,7 @@ impl ShapeParser<'_> {
                 let lost = if part == DATA {
                     length as u64
                 } else {
-                    self.behind(offset)
+                    self.bytes_after(offset)
                 };
                 let detail = format!(
                     "the {name} section of {size} bytes at offset {offset} does not lie in the record of {length} bytes"
@@ -213,7 +213,7 @@ impl ShapeParser<'_> {
             }
             if count > 1 {
                 let lost = self
-                    .behind(offset + size)
+                    .bytes_after(offset + size)
                     .min(u64::from(size) * u64::from(count - 1));
                 let detail =
                     format!("the record has {count} {name} sections; only the first is read");
@@ -241,19 +241,19 @@ impl ShapeParser<'_> {
             let detail = "the data section ends before the list of counter sets".to_owned();
             return self.fault(ProblemKind::Section, false, 0, detail);
         };
-        let needed = needed(list.counters).max(list.kind.offset + list.kind.length);
+        let needed = min_entry_len(list.counters).max(list.kind.offset + list.kind.length);
         if count == 0 {
             return;
         }
         if stride < u32::from(needed) {
-            let lost = self.behind(first);
+            let lost = self.bytes_after(first);
             let detail = format!("an entry of {stride} bytes cannot describe a counter set");
             return self.fault(ProblemKind::Section, true, lost, detail);
         }
         let length = self.record.len() as u64;
         let fitting = length.saturating_sub(u64::from(first)) / u64::from(stride);
         if u64::from(count) > fitting {
-            let lost = self.behind(first) % u64::from(stride);
+            let lost = self.bytes_after(first) % u64::from(stride);
             let detail = format!(
                 "{count} counter sets described from offset {first} on do not lie in the record of {length} bytes; \
                  {fitting} do"
@@ -381,7 +381,7 @@ fn shared(counters: Counters) -> Option<super::plan::TripletRef> {
 }
 
 /// How much of an entry must be there.
-fn needed(counters: Counters) -> u16 {
+fn min_entry_len(counters: Counters) -> u16 {
     match counters {
         Counters::Own(place) => (place.offset_at + 4)
             .max(place.length_at + 2)

@@ -9,14 +9,16 @@ use zlens_frames::{ProblemKind, Window, tod};
 use super::changes::{Change, Changes};
 use super::fields::ResolvedField;
 use super::plan::{Plan, Subtype, Values};
-use super::records::{NOWHERE, RecordColumns};
-use super::rows::{Disposition, NOBODY, RowKey, RowState};
-use super::sequence::{Comparison, CurrentRecord, NONE, Order, ProcessorState, WATCHED, order};
+use super::records::{NO_COUNTER, RecordColumns};
+use super::rows::{Disposition, RowKey, RowState, UNTRACKED};
+use super::sequence::{
+    Comparison, CurrentRecord, NOT_RECORDED, Order, ProcessorState, WATCHED, classify_order,
+};
 use super::shape::{DATA, IDENTIFICATION};
 use crate::core::diagnostics::Reporter;
 use crate::core::dumps::{DuplicateRecords, Id, numbers};
 use crate::core::flag::IntervalFlag;
-use crate::core::interval::{Intervals, OPEN};
+use crate::core::interval::{Intervals, NO_INTERVAL};
 
 /// How many processors are distinguished; there are thousands, junk that looks like more is bounded by this.
 const MAX_SLOTS: usize = 100_000;
@@ -42,13 +44,13 @@ struct SystemState {
     covered: Arc<[bool]>,
     nominal_s: Option<f64>,
     /// Slots of processors with a small number; the others are in a map.
-    near: Vec<u32>,
+    dense: Vec<u32>,
     /// Records of the file that came before.
     again: DuplicateRecords,
 }
 
 /// Processors with small numbers have a place of their own.
-const NEAR: u64 = 1024;
+const DENSE_SLOTS: u64 = 1024;
 
 /// Where the fields stand that are asked of every record of a subtype.
 #[derive(Debug)]
@@ -68,7 +70,7 @@ pub(crate) struct Tracker {
     systems: Vec<SystemState>,
     by_name: HashMap<Id, u16>,
     last_system: Option<(Id, u16)>,
-    far: HashMap<(u16, u64), u32>,
+    sparse: HashMap<(u16, u64), u32>,
     /// Subtype by subtype: what was last seen of each processor.
     slots: Vec<Vec<ProcessorState>>,
     asked: Vec<FieldLookups>,
@@ -83,12 +85,12 @@ impl Tracker {
             intervals: Intervals::new(Arc::clone(&system.interval_ends)),
             covered: Arc::clone(&system.covered),
             nominal_s: system.nominal_s.filter(|s| *s > 0.0),
-            near: Vec::new(),
+            dense: Vec::new(),
             again: DuplicateRecords::default(),
         };
         let names: Vec<String> = plan.watched.iter().take(WATCHED).cloned().collect();
         let asked = |subtype: &Subtype| {
-            let spots = |name: &String| ResolvedField::of(plan, name, subtype.subtype);
+            let spots = |name: &String| ResolvedField::resolve(plan, name, subtype.subtype);
             FieldLookups {
                 processor: spots(&plan.processor),
                 run: spots(&plan.run),
@@ -104,7 +106,7 @@ impl Tracker {
             by_name: numbers(systems.iter().map(|system| &system.ids)),
             systems: systems.iter().map(known).collect(),
             last_system: None,
-            far: HashMap::new(),
+            sparse: HashMap::new(),
             slots: plan.subtypes.iter().map(|_| Vec::new()).collect(),
             asked: plan.subtypes.iter().map(asked).collect(),
             versions: names.iter().map(|n| plan.versions.contains(n)).collect(),
@@ -139,16 +141,16 @@ impl Tracker {
 
     #[inline]
     fn slot(&mut self, system: u16, processor: u64) -> u32 {
-        let near = &self.systems[usize::from(system)].near;
+        let near = &self.systems[usize::from(system)].dense;
         let known = match near.get(processor as usize) {
-            Some(&slot) if processor < NEAR => slot,
+            Some(&slot) if processor < DENSE_SLOTS => slot,
             _ => self
-                .far
+                .sparse
                 .get(&(system, processor))
                 .copied()
-                .unwrap_or(NOBODY),
+                .unwrap_or(UNTRACKED),
         };
-        if known == NOBODY {
+        if known == UNTRACKED {
             self.add(system, processor)
         } else {
             known
@@ -158,20 +160,20 @@ impl Tracker {
     #[cold]
     fn add(&mut self, system: u16, processor: u64) -> u32 {
         if self.len() >= MAX_SLOTS {
-            return NOBODY;
+            return UNTRACKED;
         }
         let slot = self.len() as u32;
         self.slots
             .iter_mut()
             .for_each(|slots| slots.push(ProcessorState::default()));
-        if processor < NEAR {
-            let near = &mut self.systems[usize::from(system)].near;
+        if processor < DENSE_SLOTS {
+            let near = &mut self.systems[usize::from(system)].dense;
             if near.len() <= processor as usize {
-                near.resize(processor as usize + 1, NOBODY);
+                near.resize(processor as usize + 1, UNTRACKED);
             }
             near[processor as usize] = slot;
         } else {
-            self.far.insert((system, processor), slot);
+            self.sparse.insert((system, processor), slot);
         }
         slot
     }
@@ -207,8 +209,8 @@ impl Tracker {
                 );
                 rows.push(
                     RowKey::nobody(0),
-                    &Comparison::NOTHING,
-                    OPEN,
+                    &Comparison::NONE,
+                    NO_INTERVAL,
                     0,
                     Disposition::Duplicate,
                 );
@@ -243,7 +245,7 @@ impl Tracker {
         let number =
             |spots: &[ResolvedField]| spots.iter().find_map(|spot| spot.number(lines, row, bytes));
         let tod = |part, offset| {
-            let value = eight(lines.part(row, part, bytes), offset)?;
+            let value = read_u64(lines.part(row, part, bytes), offset)?;
             tod::is_plausible(value).then_some(value)
         };
         let stamp = IntervalStamp {
@@ -252,9 +254,9 @@ impl Tracker {
             written: tod(DATA, asked.written),
         };
         let end = stamp.interval_end();
-        let mut watched = [NONE; WATCHED];
+        let mut watched = [NOT_RECORDED; WATCHED];
         for (value, spots) in watched.iter_mut().zip(&asked.watched) {
-            *value = number(spots).unwrap_or(NONE);
+            *value = number(spots).unwrap_or(NOT_RECORDED);
         }
         let first_counter = lines.first_counters[row];
         let now = CurrentRecord {
@@ -263,18 +265,19 @@ impl Tracker {
             run: number(&asked.run).unwrap_or(0),
             first: number(&asked.first).unwrap_or(0) != 0,
             watched,
-            first_counter: if first_counter == NOWHERE || !asked.absolute {
+            first_counter: if first_counter == NO_COUNTER || !asked.absolute {
                 0
             } else {
-                eight(bytes, first_counter).unwrap_or(0)
+                read_u64(bytes, first_counter).unwrap_or(0)
             },
             absolute: asked.absolute,
         };
         let processor = number(&asked.processor);
         let known = &mut self.systems[usize::from(system)];
-        let interval = end.map_or(OPEN, |end| known.intervals.of(end));
-        let held =
-            nth > 0 && interval != OPEN && known.covered.get(interval as usize) == Some(&true);
+        let interval = end.map_or(NO_INTERVAL, |end| known.intervals.index_of(end));
+        let held = nth > 0
+            && interval != NO_INTERVAL
+            && known.covered.get(interval as usize) == Some(&true);
         let fate = if held {
             Disposition::Suppressed
         } else {
@@ -293,14 +296,14 @@ impl Tracker {
             });
             return rows.push(
                 RowKey::nobody(system),
-                &now.alone(),
+                &now.standalone(),
                 interval,
                 now.written,
                 fate,
             );
         };
         let slot = self.slot(system, processor);
-        if slot == NOBODY {
+        if slot == UNTRACKED {
             at.place
                 .problem(ProblemKind::Header, "full", at.offset, 0, || {
                     format!(
@@ -309,7 +312,7 @@ impl Tracker {
                 });
             return rows.push(
                 RowKey::nobody(system),
-                &now.alone(),
+                &now.standalone(),
                 interval,
                 now.written,
                 fate,
@@ -321,7 +324,7 @@ impl Tracker {
             slot,
         };
         let kept = &mut self.slots[nth][slot as usize];
-        let order = order(kept, &now, interval, at.place.file);
+        let order = classify_order(kept, &now, interval, at.place.file);
         match order {
             Order::Duplicate => {
                 let bytes = lines.forms[super::shape::RECORD][row].length();
@@ -330,13 +333,13 @@ impl Tracker {
                     .add(at.offset, u64::from(bytes));
                 return rows.push(
                     who,
-                    &now.alone(),
+                    &now.standalone(),
                     interval,
                     now.written,
                     Disposition::Duplicate,
                 );
             }
-            Order::OutOfOrder { ours } => {
+            Order::OutOfOrder { same_file: ours } => {
                 at.place.problem(ProblemKind::Time, "older", at.offset, 0, || {
                     format!("a record of processor {processor} is older than the one before; no difference is taken")
                 });
@@ -345,10 +348,10 @@ impl Tracker {
                     kept.last = Some(now.last(at.place.file));
                 }
                 // Without a place in the order, it can be the one before no other.
-                let slot = if ours { slot } else { NOBODY };
+                let slot = if ours { slot } else { UNTRACKED };
                 return rows.push(
                     RowKey { slot, ..who },
-                    &now.alone(),
+                    &now.standalone(),
                     interval,
                     now.written,
                     fate,
@@ -357,10 +360,10 @@ impl Tracker {
             Order::Unknown => {
                 // It has no place in the order of time.
                 let who = RowKey {
-                    slot: NOBODY,
+                    slot: UNTRACKED,
                     ..who
                 };
-                return rows.push(who, &now.alone(), interval, 0, fate);
+                return rows.push(who, &now.standalone(), interval, 0, fate);
             }
             Order::First | Order::Next => {}
         }
@@ -378,7 +381,7 @@ impl Tracker {
         if let Some(before) = &before {
             for (nth, name) in self.names.iter().enumerate() {
                 let (was, is) = (before.watched[nth], now.watched[nth]);
-                if was != is && was != NONE && is != NONE {
+                if was != is && was != NOT_RECORDED && is != NOT_RECORDED {
                     changes.add(Change {
                         system: at.place.system,
                         file: at.place.file,
@@ -394,7 +397,7 @@ impl Tracker {
                 }
             }
         }
-        reading.flag = IntervalFlag::of(reading.seconds, nominal_s);
+        reading.flag = IntervalFlag::classify(reading.seconds, nominal_s);
         rows.push(who, &reading, interval, now.written, fate);
     }
 
@@ -418,7 +421,7 @@ struct RowContext<'j> {
 
 /// The eight bytes at an offset.
 #[inline]
-fn eight(part: &[u8], offset: u32) -> Option<u64> {
+fn read_u64(part: &[u8], offset: u32) -> Option<u64> {
     let bytes = part.get(offset as usize..)?.first_chunk()?;
     Some(u64::from_be_bytes(*bytes))
 }

@@ -10,7 +10,7 @@ use super::rows::Rows;
 use super::select::{Column, OutputColumn, Selection};
 use super::times::{NO_TIME, RecordMeta, System};
 use super::values::{ValueInput, Values};
-use crate::core::batch::{self, LeadingColumns, missing};
+use crate::core::batch::{self, LeadingColumns, missing_column_error};
 use crate::core::diagnostics::Reporter;
 use crate::core::dumps::DumpSet;
 use crate::core::flag::IntervalFlag;
@@ -62,7 +62,7 @@ impl Batch {
             selection: selection.clone(),
             wide: Int64Block::new(places),
             len: 0,
-            target: batch::target(selection.outputs.len()),
+            target: batch::target_rows(selection.outputs.len()),
         }
     }
 
@@ -138,8 +138,8 @@ impl Batch {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.selection.outputs.len());
         for output in &self.selection.outputs {
             arrays.push(match output {
-                OutputColumn::Leading(_) => heads.next().ok_or_else(missing)?,
-                OutputColumn::Table(_) => match own.next().ok_or_else(missing)? {
+                OutputColumn::Leading(_) => heads.next().ok_or_else(missing_column_error)?,
+                OutputColumn::Table(_) => match own.next().ok_or_else(missing_column_error)? {
                     TableColumn::Values(values) => values.finish(len, &wide)?,
                     TableColumn::Numbers(place) => Arc::new(wide.ints(*place, None)?),
                 },

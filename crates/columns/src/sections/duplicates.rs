@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// How many records are distinguished by a number made of their bytes; beyond, none is held to have come before.
-const TOLD_APART: usize = 4_000_000;
+const MAX_TRACKED: usize = 4_000_000;
 
 /// The records met so far.
 #[derive(Debug, Default)]
@@ -12,11 +12,11 @@ pub(crate) struct DuplicateFilter(HashSet<u64>);
 impl DuplicateFilter {
     /// Whether the same record was there already. Of its system's name, which may be another in each file, the
     /// number of the system is told.
-    pub(crate) fn again(&mut self, system: u16, bytes: &[u8]) -> bool {
+    pub(crate) fn is_duplicate(&mut self, system: u16, bytes: &[u8]) -> bool {
         let (head, rest) = bytes.split_at(bytes.len().min(14));
         let rest = rest.get(4..).unwrap_or_default();
-        let number = number_of(head) ^ number_of(rest).rotate_left(1) ^ u64::from(system);
-        if self.0.len() >= TOLD_APART {
+        let number = hash64(head) ^ hash64(rest).rotate_left(1) ^ u64::from(system);
+        if self.0.len() >= MAX_TRACKED {
             return self.0.contains(&number);
         }
         !self.0.insert(number)
@@ -25,7 +25,7 @@ impl DuplicateFilter {
 
 /// A number made of all bytes of a record; that two records have the same one is no more than chance. In four lanes of
 /// eight bytes, for this is done with every record.
-fn number_of(bytes: &[u8]) -> u64 {
+fn hash64(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, word: [u8; 8]| {
         let both = u128::from(sum ^ u64::from_le_bytes(word)) * 0x9E37_79B9_7F4A_7C15;
         (both >> 64) as u64 ^ both as u64
@@ -53,7 +53,7 @@ fn number_of(bytes: &[u8]) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::number_of;
+    use super::hash64;
 
     proptest! {
         /// Whatever one bit of a record is changed, and wherever it ends: it is another record.
@@ -66,9 +66,9 @@ mod tests {
             let mut other = bytes.clone();
             let at = at.index(bytes.len());
             other[at] ^= 1 << bit;
-            prop_assert_ne!(number_of(&bytes), number_of(&other));
-            prop_assert_ne!(number_of(&bytes), number_of(&bytes[..at]));
-            prop_assert_eq!(number_of(&bytes), number_of(&bytes.clone()));
+            prop_assert_ne!(hash64(&bytes), hash64(&other));
+            prop_assert_ne!(hash64(&bytes), hash64(&bytes[..at]));
+            prop_assert_eq!(hash64(&bytes), hash64(&bytes.clone()));
         }
     }
 }

@@ -6,7 +6,7 @@ use zlens_frames::smf::{CURE, LONG, swallowed};
 use super::plan::{MAX_PARTS, Plan};
 
 /// No section is shorter; what says so would make rows of single bytes.
-const SHORTEST: u16 = 4;
+const MIN_SECTION_LEN: u16 = 4;
 
 /// Sections that follow each other: where the first begins, the length of one, how many there are, and the number of
 /// the first among those of its kind in the whole record.
@@ -40,7 +40,7 @@ pub(crate) type SectionRuns = [SectionRun; MAX_PARTS];
 pub(crate) type Report<'r> = &'r mut dyn FnMut(ProblemKind, &str, u64, String);
 
 /// Finds the sections of a record. Every one of a run lies in the record.
-pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> SectionRuns {
+pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) -> SectionRuns {
     let mut runs = [SectionRun::default(); MAX_PARTS];
     let size = record.len() as u64;
     for (run, part) in runs.iter_mut().zip(&plan.parts) {
@@ -73,7 +73,7 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> SectionRuns
             continue;
         }
         let name = &plan.parts[part].name;
-        if length < SHORTEST {
+        if length < MIN_SECTION_LEN {
             let lost = u64::from(length) * u64::from(count);
             let lost = lost.min(size.saturating_sub(u64::from(offset)));
             let detail = format!("{count} {name} sections of {length} bytes can hold nothing");

@@ -322,7 +322,7 @@ impl Column {
 impl FieldRef {
     /// The unsigned number, if the section has it.
     pub(crate) fn number(self, section: &[u8]) -> Option<u64> {
-        let bytes = self.of(section)?;
+        let bytes = self.get(section)?;
         (bytes.len() <= 8).then(|| {
             bytes
                 .iter()
@@ -339,7 +339,7 @@ impl FieldRef {
     }
 
     /// The bytes, if the section has them.
-    pub(crate) fn of(self, section: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn get(self, section: &[u8]) -> Option<&[u8]> {
         section
             .get(self.offset as usize..)?
             .get(..self.length as usize)

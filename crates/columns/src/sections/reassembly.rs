@@ -68,7 +68,7 @@ pub(crate) struct SplitInfo {
 }
 
 /// Whether a record is a piece, and of what; an error if it says so and not how.
-pub(crate) fn told(
+pub(crate) fn split_info(
     plan: &Plan,
     record: &[u8],
     runs: &SectionRuns,
@@ -188,7 +188,7 @@ impl PendingParts {
     }
 
     /// The records of which pieces are missing still.
-    pub(crate) fn rest(&mut self, plan: &Plan) -> Vec<ReassembledRecord> {
+    pub(crate) fn drain(&mut self, plan: &Plan) -> Vec<ReassembledRecord> {
         self.bytes = 0;
         self.groups
             .drain(..)
@@ -231,7 +231,7 @@ impl SplitGroup {
             if Some(part) == leads || plan.parts[part].triplet.is_none() {
                 // Every piece has one of its own.
                 pieces[1..].iter_mut().for_each(|runs| runs[part].count = 0);
-            } else if let Err(detail) = self.number(part, &mut pieces, complete) {
+            } else if let Err(detail) = self.assign_numbers(part, &mut pieces, complete) {
                 let detail = format!(
                     "{} sections of a broken record: {detail}",
                     plan.parts[part].name
@@ -248,7 +248,7 @@ impl SplitGroup {
     }
 
     /// Numbers the sections of a kind through all pieces.
-    fn number(
+    fn assign_numbers(
         &self,
         part: usize,
         pieces: &mut [SectionRuns],
@@ -358,6 +358,6 @@ mod tests {
             gone,
             (0..80 - (MAX_WAITING / SIZE) as u64).collect::<Vec<_>>()
         );
-        assert_eq!(waiting.rest(&plan).len(), MAX_WAITING / SIZE);
+        assert_eq!(waiting.drain(&plan).len(), MAX_WAITING / SIZE);
     }
 }

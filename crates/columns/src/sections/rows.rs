@@ -4,7 +4,7 @@ use super::locate::{SectionRun, SectionRuns};
 use super::plan::{Owner, Table};
 
 /// A section that belongs to none of the other kind.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const NO_OWNER: u32 = u32::MAX;
 
 /// Rows, column by column: where each section begins, its number in its record, which record it is of, and its owner.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Rows {
             self.run(runs[table.part], record);
         }
         if let Some(owner) = &table.owner {
-            self.own(owner, from, bytes, pieces);
+            self.assign_owner(owner, from, bytes, pieces);
         }
     }
 
@@ -65,7 +65,7 @@ impl Rows {
     }
 
     /// Who owns the rows from `from` on.
-    fn own(&mut self, owner: &Owner, from: usize, bytes: &[u8], pieces: &[SectionRuns]) {
+    fn assign_owner(&mut self, owner: &Owner, from: usize, bytes: &[u8], pieces: &[SectionRuns]) {
         let mut ranges = Vec::new();
         for runs in pieces {
             let run = runs[owner.part];
@@ -97,7 +97,7 @@ impl Rows {
             let range = after.checked_sub(1).map(|before| ranges[before]);
             self.owners.push(match range {
                 Some(range) if number < range.end => range.owner,
-                _ => NOBODY,
+                _ => NO_OWNER,
             });
         }
     }
@@ -142,7 +142,7 @@ mod tests {
         let mut rows = Rows::default();
         rows.add(&table, 7, &bytes, &[first, second]);
         assert_eq!(rows.numbers, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(rows.owners, [0, 0, 2, 2, 2, NOBODY]);
+        assert_eq!(rows.owners, [0, 0, 2, 2, 2, NO_OWNER]);
         assert_eq!(rows.places, [0, 1, 2, 3, 8, 10]);
         assert_eq!(rows.lengths, [(1, 4), (2, 2)]);
         assert_eq!(rows.records, [7; 6]);

@@ -9,9 +9,9 @@ use zlens_frames::{ProblemKind, ProblemLog, Window};
 
 use super::batch::{Batch, Context};
 use super::duplicates::DuplicateFilter;
-use super::locate::{SectionRuns, cut};
+use super::locate::{SectionRuns, locate_sections};
 use super::plan::Plan;
-use super::reassembly::{Key, PendingParts, ReassembledRecord, SplitPart, told};
+use super::reassembly::{Key, PendingParts, ReassembledRecord, SplitPart, split_info};
 use super::rows::Rows;
 use super::select::Selection;
 use super::times::{self, NO_TIME, RecordMeta, System};
@@ -217,7 +217,7 @@ impl WindowDecoder for Sections {
             }
         }
         self.decode(&decoder, plan, window.bytes);
-        self.wholes(&decoder, plan, wholes);
+        self.decode_reassembled(&decoder, plan, wholes);
         Ok(())
     }
 
@@ -240,8 +240,8 @@ impl WindowDecoder for Sections {
         };
         if !self.ended {
             self.ended = true;
-            let rest = self.waiting.rest(plan);
-            self.wholes(&decoder, plan, rest);
+            let rest = self.waiting.drain(plan);
+            self.decode_reassembled(&decoder, plan, rest);
         }
         for number in 0..self.batches.len() {
             if let Some(batch) = self.take(number)? {
@@ -305,7 +305,7 @@ impl Sections {
             });
             return None;
         };
-        if plan.broken.is_some() && self.seen.again(system, bytes) {
+        if plan.broken.is_some() && self.seen.is_duplicate(system, bytes) {
             self.again.add(offset, lost);
             return None;
         }
@@ -313,7 +313,7 @@ impl Sections {
             record: (plan.record, subtype),
             ..decoder.place(plan, usize::from(system), self.file)
         };
-        let runs = cut(bytes, plan, &mut |kind, key, lost, detail| {
+        let runs = locate_sections(bytes, plan, &mut |kind, key, lost, detail| {
             place.problem(kind, (key, offset), offset, lost, || detail);
         });
         let mut facts = RecordMeta {
@@ -334,7 +334,7 @@ impl Sections {
         } else {
             &[]
         };
-        times::tell(
+        times::fill_times(
             plan,
             section,
             &header,
@@ -360,7 +360,7 @@ impl Sections {
         bytes: &[u8],
         runs: &SectionRuns,
     ) -> Option<Vec<ReassembledRecord>> {
-        match told(plan, bytes, runs) {
+        match split_info(plan, bytes, runs) {
             Ok(None) => None,
             Ok(Some(told)) => {
                 let run = runs[plan.time.part];
@@ -431,7 +431,12 @@ impl Sections {
     }
 
     /// Decodes records that were put together.
-    fn wholes(&mut self, decoder: &Decoder, plan: &Plan, wholes: Vec<ReassembledRecord>) {
+    fn decode_reassembled(
+        &mut self,
+        decoder: &Decoder,
+        plan: &Plan,
+        wholes: Vec<ReassembledRecord>,
+    ) {
         for whole in wholes {
             let facts = whole.facts;
             let (system, file) = (usize::from(facts.system), facts.file as usize);

@@ -41,7 +41,7 @@ impl Table for plan::Table {
         &self.name
     }
 
-    fn own(&self) -> Vec<(String, Column)> {
+    fn columns(&self) -> Vec<(String, Column)> {
         let number = ("section_no".to_owned(), Column::SectionNo);
         let values = self.columns.iter().enumerate();
         let values = values.map(|(number, column)| (column.name.clone(), Column::Value(number)));

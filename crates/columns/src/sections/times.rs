@@ -6,7 +6,7 @@ use zlens_frames::tod;
 use super::numbers::{DAY_US, midnight, packed_duration, packed_time};
 use super::plan::Plan;
 use crate::core::dumps::Id;
-use crate::core::flag::SHORT;
+use crate::core::flag::SHORT_FACTOR;
 
 /// A system and what is known about it.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub struct System {
 pub(crate) const NO_TIME: i64 = i64::MIN;
 /// The moment at which an interval was to end is the one at which it ended, if both are as near as this: beginnings
 /// are told in whole seconds.
-const SAME_US: i64 = 2_000_000;
+const END_TOLERANCE_US: i64 = 2_000_000;
 /// No zone is further from UTC.
 const MAX_ZONE_US: i64 = 26 * DAY_US / 24;
 
@@ -65,7 +65,7 @@ pub(crate) const fn utc(local: i64, zone: i64) -> i64 {
 }
 
 /// Fills in the times of a record whose section with the interval is `section`; `zone` is that of its system.
-pub(crate) fn tell(
+pub(crate) fn fill_times(
     plan: &Plan,
     section: &[u8],
     header: &Header,
@@ -76,32 +76,32 @@ pub(crate) fn tell(
     let time = &plan.time;
     facts.zone = time
         .zone
-        .and_then(|place| chunk(place.of(section)))
+        .and_then(|place| chunk(place.get(section)))
         .map(|bytes| i64::from_be_bytes(bytes) >> 12)
         .filter(|us| us.abs() <= MAX_ZONE_US)
         .unwrap_or(zone);
     facts.tod = header
         .local()
         .map_or(NO_TIME, |hundredths| utc(hundredths * 10_000, facts.zone));
-    let planned = tod_us(time.end.of(section), leap_s);
+    let planned = tod_us(time.end.get(section), leap_s);
     let (end, seconds) = match time.date {
         Some(date) => {
             let seconds = time
                 .length
-                .and_then(|place| packed_duration(chunk(place.of(section))?));
-            let local = chunk(date.of(section)).and_then(midnight).and_then(|day| {
-                let start = day + packed_time(chunk(time.start.of(section))?)?;
+                .and_then(|place| packed_duration(chunk(place.get(section))?));
+            let local = chunk(date.get(section)).and_then(midnight).and_then(|day| {
+                let start = day + packed_time(chunk(time.start.get(section))?)?;
                 Some(start + (seconds? * 1e6) as i64)
             });
             let told = local.map_or(NO_TIME, |local| utc(local, facts.zone));
             let end = match planned {
-                Some(end) if told == NO_TIME || (end - told).abs() <= SAME_US => Some(end),
+                Some(end) if told == NO_TIME || (end - told).abs() <= END_TOLERANCE_US => Some(end),
                 _ => (told != NO_TIME).then_some(told),
             };
             (end, seconds)
         }
         None => {
-            let start = tod_us(time.start.of(section), leap_s);
+            let start = tod_us(time.start.get(section), leap_s);
             let seconds = start
                 .zip(planned)
                 .map(|(start, end)| (end - start) as f64 / 1e6);
@@ -112,5 +112,5 @@ pub(crate) fn tell(
     facts.end = end.unwrap_or(NO_TIME);
     facts.seconds = seconds.filter(|&s| s >= 0.0).unwrap_or(f64::NAN);
     let nominal = time.nominal.and_then(|place| place.number(section));
-    facts.short = nominal.is_some_and(|nominal| facts.seconds < SHORT * nominal as f64);
+    facts.short = nominal.is_some_and(|nominal| facts.seconds < SHORT_FACTOR * nominal as f64);
 }

@@ -12,12 +12,12 @@ use super::numbers::{
     packed_time,
 };
 use super::plan::{Column, ColumnKind};
-use super::rows::{NOBODY, Rows};
+use super::rows::{NO_OWNER, Rows};
 use super::times::{NO_TIME, RecordMeta, utc};
 use crate::core::column::{ColumnBuilder, FieldSlices};
 use crate::core::diagnostics::Reporter;
 use crate::core::int64_block::{Int64Arrays, Int64Block};
-use crate::core::kernel::{Kernel, each};
+use crate::core::kernel::{Kernel, map_fields};
 use crate::core::plan::Kind;
 use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
@@ -34,7 +34,7 @@ pub(crate) struct ValueInput<'f> {
 
 impl<'f> ValueInput<'f> {
     /// Where a row is, for what there is to report.
-    fn at(&self, row: usize) -> Reporter<'f> {
+    fn reporter(&self, row: usize) -> Reporter<'f> {
         let record = self.record(row);
         Reporter {
             system: usize::from(record.system),
@@ -80,7 +80,7 @@ enum NoValue {
     Malformed,
 }
 
-fn unless_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, NoValue> {
+fn absent_if_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, NoValue> {
     value.ok_or(if bytes.iter().all(|&byte| byte == 0) {
         NoValue::Absent
     } else {
@@ -93,7 +93,7 @@ impl Values {
     pub(crate) fn new(column: &Column, places: &mut usize) -> Self {
         use ColumnKind as ValueInput;
         let plain = |kind: Kind, signed: bool, places: &mut usize| {
-            let kernel = Kernel::of(kind, column.length, signed);
+            let kernel = Kernel::for_kind(kind, column.length, signed);
             Data::Plain(ColumnBuilder::new(kind, places), kernel)
         };
         let data = match column.kind {
@@ -135,7 +135,7 @@ impl Values {
     /// Adds the values of some rows behind those of the `row` before.
     pub(crate) fn append(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
         match self.column.kind {
-            ColumnKind::Subtype | ColumnKind::Owner => return self.keys(from, row, wide),
+            ColumnKind::Subtype | ColumnKind::Owner => return self.append_keys(from, row, wide),
             _ => {}
         }
         let end = self.end();
@@ -149,17 +149,17 @@ impl Values {
             }
             at += count;
         }
-        self.large(from, row);
+        self.report_overflow(from, row);
     }
 
-    fn large(&self, from: &ValueInput<'_>, row: usize) {
+    fn report_overflow(&self, from: &ValueInput<'_>, row: usize) {
         let Data::Plain(builder, _) = &self.data else {
             return;
         };
-        if let Some(large) = builder.first_large(row) {
+        if let Some(large) = builder.first_overflow(row) {
             let name = &self.column.name;
             let at = from.record(large - row).offset;
-            from.at(large - row)
+            from.reporter(large - row)
                 .problem(ProblemKind::Long, ("large", name), at, 0, || {
                     format!("{name} is above 2^63 - 1 here and maybe later; such values are NULL")
                 });
@@ -168,7 +168,7 @@ impl Values {
 
     fn nulls(&mut self, row: usize, count: usize, wide: &mut Int64Block) {
         match &mut self.data {
-            Data::Plain(builder, _) => builder.nulls(row, count, wide),
+            Data::Plain(builder, _) => builder.append_nulls(row, count, wide),
             Data::Float(values, validity) => {
                 values.resize(values.len() + count, 0.0);
                 validity.clear(row, row + count);
@@ -185,7 +185,7 @@ impl Values {
         }
     }
 
-    fn keys(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
+    fn append_keys(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
         let Data::Computed(place, validity) = &mut self.data else {
             return;
         };
@@ -196,7 +196,7 @@ impl Values {
                 *out = i64::from(from.record(nth).subtype);
             } else {
                 match from.rows.owners.get(nth) {
-                    Some(&owner) if owner != NOBODY => *out = i64::from(owner),
+                    Some(&owner) if owner != NO_OWNER => *out = i64::from(owner),
                     _ => validity.clear(row + nth, row + nth + 1),
                 }
             }
@@ -231,17 +231,17 @@ impl Values {
                 values.resize(first + places.len(), 0.0);
                 let out = &mut values[first..];
                 match column.kind {
-                    ColumnKind::Hfp => each(out, bytes, places, hfp),
-                    ColumnKind::Duration => each(out, bytes, places, duration),
-                    ColumnKind::Offset => each(out, bytes, places, offset),
+                    ColumnKind::Hfp => map_fields(out, bytes, places, hfp),
+                    ColumnKind::Duration => map_fields(out, bytes, places, duration),
+                    ColumnKind::Offset => map_fields(out, bytes, places, offset),
                     _ => {
                         for ((nth, out), &at) in range.clone().zip(out).zip(places) {
                             let field = bytes[at as usize..].first_chunk().copied();
                             let field: [u8; 4] = field.unwrap_or_default();
-                            match unless_zero(&field, packed_duration(field)) {
+                            match absent_if_zero(&field, packed_duration(field)) {
                                 Ok(value) => *out = value,
                                 Err(miss) => {
-                                    note(&miss, nth, &mut wrong);
+                                    note_malformed(&miss, nth, &mut wrong);
                                     validity.clear(row + nth, row + nth + 1);
                                 }
                             }
@@ -255,11 +255,11 @@ impl Values {
             Data::Computed(place, validity) => {
                 let out = wide.rows_mut(*place, row + range.start..row + range.end);
                 for (nth, out) in range.clone().zip(out) {
-                    match made(column, from, nth) {
+                    match computed_value(column, from, nth) {
                         Ok(value) => *out = value,
                         Err(miss) => {
                             *out = 0;
-                            note(&miss, nth, &mut wrong);
+                            note_malformed(&miss, nth, &mut wrong);
                             validity.clear(row + nth, row + nth + 1);
                         }
                     }
@@ -271,12 +271,12 @@ impl Values {
                         .first_chunk()
                         .copied()
                         .unwrap_or_default();
-                    match unless_zero(&field, calendar(field)) {
+                    match absent_if_zero(&field, calendar(field)) {
                         Ok((year, month, day)) => {
                             words.push(&format!("{year:04}-{month:02}-{day:02}"));
                         }
                         Err(miss) => {
-                            note(&miss, nth, &mut wrong);
+                            note_malformed(&miss, nth, &mut wrong);
                             words.null();
                         }
                     }
@@ -286,11 +286,11 @@ impl Values {
         if let Some(nth) = wrong {
             let name = &column.name;
             let at = from.record(nth).offset;
-            from.at(nth)
+            from.reporter(nth)
                 .problem(ProblemKind::Section, ("wrong", name), at, 0, || {
                     format!(
                         "{name} is no {} here and maybe later; such values are NULL",
-                        word(column.kind)
+                        expected_type(column.kind)
                     )
                 });
         }
@@ -331,13 +331,13 @@ impl Values {
     /// Zeros where values are too large, so that nothing shows behind a NULL.
     pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Plain(builder, _) = &self.data {
-            builder.hide_large(wide);
+            builder.zero_overflows(wide);
         }
     }
 }
 
 /// What a field should have been.
-const fn word(kind: ColumnKind) -> &'static str {
+const fn expected_type(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Date => "packed date",
         ColumnKind::PackedTime => "packed time of day",
@@ -348,14 +348,14 @@ const fn word(kind: ColumnKind) -> &'static str {
 }
 
 /// Remembers the first row whose value is wrong.
-fn note(miss: &NoValue, row: usize, wrong: &mut Option<usize>) {
+fn note_malformed(miss: &NoValue, row: usize, wrong: &mut Option<usize>) {
     if matches!(miss, NoValue::Malformed) {
         wrong.get_or_insert(row);
     }
 }
 
 /// An integer or a time of one row whose section holds it.
-fn made(column: &Column, from: &ValueInput<'_>, row: usize) -> Result<i64, NoValue> {
+fn computed_value(column: &Column, from: &ValueInput<'_>, row: usize) -> Result<i64, NoValue> {
     let start = from.rows.places[row] as usize + column.offset as usize;
     let field = from
         .bytes
@@ -363,7 +363,7 @@ fn made(column: &Column, from: &ValueInput<'_>, row: usize) -> Result<i64, NoVal
         .ok_or(NoValue::Absent)?;
     let zone = from.record(row).zone;
     match column.kind {
-        ColumnKind::Packed => unless_zero(field, packed(field)),
+        ColumnKind::Packed => absent_if_zero(field, packed(field)),
         ColumnKind::TodLocal => {
             let value = u64::from_be_bytes(*field.first_chunk().ok_or(NoValue::Absent)?);
             if value == 0 || zone == NO_TIME {
@@ -375,7 +375,7 @@ fn made(column: &Column, from: &ValueInput<'_>, row: usize) -> Result<i64, NoVal
         ColumnKind::PackedTime | ColumnKind::Hundredths => {
             let date = column.date.and_then(|at| from.four(row, at));
             let date = date.ok_or(NoValue::Absent)?;
-            let day = unless_zero(&date, midnight(date))?;
+            let day = absent_if_zero(&date, midnight(date))?;
             let clock = |bytes: [u8; 4]| {
                 if column.kind == ColumnKind::PackedTime {
                     packed_time(bytes)

@@ -15,13 +15,13 @@ use super::plan::{Part, Plan};
 use super::select::{Column, OutputColumn, Selection};
 use super::shape::{Shape, Shapes};
 use super::track::{BatchView, Counter, DifferenceRows, NewRows, SubjectTracker, WatchedColumn};
-use crate::core::batch::{batch, missing};
+use crate::core::batch::{batch, missing_column_error};
 use crate::core::column::{ColumnBuilder, FieldSlices};
 use crate::core::diagnostics::Reporter;
 use crate::core::flag::IntervalFlag;
 use crate::core::int64_block::{Int64Arrays, Int64Block, SharedPool};
 use crate::core::interval::{IntervalEnds, Intervals};
-use crate::core::kernel::{each, fours};
+use crate::core::kernel::{map_fields, read_u32x4};
 use crate::core::select::LeadingColumn;
 use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
@@ -131,7 +131,7 @@ impl BatchBuilder {
                 track: SubjectTracker::new(subject, watches),
                 rows: DifferenceRows::default(),
                 differences: Int64Block::sharing(counters.len(), Arc::clone(pool)),
-                learns: counters.iter().any(Counter::learns),
+                learns: counters.iter().any(Counter::infers_direction),
                 counters,
             }
         });
@@ -253,7 +253,7 @@ impl BatchBuilder {
     fn room(&mut self, rows: usize) {
         self.builders
             .iter_mut()
-            .for_each(|builder| builder.room(rows));
+            .for_each(|builder| builder.reserve(rows));
         if self.len == 0 {
             self.wide.start(rows);
         } else {
@@ -291,7 +291,7 @@ impl BatchBuilder {
         }
         self.tods.resize(rows.end, 0);
         let tods = &mut self.tods[rows.clone()];
-        each(
+        map_fields(
             tods,
             bytes.get(8..).unwrap_or(&[]),
             &places.records[from],
@@ -315,8 +315,8 @@ impl BatchBuilder {
         let mut at = 0;
         // Neighbors are mostly of one interval, which is looked up once.
         while at < tods.len() {
-            let interval = intervals.of(tods[at]);
-            let count = intervals.how_many(interval, &tods[at..]);
+            let interval = intervals.index_of(tods[at]);
+            let count = intervals.run_length(interval, &tods[at..]);
             if learns {
                 self.interval_of
                     .extend(std::iter::repeat_n(interval, count));
@@ -350,7 +350,7 @@ impl BatchBuilder {
         let wide = &mut self.wide;
         let mut large = false;
         for &builder in &shape.absent {
-            self.builders[builder].nulls(self.len, rows.len(), wide);
+            self.builders[builder].append_nulls(self.len, rows.len(), wide);
         }
         let apart = match places.records[rows.clone()] {
             [first, .., last] => (last.saturating_sub(first)) as usize / (rows.len() - 1),
@@ -407,8 +407,8 @@ impl BatchBuilder {
                     continue;
                 };
                 let places = part(first.part, 0).places;
-                let out = wide.four_mut(column, self.len..self.len + places.len());
-                fours(
+                let out = wide.rows_mut_x4(column, self.len..self.len + places.len());
+                read_u32x4(
                     out,
                     bytes.get(first.offset as usize..).unwrap_or(&[]),
                     places,
@@ -430,7 +430,7 @@ impl BatchBuilder {
         place: &Reporter<'_>,
     ) {
         for (number, builder) in self.builders.iter().enumerate() {
-            if let Some(large) = builder.first_large(first) {
+            if let Some(large) = builder.first_overflow(first) {
                 let offset = places.offset(from + large - first);
                 place.problem(ProblemKind::Long, ("large", number), offset, 0, || {
                     let name = self.builder_of.iter().position(|b| *b == Some(number));
@@ -498,7 +498,7 @@ impl BatchBuilder {
         }
         self.builders
             .iter()
-            .for_each(|builder| builder.hide_large(&mut self.wide));
+            .for_each(|builder| builder.zero_overflows(&mut self.wide));
         let wide = self.wide.finish(self.len);
         let arrays = self.arrays(&wide, names)?;
         let batch = batch(self.selection.schema(), arrays, self.len)?;
@@ -548,13 +548,13 @@ impl BatchBuilder {
                     Arc::new(wide.times(column, nulls_of(&mut self.interval_end, len))?)
                 }
                 OutputColumn::Leading(LeadingColumn::Seconds) => {
-                    rows.map(seconds).ok_or_else(missing)?
+                    rows.map(seconds).ok_or_else(missing_column_error)?
                 }
                 OutputColumn::Leading(LeadingColumn::Flag) => {
-                    rows.map(flags).ok_or_else(missing)?
+                    rows.map(flags).ok_or_else(missing_column_error)?
                 }
                 OutputColumn::Table(Column::Value(column)) => {
-                    let builder = self.builder_of[column].ok_or_else(missing)?;
+                    let builder = self.builder_of[column].ok_or_else(missing_column_error)?;
                     shown[builder] = true;
                     self.builders[builder].finish(len, wide)?
                 }
@@ -563,9 +563,9 @@ impl BatchBuilder {
                         .compare
                         .as_mut()
                         .and_then(|compare| compare.counters.get_mut(counter));
-                    let nulls = all.ok_or_else(missing)?.finish(len);
+                    let nulls = all.ok_or_else(missing_column_error)?.finish(len);
                     counter += 1;
-                    let differences = differences.as_ref().ok_or_else(missing)?;
+                    let differences = differences.as_ref().ok_or_else(missing_column_error)?;
                     Arc::new(differences.ints(counter - 1, nulls)?)
                 }
             });
@@ -575,13 +575,15 @@ impl BatchBuilder {
             .iter_mut()
             .zip(shown)
             .filter(|(_, shown)| !shown);
-        hidden.for_each(|(builder, _)| builder.drop_rows());
+        hidden.for_each(|(builder, _)| builder.clear());
         Ok(arrays)
     }
 }
 
 fn column_of(head: &Option<HeaderColumn>) -> Result<usize, ArrowError> {
-    head.as_ref().map(|head| head.column).ok_or_else(missing)
+    head.as_ref()
+        .map(|head| head.column)
+        .ok_or_else(missing_column_error)
 }
 
 fn nulls_of(head: &mut Option<HeaderColumn>, len: usize) -> Option<NullBuffer> {
@@ -605,6 +607,6 @@ fn flags(rows: &DifferenceRows) -> ArrayRef {
     if rows.flags.iter().all(|&flag| flag == IntervalFlag::None) {
         return Arc::new(StringArray::new_null(rows.flags.len()));
     }
-    let words = rows.flags.iter().map(|flag| flag.word());
+    let words = rows.flags.iter().map(|flag| flag.as_str());
     Arc::new(words.collect::<StringArray>())
 }

@@ -80,7 +80,7 @@ impl CounterRule {
     }
 
     /// Which way a counter moved, the shorter way round; nothing if it stands.
-    pub(crate) fn leaning(&self, previous: i64, current: i64) -> Option<CountDirection> {
+    pub(crate) fn likely_direction(&self, previous: i64, current: i64) -> Option<CountDirection> {
         let ran = current.wrapping_sub(previous).cast_unsigned() & self.mask;
         match ran {
             0 => None,
@@ -293,11 +293,11 @@ mod tests {
     #[test]
     fn a_counter_leans_the_shorter_way() {
         let timer = rule(8, false, Direction::Learn, 1e10);
-        assert_eq!(timer.leaning(7, 7), None);
-        assert_eq!(timer.leaning(7, 9), Some(CountDirection::Up));
-        assert_eq!(timer.leaning(9, 7), Some(CountDirection::Down));
+        assert_eq!(timer.likely_direction(7, 7), None);
+        assert_eq!(timer.likely_direction(7, 9), Some(CountDirection::Up));
+        assert_eq!(timer.likely_direction(9, 7), Some(CountDirection::Down));
         assert_eq!(
-            rule(4, false, Direction::Learn, 1e7).leaning(0xFFFF_FFFF, 1),
+            rule(4, false, Direction::Learn, 1e7).likely_direction(0xFFFF_FFFF, 1),
             Some(CountDirection::Up)
         );
         assert_eq!(timer.reading(-1), i128::from(u64::MAX));

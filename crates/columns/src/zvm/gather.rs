@@ -138,7 +138,7 @@ struct StagingBuffer {
 }
 
 /// Fewer records than these in a window are set aside: a loop over a few rows costs more to begin than to run.
-const FEW: usize = 48;
+const MIN_DIRECT_RECORDS: usize = 48;
 /// As many bytes are set aside as stay in the processor's first cache.
 const STAGE_BYTES: usize = 24 * 1024;
 
@@ -214,9 +214,9 @@ impl RowGatherer {
                 texts: vec![(Vec::new(), Vec::new()); texts],
                 ..RowOffsets::default()
             },
-            locator: plan.section.as_ref().and_then(Locator::of),
+            locator: plan.section.as_ref().and_then(Locator::new),
             joiner: plan.join.as_ref().map(ContinuationJoiner::new),
-            forms: Forms::of(plan.join.as_ref()),
+            forms: Forms::new(plan.join.as_ref()),
             needs_lens,
             needs_ordinals,
             stage: StagingBuffer::default(),
@@ -239,12 +239,13 @@ impl RowGatherer {
         if count == 0 {
             return GatherOutcome::Deferred;
         }
-        if self.stage.bytes.len() >= STAGE_BYTES || (count >= FEW && !self.stage.records.is_empty())
+        if self.stage.bytes.len() >= STAGE_BYTES
+            || (count >= MIN_DIRECT_RECORDS && !self.stage.records.is_empty())
         {
             return GatherOutcome::FlushStaged;
         }
         // Records are joined aside, however many there are.
-        let now = count >= FEW && self.joiner.is_none();
+        let now = count >= MIN_DIRECT_RECORDS && self.joiner.is_none();
         if now {
             self.places.begin(window.base);
             self.shapes.trim();
@@ -296,7 +297,7 @@ impl RowGatherer {
                     &mut |joined| self.stage.joined(&joined),
                 );
             }
-            return tell(told, place);
+            return report_all(told, place);
         }
         if !now {
             return self.stage.add(window, records, sample);
@@ -318,12 +319,12 @@ impl RowGatherer {
             joiner.finish(&mut self.forms, &mut told, &mut |joined| {
                 self.stage.joined(&joined);
             });
-            tell(told, place);
+            report_all(told, place);
         }
     }
 
     /// Finds the rows of the records that were set aside; gives their bytes, which are to be given back.
-    pub(crate) fn staged(&mut self, plan: &Plan, place: &Reporter<'_>) -> Vec<u8> {
+    pub(crate) fn take_staged(&mut self, plan: &Plan, place: &Reporter<'_>) -> Vec<u8> {
         self.places.begin(0);
         self.shapes.trim();
         let mut stage = std::mem::take(&mut self.stage);
@@ -352,7 +353,7 @@ impl RowGatherer {
     }
 
     /// Gives back the memory of what was set aside.
-    pub(crate) fn unstage(&mut self, mut bytes: Vec<u8>) {
+    pub(crate) fn recycle(&mut self, mut bytes: Vec<u8>) {
         bytes.clear();
         self.stage.bytes = bytes;
     }
@@ -393,7 +394,9 @@ impl RowGatherer {
                     places.push(record.pos + at);
                     lens.push(len);
                 }
-                let shape = self.shapes.of(plan, record.len, found.span, &self.forms);
+                let shape = self
+                    .shapes
+                    .index_of(plan, record.len, found.span, &self.forms);
                 places.extend_run(shape, all.sample, found.span);
             }
             return;
@@ -409,7 +412,7 @@ impl RowGatherer {
         // Records of one length come in runs.
         for run in all.records.chunk_by(|a, b| a.len == b.len) {
             places.records.extend(run.iter().map(|record| record.pos));
-            let shape = self.shapes.of(plan, run[0].len, 0, &self.forms);
+            let shape = self.shapes.index_of(plan, run[0].len, 0, &self.forms);
             places.extend_run(shape, all.sample, 0);
         }
     }
@@ -422,14 +425,14 @@ impl RowGatherer {
             if self.needs_lens {
                 places.lens.push(record.len);
             }
-            let shape = self.shapes.of(plan, record.len, form, &self.forms);
+            let shape = self.shapes.index_of(plan, record.len, form, &self.forms);
             places.extend_run(shape, all.sample, form);
         }
     }
 }
 
 /// Reports what was met while records were joined.
-fn tell(told: Vec<Told>, place: &Reporter<'_>) {
+fn report_all(told: Vec<Told>, place: &Reporter<'_>) {
     for (offset, fault) in told {
         place.problem(
             ProblemKind::Section,

@@ -83,7 +83,7 @@ const COUNTER: usize = 8;
 /// Bytes of the number of counters of a set, in a joined record.
 const COUNT: usize = 2;
 /// No processor counts more than this.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_COUNTER_BYTES: usize = 64 * 1024;
 
 impl ContinuationPlan {
     pub(crate) fn check(&self) -> Result<(), String> {
@@ -139,7 +139,7 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
-    pub(crate) fn of(join: Option<&ContinuationPlan>) -> Self {
+    pub(crate) fn new(join: Option<&ContinuationPlan>) -> Self {
         Self {
             known: Vec::new(),
             firsts: join.map_or_else(Vec::new, |join| {
@@ -250,7 +250,7 @@ impl ContinuationJoiner {
         let more = self
             .join
             .more
-            .of(record)
+            .read(record)
             .is_some_and(|value| value & self.join.more_bit != 0);
         let parts = self.areas(record, offset, told);
         let tod = tod_of(record);
@@ -263,7 +263,7 @@ impl ContinuationJoiner {
         });
         waiting.tod = tod;
         let before: usize = waiting.areas.iter().map(Vec::len).sum();
-        if before <= MOST_BYTES {
+        if before <= MAX_COUNTER_BYTES {
             for (area, part) in waiting.areas.iter_mut().zip(parts) {
                 area.extend_from_slice(part);
             }
@@ -287,7 +287,7 @@ impl ContinuationJoiner {
     /// The bytes of counters of a record, of all sets or of each.
     fn areas<'r>(&self, record: &'r [u8], offset: u64, told: &mut Vec<Told>) -> Vec<&'r [u8]> {
         let mut of = |area: &CounterArea| -> &'r [u8] {
-            let (Some(at), Some(len)) = (area.offset.of(record), area.length.of(record)) else {
+            let (Some(at), Some(len)) = (area.offset.read(record), area.length.read(record)) else {
                 return &[];
             };
             if len == 0 {
@@ -333,7 +333,7 @@ impl ContinuationJoiner {
         let mut counts: Counts = Vec::with_capacity(self.join.sets.len());
         let mut counters = Vec::new();
         let together = self.join.counters.is_some();
-        let active = self.join.active.of(&waiting.head).unwrap_or(0);
+        let active = self.join.active.read(&waiting.head).unwrap_or(0);
         let mut at = 0;
         let mut wrong = None;
         for (number, set) in self.join.sets.iter().enumerate() {
@@ -343,7 +343,7 @@ impl ContinuationJoiner {
             }
             let area = &waiting.areas[if together { 0 } else { number }];
             let from = if together { at } else { 0 };
-            let version = set.version.of(&waiting.head).unwrap_or(0);
+            let version = set.version.read(&waiting.head).unwrap_or(0);
             let Some(count) = set.size(version) else {
                 let name = &set.name;
                 wrong.get_or_insert_with(|| {

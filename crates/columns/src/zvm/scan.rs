@@ -65,7 +65,7 @@ impl Decoder {
     /// A decoder of these systems by these plans, `leap_s` leap seconds taken off all times.
     #[must_use]
     pub fn new(systems: Vec<System>, plans: Vec<Plan>, leap_s: i32) -> Self {
-        let ends = |system: &System| IntervalEnds::of(&system.interval_ends, &system.lost_ends);
+        let ends = |system: &System| IntervalEnds::new(&system.interval_ends, &system.lost_ends);
         Self {
             ends: systems.iter().map(ends).collect(),
             systems,
@@ -213,7 +213,7 @@ impl WindowDecoder for Tables {
         let (names, place) = decoder.place(self.system, self.file);
         for table in &mut self.tables {
             let plan = Arc::clone(table.plan());
-            table.window(window, &names, &of(place, &plan), &mut self.ready)?;
+            table.window(window, &names, &with_types(place, &plan), &mut self.ready)?;
         }
         Ok(())
     }
@@ -228,14 +228,14 @@ impl WindowDecoder for Tables {
         }
         for table in &mut self.tables {
             let plan = Arc::clone(table.plan());
-            table.end_file(&names, &of(place, &plan), &mut self.ready)?;
+            table.end_file(&names, &with_types(place, &plan), &mut self.ready)?;
         }
         Ok(())
     }
 }
 
 /// The same place in the table of a plan.
-fn of<'p>(place: Reporter<'p>, plan: &'p Plan) -> Reporter<'p> {
+fn with_types<'p>(place: Reporter<'p>, plan: &'p Plan) -> Reporter<'p> {
     Reporter {
         table: &plan.table,
         record: (plan.domain, plan.record),

@@ -112,7 +112,7 @@ pub struct TrailingStrings {
 }
 
 /// Most texts of an entry.
-const MOST_STRINGS: u32 = 16;
+const MAX_STRINGS: u32 = 16;
 
 impl Match {
     /// The bytes; None when the text is not pairs of hexadecimal digits.
@@ -144,7 +144,7 @@ impl FieldRef {
     }
 
     /// The number; None where the bytes end before it.
-    pub(crate) fn of(self, bytes: &[u8]) -> Option<u32> {
+    pub(crate) fn read(self, bytes: &[u8]) -> Option<u32> {
         let at = self.at as usize;
         let field = bytes.get(at..at.checked_add(self.len.min(4) as usize)?)?;
         Some(
@@ -179,7 +179,7 @@ impl Section {
             inner.length.check("inner length")?;
         }
         if let Some(strings) = self.strings {
-            if !(1..=MOST_STRINGS).contains(&strings.count) {
+            if !(1..=MAX_STRINGS).contains(&strings.count) {
                 return Err(format!("the section cannot have {} texts", strings.count));
             }
             if self.count != Some(1) {
@@ -246,10 +246,10 @@ impl FieldOrConst {
         }
     }
 
-    fn of(self, bytes: &[u8]) -> Option<u32> {
+    fn read(self, bytes: &[u8]) -> Option<u32> {
         match self {
             Self::Fixed(value) => Some(value),
-            Self::At(place) => place.of(bytes),
+            Self::At(place) => place.read(bytes),
         }
     }
 }
@@ -262,7 +262,7 @@ fn fault(bytes: u64, detail: String) -> Located {
 
 impl Locator {
     /// The locator of a section.
-    pub(crate) fn of(section: &Section) -> Option<Self> {
+    pub(crate) fn new(section: &Section) -> Option<Self> {
         Some(Self {
             offset: FieldOrConst::new(section.offset_at, section.offset_len, section.offset)?,
             stride: FieldOrConst::new(section.stride_at, section.stride_len, section.stride)?,
@@ -277,7 +277,7 @@ impl Locator {
             equal: section.equal,
             strings: section.strings,
             outer: match &section.within {
-                Some(outer) => Some(Box::new(Self::of(outer)?)),
+                Some(outer) => Some(Box::new(Self::new(outer)?)),
                 None => None,
             },
         })
@@ -300,7 +300,7 @@ impl Locator {
             // What is wrong with the outer entry is told where that one is read.
             return (EntryRange::default(), None);
         }
-        let end = match outer.bound.and_then(|bound| bound.of(record)) {
+        let end = match outer.bound.and_then(|bound| bound.read(record)) {
             Some(bytes) => found.first.saturating_add(bytes).min(record.len() as u32),
             None => record.len() as u32,
         };
@@ -315,7 +315,7 @@ impl Locator {
         let from = data.get(base as usize..).unwrap_or(&[]);
         let len = data.len() as u32;
         let counted = match self.count {
-            Some(count) => match count.of(from) {
+            Some(count) => match count.read(from) {
                 Some(0) => return (EntryRange::default(), None),
                 Some(count) => Some(count),
                 None => {
@@ -327,7 +327,7 @@ impl Locator {
             },
             None => None,
         };
-        let (Some(first), Some(stride)) = (self.offset.of(from), self.stride.of(from)) else {
+        let (Some(first), Some(stride)) = (self.offset.read(from), self.stride.read(from)) else {
             return fault(
                 0,
                 format!("the record of {len} bytes ends before the fields that locate its entries"),
@@ -388,12 +388,12 @@ impl Locator {
         if found.count == 0 {
             return (found, told);
         }
-        self.judge(data, end, found, told)
+        self.validate_first_entry(data, end, found, told)
     }
 
     /// Where the data end that begin at `first`: with the record, or where a field says.
     fn end(&self, record: &[u8], len: u32, first: u32) -> (u32, Option<SectionFault>) {
-        let Some(bytes) = self.bound.and_then(|bound| bound.of(record)) else {
+        let Some(bytes) = self.bound.and_then(|bound| bound.read(record)) else {
             return (len, None);
         };
         let end = first.saturating_add(bytes);
@@ -414,7 +414,7 @@ impl Locator {
     }
 
     /// Looks into the first entry for what speaks against it, and for its texts.
-    fn judge(
+    fn validate_first_entry(
         &self,
         data: &[u8],
         end: u32,
@@ -435,7 +435,8 @@ impl Locator {
         }
         let mut room = entry.len() as u32;
         if let Some(inner) = self.inner
-            && let (Some(offset), Some(bytes)) = (inner.offset.of(entry), inner.length.of(entry))
+            && let (Some(offset), Some(bytes)) =
+                (inner.offset.read(entry), inner.length.read(entry))
         {
             let wanted = offset.saturating_add(bytes);
             if wanted > room {
@@ -455,7 +456,7 @@ impl Locator {
         };
         let mut at = strings.at;
         for number in 1..=strings.count {
-            let length = FieldRef { at, len: 2 }.of(&entry[..room as usize]);
+            let length = FieldRef { at, len: 2 }.read(&entry[..room as usize]);
             let begin = at.saturating_add(2);
             match length.filter(|length| begin.saturating_add(*length) <= room) {
                 Some(length) => {

@@ -38,7 +38,7 @@ impl Table for Plan {
         &self.table
     }
 
-    fn own(&self) -> Vec<(String, Column)> {
+    fn columns(&self) -> Vec<(String, Column)> {
         let mut own = Vec::new();
         for (number, column) in self.columns.iter().enumerate() {
             own.push((column.name.clone(), Column::Value(number)));

@@ -67,7 +67,7 @@ impl Shapes {
     /// The number of the shape of a record of `len` bytes with entries of `span` bytes (0: no entries), or of joined
     /// records of that form.
     #[inline]
-    pub(crate) fn of(&mut self, plan: &Plan, len: u16, span: u32, forms: &Forms) -> u32 {
+    pub(crate) fn index_of(&mut self, plan: &Plan, len: u16, span: u32, forms: &Forms) -> u32 {
         match self.last {
             Some((key, shape)) if key == (len, span) => shape,
             _ => self.find(plan, len, span, forms),
@@ -130,7 +130,7 @@ impl Shapes {
             };
             let kernel = match field.part {
                 Part::Ordinal => Kernel::Ordinal,
-                _ => Kernel::of(plan.columns[column].kind, field.length, field.signed),
+                _ => Kernel::for_kind(plan.columns[column].kind, field.length, field.signed),
             };
             shape.readers.push(Reader {
                 builder,

@@ -11,7 +11,7 @@ use crate::core::column::Value;
 pub(crate) const MAX_SUBJECTS: usize = 1_000_000;
 
 /// A row that is about no subject that is kept track of.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const UNTRACKED: u32 = u32::MAX;
 
 /// The subjects of one table of one system.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Subjects {
         let mut hasher = self.hasher.build_hasher();
         key.iter().for_each(|word| hasher.write_u64(*word));
         let hash = hasher.finish();
-        let mut slot = self.slots.get(&hash).copied().unwrap_or(NOBODY);
+        let mut slot = self.slots.get(&hash).copied().unwrap_or(UNTRACKED);
         while let Some(words) = self.words(slot) {
             if same(words, key) {
                 self.follow(slot);
@@ -82,8 +82,8 @@ impl Subjects {
         self.keys.extend_from_slice(key);
         self.ends.push(self.keys.len());
         self.same
-            .push(self.slots.insert(hash, slot).unwrap_or(NOBODY));
-        self.after.push(NOBODY);
+            .push(self.slots.insert(hash, slot).unwrap_or(UNTRACKED));
+        self.after.push(UNTRACKED);
         self.follow(slot);
         Lookup::New(slot)
     }

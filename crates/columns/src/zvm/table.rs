@@ -115,9 +115,9 @@ impl TableScan {
         place: &Reporter<'_>,
         ready: &mut Batches,
     ) -> Result<(), ArrowError> {
-        let bytes = self.gather.staged(&self.plan, place);
+        let bytes = self.gather.take_staged(&self.plan, place);
         let done = self.rows(&bytes, names, place, ready);
-        self.gather.unstage(bytes);
+        self.gather.recycle(bytes);
         done
     }
 

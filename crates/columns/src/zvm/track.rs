@@ -7,13 +7,13 @@ use arrow_buffer::NullBuffer;
 use zlens_frames::{ProblemKind, tod};
 
 use super::difference::{CountDirection, CounterChange, CounterRule};
-use super::evidence::{NOTHING, ResetEvidence, ResetIndex};
+use super::evidence::{NO_ENTRY, ResetEvidence, ResetIndex};
 use super::gather::RowOffsets;
 use super::plan::{Difference, Direction};
-use super::subject::{Lookup, MAX_SUBJECTS, NOBODY, Subjects, fingerprint};
+use super::subject::{Lookup, MAX_SUBJECTS, Subjects, UNTRACKED, fingerprint};
 use crate::core::column::{ColumnBuilder, Value};
 use crate::core::diagnostics::Reporter;
-use crate::core::flag::{IntervalFlag, UNITS};
+use crate::core::flag::{IntervalFlag, TOD_PER_SECOND};
 use crate::core::int64_block::Int64Block;
 use crate::core::validity::Validity;
 
@@ -124,7 +124,7 @@ impl SubjectTracker {
             std::mem::take(&mut self.watches),
         );
         *self = Self {
-            known: ResetIndex::of(table, evidence),
+            known: ResetIndex::new(table, evidence),
             nominal_s: nominal_s.filter(|s| *s > 0.0),
             ..fresh
         };
@@ -139,7 +139,7 @@ impl SubjectTracker {
     ) {
         if !fresh.known {
             let count = fresh.tods.len();
-            rows.slots.extend(std::iter::repeat_n(NOBODY, count));
+            rows.slots.extend(std::iter::repeat_n(UNTRACKED, count));
             rows.usable.extend(std::iter::repeat_n(false, count));
             rows.seconds.extend(std::iter::repeat_n(0.0, count));
             rows.flags
@@ -164,7 +164,7 @@ impl SubjectTracker {
                     place.problem(ProblemKind::Header, "full", fresh.offset(number), 0, || {
                         format!("more than {MAX_SUBJECTS} subjects; those from here on have no differences")
                     });
-                    (NOBODY, None)
+                    (UNTRACKED, None)
                 }
             };
             rows.slots.push(slot);
@@ -179,15 +179,15 @@ impl SubjectTracker {
         let nominal_s = self.nominal_s.filter(|_| fresh.sample);
         rows.flags.extend((fresh.from..rows.slots.len()).map(|row| {
             let nominal_s = nominal_s.filter(|_| rows.usable[row]);
-            IntervalFlag::of(rows.seconds[row], nominal_s)
+            IntervalFlag::classify(rows.seconds[row], nominal_s)
         }));
     }
 
     fn new_subject(&mut self, slot: u32, tod: u64, file: usize) {
         let evidence = if self.known.names_subjects() {
-            self.known.place(&self.subjects.name(slot))
+            self.known.find(&self.subjects.name(slot))
         } else {
-            NOTHING
+            NO_ENTRY
         };
         self.evidence.push(evidence);
         self.last.push(tod);
@@ -212,7 +212,7 @@ impl SubjectTracker {
             });
             // Files that overlap: the later samples of the file before stay what this one is compared with.
             if self.file[at] != place.file {
-                return (NOBODY, None);
+                return (UNTRACKED, None);
             }
         }
         self.last[at] = now;
@@ -224,7 +224,7 @@ impl SubjectTracker {
             place.reset(when, &self.subjects.name(slot), || what.to_owned());
             return (slot, None);
         }
-        (slot, Some((now - last) as f64 / UNITS))
+        (slot, Some((now - last) as f64 / TOD_PER_SECOND))
     }
 
     fn watch(
@@ -241,7 +241,7 @@ impl SubjectTracker {
             let row = fresh.from + number;
             let slot = rows.slots[row];
             let value = fresh.value(watch.builder, number);
-            if slot == NOBODY || value == Value::Null {
+            if slot == UNTRACKED || value == Value::Null {
                 continue;
             }
             let now = fingerprint(value) | 1;
@@ -260,7 +260,7 @@ impl SubjectTracker {
 #[derive(Debug, Clone, Copy, Default)]
 struct PreviousValue {
     reading: i64,
-    there: bool,
+    present: bool,
 }
 
 /// A column with differences.
@@ -318,7 +318,7 @@ impl Counter {
     }
 
     /// Whether its direction is not stated, so that it may have to wait for the rest of an interval.
-    pub(crate) fn learns(&self) -> bool {
+    pub(crate) fn infers_direction(&self) -> bool {
         self.direction == Direction::Learn
     }
 
@@ -330,7 +330,7 @@ impl Counter {
         let readings = batch.builders[self.builder].ints(batch.len, batch.wide);
         let from = self.done;
         if self.way.is_none() {
-            self.learn(out, readings, batch);
+            self.infer_direction(out, readings, batch);
         }
         let out = &mut out[self.done - from..];
         match self.way {
@@ -349,10 +349,10 @@ impl Counter {
     }
 
     /// Goes on while nothing moves, and decides the direction when something does.
-    fn learn(&mut self, out: &mut [i64], readings: &[i64], batch: &BatchView<'_>) {
+    fn infer_direction(&mut self, out: &mut [i64], readings: &[i64], batch: &BatchView<'_>) {
         for out in out {
             let row = self.done;
-            if self.vote(row, readings, batch).is_some() {
+            if self.observed_direction(row, readings, batch).is_some() {
                 let interval = batch.intervals[row];
                 let rest = &batch.intervals[row..];
                 let end = match rest.iter().position(|&other| other != interval) {
@@ -361,7 +361,8 @@ impl Counter {
                     // The rest of the interval is still to come.
                     None => return,
                 };
-                let votes = (row..end).filter_map(|row| self.vote(row, readings, batch));
+                let votes =
+                    (row..end).filter_map(|row| self.observed_direction(row, readings, batch));
                 let sum = votes.fold(0i64, |sum, way| {
                     if way == CountDirection::Up {
                         sum + 1
@@ -388,12 +389,17 @@ impl Counter {
     }
 
     /// Which way the counter of a row's subject has moved since its last reading that was taken up.
-    fn vote(&self, row: usize, readings: &[i64], batch: &BatchView<'_>) -> Option<CountDirection> {
+    fn observed_direction(
+        &self,
+        row: usize,
+        readings: &[i64],
+        batch: &BatchView<'_>,
+    ) -> Option<CountDirection> {
         let last = self.last.get(batch.rows.slots[row] as usize)?;
         let valid = batch.builders[self.builder].validity.get(row);
-        let comparable = last.there && valid && batch.rows.usable[row];
+        let comparable = last.present && valid && batch.rows.usable[row];
         if comparable {
-            self.rule.leaning(last.reading, readings[row])
+            self.rule.likely_direction(last.reading, readings[row])
         } else {
             None
         }
@@ -490,7 +496,7 @@ fn read(
     // Nobody has no place.
     let last = last.get_mut(rows.slots[row] as usize)?;
     if !valid.get(row) {
-        last.there = false;
+        last.present = false;
         return None;
     }
     let now = readings[row];
@@ -498,8 +504,8 @@ fn read(
         last,
         PreviousValue {
             reading: now,
-            there: true,
+            present: true,
         },
     );
-    (before.there && rows.usable[row]).then_some((before.reading, now))
+    (before.present && rows.usable[row]).then_some((before.reading, now))
 }

@@ -94,7 +94,7 @@ pub struct Gap {
 impl Gap {
     /// A gap of which only the reason is known.
     #[must_use]
-    pub const fn of(reason: Reason) -> Self {
+    pub const fn new(reason: Reason) -> Self {
         Self {
             reason,
             sets: None,

@@ -13,7 +13,7 @@ use crate::log::{self, Level};
 use crate::spool::SourcePosition;
 
 /// How often a file is looked at.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file that grows.
 #[derive(Debug)]
@@ -69,7 +69,8 @@ impl TailedFile {
 
     /// What followed in the earlier file is unknown.
     fn replaced(&mut self) {
-        self.waiting.push(Event::Gap(Gap::of(Reason::FileReplaced)));
+        self.waiting
+            .push(Event::Gap(Gap::new(Reason::FileReplaced)));
     }
 
     fn read(&mut self) -> io::Result<Event> {
@@ -90,7 +91,7 @@ impl TailedFile {
             let opened = self.file.metadata()?;
             self.begin((opened.dev(), opened.ino()));
         } else {
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
         Ok(Event::Idle)
     }
@@ -114,7 +115,7 @@ impl Source for TailedFile {
             Err(error) if error.kind() == ErrorKind::Interrupted => Event::Idle,
             Err(error) => {
                 log::line(Level::Warning, "file_not_read", &[("error", &error)]);
-                sleep(LOOK * 25);
+                sleep(POLL_INTERVAL * 25);
                 Event::Idle
             }
         }

@@ -25,7 +25,7 @@ const EIO: i32 = 5;
 const EFAULT: i32 = 14;
 const EOVERFLOW: i32 = 75;
 /// The most bytes of a set. It can be as large as the segment of the monitor, whose default is 64 MB.
-const LARGEST_SET: usize = 64 << 20;
+const MAX_SET_SIZE: usize = 64 << 20;
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
@@ -125,7 +125,7 @@ impl<D: Device> SetReader<D> {
             device,
             set: Vec::new(),
             buffer: vec![0; READ],
-            largest: LARGEST_SET,
+            largest: MAX_SET_SIZE,
             skipping: false,
             idle: 0,
             suspended: None,
@@ -146,7 +146,7 @@ impl<D: Device> SetReader<D> {
         Event::Gap(Gap {
             sets: (bytes > 0).then_some(1),
             bytes: (bytes > 0).then_some(bytes),
-            ..Gap::of(reason)
+            ..Gap::new(reason)
         })
     }
 
@@ -168,14 +168,14 @@ impl<D: Device> SetReader<D> {
         self.waiting.push_front(data);
         Event::Gap(Gap {
             from,
-            ..Gap::of(Reason::Suspended)
+            ..Gap::new(Reason::Suspended)
         })
     }
 
     fn failed(&mut self, error: &io::Error) -> Option<Event> {
         match error.raw_os_error() {
             Some(EOVERFLOW) => {
-                let gap = Event::Gap(Gap::of(Reason::Overflow));
+                let gap = Event::Gap(Gap::new(Reason::Overflow));
                 if self.skipping || self.set.is_empty() {
                     return Some(gap);
                 }

@@ -16,14 +16,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use segment::SourcePosition;
-use segment::{START, Segment, StreamPosition, frame_at, head_at};
+use segment::{HEADER_LEN, Segment, StreamPosition, read_frame, read_header};
 
 use crate::error::Error;
 use crate::wire::{self, FrameKind, HEADER};
 
 /// The smallest spool.
-pub const SMALLEST: u64 = 1 << 20;
-const LARGEST_SEGMENT: u64 = 8 << 20;
+pub const MIN_SIZE: u64 = 1 << 20;
+const MAX_SEGMENT_SIZE: u64 = 8 << 20;
 const LOCK: &str = "lock";
 
 /// A record to append.
@@ -114,7 +114,7 @@ struct Inner {
     /// The segment that is being sent.
     pinned: u64,
     /// Where the last acknowledged segment ended.
-    gone: Option<StreamPosition>,
+    acked_end: Option<StreamPosition>,
     ended: bool,
 }
 
@@ -192,7 +192,7 @@ impl Spool {
             ids: segments.back().map_or(0, |segment| segment.id),
             segments,
             writer: None,
-            gone: None,
+            acked_end: None,
             ended: false,
         };
         inner.writer = inner.segments.back().map(Segment::append).transpose()?;
@@ -250,7 +250,7 @@ impl Spool {
             .map(|record| (HEADER + record.payload.len()) as u64)
             .sum();
         let mut dropped = 0;
-        while inner.size() + START + need > self.limit {
+        while inner.size() + HEADER_LEN + need > self.limit {
             if !drop_oldest {
                 return Ok(AppendResult::Full);
             }
@@ -259,7 +259,7 @@ impl Spool {
                 None => return Ok(AppendResult::Full),
             }
         }
-        let segment_bytes = (self.limit / 16).min(LARGEST_SEGMENT);
+        let segment_bytes = (self.limit / 16).min(MAX_SEGMENT_SIZE);
         let full = inner
             .segments
             .back()
@@ -330,9 +330,9 @@ impl Spool {
             }
         };
         if let Some((file, at)) = place
-            && let Some(head) = head_at(&file, at, cursor.next)?
+            && let Some(head) = read_header(&file, at, cursor.next)?
         {
-            let bytes = frame_at(&file, at, head)?;
+            let bytes = read_frame(&file, at, head)?;
             if matches!(wire::decode(&bytes), Ok(Some(_))) {
                 cursor.place = Some((segment.id, file, at + bytes.len() as u64));
                 cursor.next += 1;
@@ -363,7 +363,7 @@ impl Spool {
             return PinnedSegment::Segment(segment);
         }
         let ends = inner.segments.iter().map(|segment| segment.to);
-        let before = ends.chain(inner.gone).find(|to| to.sequence == next);
+        let before = ends.chain(inner.acked_end).find(|to| to.sequence == next);
         PinnedSegment::Missing(MissingRange {
             from: next,
             next: first.sequence,
@@ -380,7 +380,7 @@ impl Spool {
         let mut inner = self.inner();
         while inner.segments.len() > 1 && inner.segments[0].to.sequence <= next {
             if let Some(segment) = inner.segments.pop_front() {
-                inner.gone = Some(segment.to);
+                inner.acked_end = Some(segment.to);
                 fs::remove_file(&segment.path)?;
             }
         }

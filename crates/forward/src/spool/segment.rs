@@ -9,9 +9,9 @@ use crate::wire::{self, ENDS_SET, FrameHeader, FrameKind, HEADER};
 
 const MAGIC: [u8; 4] = *b"ZFS1";
 /// The length of a segment's header.
-pub(super) const START: u64 = 80;
-const CHECKED: usize = START as usize - 4;
-const NEW: &str = "new";
+pub(super) const HEADER_LEN: u64 = 80;
+const CHECKSUM_AT: usize = HEADER_LEN as usize - 4;
+const TEMP_NAME: &str = "new";
 
 /// How far a source was read that can be read again: the file, by device and inode, and the next byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Segment {
         from: StreamPosition,
     ) -> io::Result<Self> {
         let path = folder.join(format!("{:020}.seg", from.sequence));
-        let new = folder.join(NEW);
+        let new = folder.join(TEMP_NAME);
         let mut file = File::create(&new)?;
         file.write_all(&encode(stream, from))?;
         file.sync_all()?;
@@ -93,13 +93,13 @@ impl Segment {
             path,
             from,
             to: from,
-            size: START,
+            size: HEADER_LEN,
         })
     }
 
     /// Opens one that is there; none if it is no segment.
     pub fn open(path: PathBuf, id: u64) -> io::Result<Option<(Self, [u8; 16])>> {
-        let mut start = [0; START as usize];
+        let mut start = [0; HEADER_LEN as usize];
         let file = File::open(&path)?;
         match file.read_exact_at(&mut start, 0) {
             Ok(()) => {}
@@ -112,7 +112,7 @@ impl Segment {
                 path,
                 from,
                 to: from,
-                size: START,
+                size: HEADER_LEN,
             };
             (segment, stream)
         }))
@@ -123,12 +123,12 @@ impl Segment {
         let file = File::open(&self.path)?;
         let (mut count, mut at) = (self.from, self.size);
         while before.is_none_or(|before| count.sequence < before) {
-            let Some(head) = head_at(&file, at, count.sequence)? else {
+            let Some(head) = read_header(&file, at, count.sequence)? else {
                 break;
             };
             let read = checked || head.kind == FrameKind::Begin;
             let bytes = if read {
-                frame_at(&file, at, head)?
+                read_frame(&file, at, head)?
             } else {
                 Vec::new()
             };
@@ -155,9 +155,9 @@ impl Segment {
 
     /// Where the frame of a number is.
     pub fn find(&self, file: &File, sequence: u64) -> io::Result<Option<u64>> {
-        let mut at = START;
+        let mut at = HEADER_LEN;
         for number in self.from.sequence..sequence {
-            let Some(head) = head_at(file, at, number)? else {
+            let Some(head) = read_header(file, at, number)? else {
                 return Ok(None);
             };
             at += (HEADER + head.length) as u64;
@@ -167,7 +167,7 @@ impl Segment {
 }
 
 /// The beginning of the frame of a number; none if something else is there, or nothing.
-pub(super) fn head_at(file: &File, at: u64, sequence: u64) -> io::Result<Option<FrameHeader>> {
+pub(super) fn read_header(file: &File, at: u64, sequence: u64) -> io::Result<Option<FrameHeader>> {
     let mut bytes = [0; HEADER];
     match file.read_exact_at(&mut bytes, at) {
         Ok(()) => {}
@@ -184,7 +184,7 @@ pub(super) fn head_at(file: &File, at: u64, sequence: u64) -> io::Result<Option<
 }
 
 /// The bytes of a frame; fewer if the file ends before.
-pub(super) fn frame_at(file: &File, at: u64, head: FrameHeader) -> io::Result<Vec<u8>> {
+pub(super) fn read_frame(file: &File, at: u64, head: FrameHeader) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; HEADER + head.length];
     match file.read_exact_at(&mut bytes, at) {
         Ok(()) => Ok(bytes),
@@ -193,8 +193,8 @@ pub(super) fn frame_at(file: &File, at: u64, head: FrameHeader) -> io::Result<Ve
     }
 }
 
-fn encode(stream: [u8; 16], from: StreamPosition) -> [u8; START as usize] {
-    let mut bytes = [0; START as usize];
+fn encode(stream: [u8; 16], from: StreamPosition) -> [u8; HEADER_LEN as usize] {
+    let mut bytes = [0; HEADER_LEN as usize];
     bytes[..4].copy_from_slice(&MAGIC);
     bytes[4..20].copy_from_slice(&stream);
     let numbers = [
@@ -208,14 +208,14 @@ fn encode(stream: [u8; 16], from: StreamPosition) -> [u8; START as usize] {
     for (place, number) in bytes[20..68].chunks_exact_mut(8).zip(numbers) {
         place.copy_from_slice(&number.to_be_bytes());
     }
-    let checksum = crc32fast::hash(&bytes[..CHECKED]);
-    bytes[CHECKED..].copy_from_slice(&checksum.to_be_bytes());
+    let checksum = crc32fast::hash(&bytes[..CHECKSUM_AT]);
+    bytes[CHECKSUM_AT..].copy_from_slice(&checksum.to_be_bytes());
     bytes
 }
 
-fn decode(bytes: &[u8; START as usize]) -> Option<([u8; 16], StreamPosition)> {
-    let checksum = crc32fast::hash(&bytes[..CHECKED]).to_be_bytes();
-    if bytes[..4] != MAGIC || bytes[CHECKED..] != checksum {
+fn decode(bytes: &[u8; HEADER_LEN as usize]) -> Option<([u8; 16], StreamPosition)> {
+    let checksum = crc32fast::hash(&bytes[..CHECKSUM_AT]).to_be_bytes();
+    if bytes[..4] != MAGIC || bytes[CHECKSUM_AT..] != checksum {
         return None;
     }
     let mut stream = [0; 16];

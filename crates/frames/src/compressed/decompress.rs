@@ -21,12 +21,12 @@ use crate::source::ReadAt;
 /// The first bytes of what is packed, as far as the first bytes of the file tell: of a ZIP archive the
 /// first member that `wanted` says yes to, or else the first.
 #[must_use]
-pub fn peek(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
-    let packing = Compression::of(head)?;
+pub fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+    let packing = Compression::detect(head)?;
     let mut begun = Vec::with_capacity(LOOK);
     match packing {
         Compression::Gzip => begin(GzDecoder::new(head), &mut begun),
-        Compression::Zip => return zip::peek(head, wanted),
+        Compression::Zip => return zip::peek_decompressed(head, wanted),
         Compression::Zstd => {
             let mut rest = head;
             while let Some(length) = skippable(rest) {
@@ -112,7 +112,7 @@ impl ReadAt for Decompressed {
 ///
 /// # Errors
 /// If nothing at all can be read, what is unpacked cannot be written, or `progress` says stop.
-pub fn unpack(
+pub fn decompress(
     source: &dyn ReadAt,
     packing: Compression,
     folder: &Path,

@@ -14,7 +14,7 @@ pub enum Compression {
 impl Compression {
     /// How a file that begins so is packed, if it is.
     #[must_use]
-    pub fn of(head: &[u8]) -> Option<Self> {
+    pub fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x1F, 0x8B, 8, ..] => Some(Self::Gzip),
             [b'P', b'K', 3, 4, ..] => Some(Self::Zip),

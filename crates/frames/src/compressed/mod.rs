@@ -11,6 +11,6 @@ mod sink;
 mod streams;
 mod zip;
 
-pub use decompress::{Decompressed, Error, peek, unpack};
+pub use decompress::{Decompressed, Error, decompress, peek_decompressed};
 pub use format::Compression;
 pub use prefix::LOOK;

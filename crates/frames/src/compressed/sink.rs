@@ -21,7 +21,7 @@ pub(super) struct Sink<'s> {
     members: u64,
     total: u64,
     progress: &'s mut dyn FnMut(u64, u64) -> bool,
-    full: bool,
+    limit_reached: bool,
     ended: Option<SinkError>,
     part: Vec<u8>,
     /// Where in the packed bytes the unpacking is, for the progress.
@@ -44,7 +44,7 @@ impl<'s> Sink<'s> {
             members: 0,
             total,
             progress,
-            full: false,
+            limit_reached: false,
             ended: None,
             part: vec![0; 64 * 1024],
             done: Rc::default(),
@@ -66,7 +66,7 @@ impl<'s> Sink<'s> {
 
     /// The limit, if it was reached.
     pub(super) fn at_limit(&self) -> Option<u64> {
-        self.full.then_some(self.limit)
+        self.limit_reached.then_some(self.limit)
     }
 
     /// Whether nothing can be taken any more.
@@ -80,7 +80,7 @@ impl<'s> Sink<'s> {
         let copied = loop {
             match from.read(&mut part) {
                 Ok(0) => break Ok(true),
-                Ok(count) if self.put(&part[..count]) => {}
+                Ok(count) if self.write(&part[..count]) => {}
                 Ok(_) => break Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => break Err(error),
@@ -91,8 +91,8 @@ impl<'s> Sink<'s> {
     }
 
     /// Takes bytes; false where not all of them are taken.
-    pub(super) fn put(&mut self, bytes: &[u8]) -> bool {
-        if self.ended.is_some() || self.full {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> bool {
+        if self.ended.is_some() || self.limit_reached {
             return false;
         }
         let room = usize::try_from(self.limit - self.written).unwrap_or(usize::MAX);
@@ -103,11 +103,11 @@ impl<'s> Sink<'s> {
             return false;
         }
         self.written += taken.len() as u64;
-        self.full = taken.len() < bytes.len();
+        self.limit_reached = taken.len() < bytes.len();
         if !(self.progress)(self.done.get().min(self.total), self.total) {
             self.ended = Some(SinkError::Stopped);
         }
-        self.ended.is_none() && !self.full
+        self.ended.is_none() && !self.limit_reached
     }
 
     pub(super) fn finish(self) -> Result<(), SinkError> {

@@ -30,7 +30,7 @@ pub(super) fn gzip(input: &mut Input<'_>, sink: &mut Sink<'_>, problems: &mut Pr
         match input.fill_buf() {
             Ok([]) | Err(_) => return,
             Ok([0x1F, 0x8B, ..]) => {}
-            Ok(_) => return behind(input, sink, "gzip", problems),
+            Ok(_) => return report_trailing_bytes(input, sink, "gzip", problems),
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn zstd(input: &mut Input<'_>, sink: &mut Sink<'_>, problems: &mut Pr
         match &head[..count] {
             [] => return,
             [0x28, 0xB5, 0x2F, 0xFD, ..] => {}
-            _ => return behind(input, sink, "Zstandard", problems),
+            _ => return report_trailing_bytes(input, sink, "Zstandard", problems),
         }
         let copied = match StreamingDecoder::new(&mut *input) {
             Ok(mut decoder) => sink.copy(&mut decoder).and_then(|whole| {
@@ -68,7 +68,12 @@ pub(super) fn zstd(input: &mut Input<'_>, sink: &mut Sink<'_>, problems: &mut Pr
 }
 
 /// Bytes behind the packed data.
-fn behind(input: &mut Input<'_>, sink: &Sink<'_>, form: &str, problems: &mut ProblemLog) {
+fn report_trailing_bytes(
+    input: &mut Input<'_>,
+    sink: &Sink<'_>,
+    form: &str,
+    problems: &mut ProblemLog,
+) {
     let (from, rest) = (input.position(), input.rest());
     problems.add(ProblemKind::Length, sink.written(), 0, None, || {
         format!(

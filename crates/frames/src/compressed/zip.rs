@@ -80,7 +80,7 @@ fn local(bytes: &[u8], at: u64) -> Option<(Member, u64)> {
 }
 
 /// The first bytes of the first member that `wanted` says yes to, or else of the first.
-pub(super) fn peek(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+pub(super) fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let mut first = None;
     let mut at = 0_u64;
     for _ in 0..MAX_MEMBERS {
@@ -221,7 +221,7 @@ fn one(
     };
     checked.crc.update(&begun);
     checked.count = begun.len() as u64;
-    let copied = if sink.put(&begun) {
+    let copied = if sink.write(&begun) {
         sink.copy(&mut checked)
     } else {
         Ok(false)

@@ -2,7 +2,7 @@
 
 /// Records that come within this of the one before belong to the same moment: what tells of one
 /// interval is written one after the other. In hundredths of a second.
-const BURST: i64 = 20 * 100;
+const SAME_MOMENT: i64 = 20 * 100;
 /// A step of more than so many halves of the usual one leaves a gap.
 const GAP_HALVES: i64 = 3;
 /// Steps that differ by less than this part of the usual one are usual.
@@ -32,7 +32,7 @@ pub(crate) struct Cadence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CadenceSummary {
     /// The usual time between two of them, if there is one.
-    pub step: Option<i64>,
+    pub period: Option<i64>,
     /// How many steps leave out at least one moment.
     pub gaps: Option<u64>,
 }
@@ -53,7 +53,7 @@ impl Cadence {
         if !behind {
             self.latest = Some(time);
         }
-        if (time - self.before).abs() >= BURST {
+        if (time - self.before).abs() >= SAME_MOMENT {
             self.moment(time, room);
         }
         self.before = time;
@@ -69,14 +69,14 @@ impl Cadence {
     }
 
     /// Says whether records come at a regular pace, and where they did not.
-    pub(crate) fn rhythm(&mut self) -> CadenceSummary {
+    pub(crate) fn summarize(&mut self) -> CadenceSummary {
         if self.full {
             return CadenceSummary::default();
         }
         // What is in the file twice, or in another order, leaves no gap.
         self.moments.sort_unstable();
         let steps = self.moments.windows(2).map(|pair| pair[1] - pair[0]);
-        let mut steps: Vec<i64> = steps.filter(|&step| step >= BURST).collect();
+        let mut steps: Vec<i64> = steps.filter(|&step| step >= SAME_MOMENT).collect();
         if steps.len() < LEAST {
             return CadenceSummary::default();
         }
@@ -88,7 +88,7 @@ impl Cadence {
         }
         let gaps = steps.iter().filter(|&&step| 2 * step > GAP_HALVES * usual);
         CadenceSummary {
-            step: Some(usual),
+            period: Some(usual),
             gaps: Some(gaps.count() as u64),
         }
     }
@@ -100,11 +100,11 @@ mod tests {
 
     fn pace(times: impl IntoIterator<Item = i64>) -> (u64, Option<i64>, Option<u64>) {
         let mut pace = Cadence::default();
-        let mut room = 1000;
+        let mut budget = 1000;
         for second in times {
-            pace.add(second * 100, &mut room);
+            pace.add(second * 100, &mut budget);
         }
-        let CadenceSummary { step, gaps } = pace.rhythm();
+        let CadenceSummary { period: step, gaps } = pace.summarize();
         (pace.out_of_order, step.map(|step| step / 100), gaps)
     }
 
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn without_room_nothing_is_said_of_gaps() {
         let mut pace = Cadence::default();
-        let mut room = 3;
+        let mut budget = 3;
         for n in 0..10 {
-            pace.add(n * 90_000, &mut room);
+            pace.add(n * 90_000, &mut budget);
         }
-        assert_eq!(pace.rhythm(), CadenceSummary::default());
+        assert_eq!(pace.summarize(), CadenceSummary::default());
     }
 }

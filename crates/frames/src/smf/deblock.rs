@@ -31,7 +31,8 @@ pub fn open(
     identities: &[Identity],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<(Arc<dyn ReadAt>, Index), Error> {
-    if let FirstPass::Stream(mut index) = scan::look(&*source, clocks, identities, true, progress)?
+    if let FirstPass::Stream(mut index) =
+        scan::first_pass(&*source, clocks, identities, true, progress)?
     {
         return Ok((renamed(source, &mut index), *index));
     }
@@ -63,11 +64,11 @@ pub fn open(
         )
     };
     let FirstPass::Stream(mut index) =
-        scan::look(&*stream, clocks, identities, false, &mut second)?
+        scan::first_pass(&*stream, clocks, identities, false, &mut second)?
     else {
         unreachable!("a scan of a stream does not ask for its form")
     };
-    index.place(&places, forms, words, problems, lost);
+    index.set_stream_map(&places, forms, words, problems, lost);
     Ok((renamed(stream, &mut index), *index))
 }
 
@@ -139,7 +140,7 @@ impl<'s> Deblocker<'s> {
         }
         walk.abandon("the file ends before its last segment");
         // The pass over the stream meets what could not be read, and says so.
-        walk.places.copy(walk.end, size - walk.end);
+        walk.places.append(walk.end, size - walk.end);
         Ok(walk)
     }
 
@@ -161,7 +162,7 @@ impl<'s> Deblocker<'s> {
             if self.places.is_full() {
                 self.abandon("its last segment is not read");
                 let rest = self.end - at;
-                self.lose(ProblemKind::Length, at, rest, || {
+                self.report_lost(ProblemKind::Length, at, rest, || {
                     format!(
                         "more than {} blocks and segments; the rest, {rest} bytes, is not read",
                         StreamMap::MAX_PIECES
@@ -169,13 +170,13 @@ impl<'s> Deblocker<'s> {
                 });
                 return Ok(self.end);
             }
-            at = self.step(&view, at, progress)?;
+            at = self.next_segment(&view, at, progress)?;
         }
         Ok(at)
     }
 
     /// Takes up what begins at `at`; where the next thing begins.
-    fn step(
+    fn next_segment(
         &mut self,
         view: &View<'_>,
         at: u64,
@@ -187,7 +188,7 @@ impl<'s> Deblocker<'s> {
         let plausible = view.header(at).is_some_and(|header| header.check().is_ok());
         if !plausible
             && let Some(block) = view.block(at)
-            && (self.block.is_none() || view.fills(at, block.length))
+            && (self.block.is_none() || view.block_is_consistent(at, block.length))
         {
             self.enter(at, block);
             return Ok(at + 4);
@@ -199,10 +200,12 @@ impl<'s> Deblocker<'s> {
         let fits = length >= SEGMENT && next <= limit;
         let begun = self.open.is_some();
         match bits {
-            0 if fits && (plausible || inside) => self.whole(at, length),
-            FIRST if fits && (inside || view.begins_spanned(at)) => self.first(at, length),
-            MIDDLE | LAST if fits && (inside || begun) => self.more(at, length, bits == LAST),
-            _ => return self.junk(view, at, limit, progress),
+            0 if fits && (plausible || inside) => self.add_record(at, length),
+            FIRST if fits && (inside || view.begins_spanned(at)) => self.begin_spanned(at, length),
+            MIDDLE | LAST if fits && (inside || begun) => {
+                self.add_segment(at, length, bits == LAST)
+            }
+            _ => return self.pass_through(view, at, limit, progress),
         }
         Ok(next)
     }
@@ -219,15 +222,15 @@ impl<'s> Deblocker<'s> {
         self.block = Some((at, (at + block.length).min(self.end)));
     }
 
-    fn whole(&mut self, at: u64, length: u64) {
+    fn add_record(&mut self, at: u64, length: u64) {
         self.abandon("a whole record comes before its last segment");
-        self.places.copy(at, length);
+        self.places.append(at, length);
     }
 
-    fn first(&mut self, at: u64, length: u64) {
+    fn begin_spanned(&mut self, at: u64, length: u64) {
         self.abandon("another record begins before its last segment");
-        let shown = self.places.shown;
-        self.places.copy(at, length);
+        let shown = self.places.logical_len;
+        self.places.append(at, length);
         self.open = Some(PartialRecord {
             at,
             shown,
@@ -237,9 +240,9 @@ impl<'s> Deblocker<'s> {
         });
     }
 
-    fn more(&mut self, at: u64, length: u64, last: bool) {
+    fn add_segment(&mut self, at: u64, length: u64, last: bool) {
         let Some(mut open) = self.open.take() else {
-            self.lose(ProblemKind::Truncated, at, length, || {
+            self.report_lost(ProblemKind::Truncated, at, length, || {
                 format!(
                     "a segment of {length} bytes of a record whose first segment is not in the file \
                      before it; it is skipped"
@@ -247,7 +250,7 @@ impl<'s> Deblocker<'s> {
             });
             return;
         };
-        self.places.copy(at + 4, length - 4);
+        self.places.append(at + 4, length - 4);
         open.length += length - 4;
         open.bytes += length;
         open.segments += 1;
@@ -256,9 +259,9 @@ impl<'s> Deblocker<'s> {
             return;
         }
         let Ok(whole) = u16::try_from(open.length) else {
-            self.places.cut(open.shown);
+            self.places.truncate(open.shown);
             let PartialRecord { at, bytes, .. } = open;
-            self.lose(ProblemKind::Length, at, bytes, || {
+            self.report_lost(ProblemKind::Length, at, bytes, || {
                 format!(
                     "a record of {} bytes in {} segments is longer than the longest that is read, \
                      65,535 bytes; it is skipped",
@@ -267,7 +270,7 @@ impl<'s> Deblocker<'s> {
             });
             return;
         };
-        self.places.join(open.shown, whole);
+        self.places.record_joined(open.shown, whole);
         self.words += 4 * (open.segments - 1);
         self.forms.spanned += 1;
         self.forms.segments += open.segments;
@@ -278,14 +281,14 @@ impl<'s> Deblocker<'s> {
         let Some(open) = self.open.take() else {
             return;
         };
-        self.places.cut(open.shown);
+        self.places.truncate(open.shown);
         let PartialRecord {
             at,
             bytes,
             segments,
             ..
         } = open;
-        self.lose(ProblemKind::Truncated, at, bytes, || {
+        self.report_lost(ProblemKind::Truncated, at, bytes, || {
             format!(
                 "a record in segments is not whole: {why}; {segments} segments of it, {bytes} bytes, \
                  are skipped"
@@ -293,13 +296,19 @@ impl<'s> Deblocker<'s> {
         });
     }
 
-    fn lose(&mut self, kind: ProblemKind, at: u64, bytes: u64, detail: impl FnOnce() -> String) {
+    fn report_lost(
+        &mut self,
+        kind: ProblemKind,
+        at: u64,
+        bytes: u64,
+        detail: impl FnOnce() -> String,
+    ) {
         self.lost += bytes;
         self.problems.add(kind, at, bytes, None, detail);
     }
 
     /// What is neither record nor block is shown as it is, for the pass over the stream to tell of.
-    fn junk(
+    fn pass_through(
         &mut self,
         view: &View<'_>,
         at: u64,
@@ -310,7 +319,7 @@ impl<'s> Deblocker<'s> {
             let ends_well = end == self.end || view.block(end).is_some();
             if ends_well || !view.continues(at) {
                 self.abandon("the block is damaged before its last segment");
-                self.places.copy(at, limit - at);
+                self.places.append(at, limit - at);
                 return Ok(limit);
             }
             self.problems.add(ProblemKind::Length, begin, 0, None, || {
@@ -333,7 +342,7 @@ impl<'s> Deblocker<'s> {
         if next < size && next >= at + 5 && view.block(next - 4).is_some() {
             next -= 4;
         }
-        self.places.copy(at, next - at);
+        self.places.append(at, next - at);
         Ok(next)
     }
 }

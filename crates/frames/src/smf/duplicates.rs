@@ -6,30 +6,30 @@ pub(crate) struct FingerprintSet {
     /// Open addressing; 0 is an empty place.
     places: Vec<u64>,
     /// How many places there may be.
-    most: usize,
+    max_slots: usize,
     count: usize,
     /// Records that came when there was no more room.
-    pub unseen: u64,
+    pub untracked: u64,
 }
 
 /// How many places there are at the beginning, and at the most.
-const LEAST: usize = 1 << 12;
-const MOST: usize = 1 << 24;
+const MIN_SLOTS: usize = 1 << 12;
+const MAX_SLOTS: usize = 1 << 24;
 
 /// How many different records are distinguished.
-pub(crate) const MAX_RECORDS: usize = MOST / 8 * 7;
+pub(crate) const MAX_RECORDS: usize = MAX_SLOTS / 8 * 7;
 
 impl FingerprintSet {
     pub(crate) fn new() -> Self {
-        Self::of(MOST)
+        Self::with_max_slots(MAX_SLOTS)
     }
 
-    fn of(most: usize) -> Self {
+    fn with_max_slots(most: usize) -> Self {
         Self {
-            places: vec![0; LEAST],
-            most,
+            places: vec![0; MIN_SLOTS],
+            max_slots: most,
             count: 0,
-            unseen: 0,
+            untracked: 0,
         }
     }
 
@@ -41,8 +41,8 @@ impl FingerprintSet {
             return true;
         }
         if self.count >= self.places.len() / 8 * 7 {
-            if self.places.len() >= self.most {
-                self.unseen += 1;
+            if self.places.len() >= self.max_slots {
+                self.untracked += 1;
                 return false;
             }
             self.grow();
@@ -78,24 +78,24 @@ impl FingerprintSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::print;
+    use crate::fingerprint::fingerprint;
 
     #[test]
     fn each_number_is_known_from_its_second_time_on() {
         let mut copies = FingerprintSet::new();
-        let numbers = || (1..100_000_u64).map(|n| print(&n.to_be_bytes()));
+        let numbers = || (1..100_000_u64).map(|n| fingerprint(&n.to_be_bytes()));
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 99_999);
-        assert_eq!(copies.unseen, 0);
+        assert_eq!(copies.untracked, 0);
     }
 
     #[test]
     fn without_room_numbers_are_only_counted() {
-        let mut copies = FingerprintSet::of(2 * LEAST);
-        let numbers = || (1..10_001_u64).map(|n| print(&n.to_be_bytes()));
+        let mut copies = FingerprintSet::with_max_slots(2 * MIN_SLOTS);
+        let numbers = || (1..10_001_u64).map(|n| fingerprint(&n.to_be_bytes()));
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
-        let known = 2 * LEAST / 8 * 7;
-        assert_eq!(copies.unseen as usize, 10_000 - known);
+        let known = 2 * MIN_SLOTS / 8 * 7;
+        assert_eq!(copies.untracked as usize, 10_000 - known);
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), known);
     }
 }

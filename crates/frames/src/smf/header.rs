@@ -152,11 +152,11 @@ impl Header {
             return None;
         }
         whole[..count].copy_from_slice(&bytes[..count]);
-        Some(Self::of(&whole))
+        Some(Self::from_bytes(&whole))
     }
 
     #[inline]
-    pub(crate) fn of(bytes: &[u8; HEAD]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8; HEAD]) -> Self {
         let word = |at: usize| -> u32 {
             u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };

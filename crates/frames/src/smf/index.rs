@@ -123,7 +123,7 @@ impl Index {
     }
 
     /// Makes the index of a stream that of the file it stands in.
-    pub(crate) fn place(
+    pub(crate) fn set_stream_map(
         &mut self,
         places: &Arc<StreamMap>,
         forms: BlockStats,
@@ -135,10 +135,11 @@ impl Index {
         self.forms = forms;
         self.word_bytes = words;
         self.skipped_bytes += lost;
-        self.problems.lead(|offset| places.original(offset));
+        self.problems
+            .map_offsets(|offset| places.to_file_offset(offset));
         self.problems.absorb(problems);
         for info in &mut self.kinds {
-            info.first_offset = places.original(info.first_shown);
+            info.first_offset = places.to_file_offset(info.first_shown);
         }
         self.places = Some(Arc::clone(places));
     }
@@ -148,7 +149,7 @@ impl Index {
     pub(crate) fn original(&self, shown: u64) -> u64 {
         self.places
             .as_ref()
-            .map_or(shown, |places| places.original(shown))
+            .map_or(shown, |places| places.to_file_offset(shown))
     }
 
     /// The name of a stream's system in the records.

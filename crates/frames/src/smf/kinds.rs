@@ -132,7 +132,7 @@ impl KindTable {
 
     /// Records that were not held against those before them, of which there are too many.
     pub(crate) const fn unseen(&self) -> u64 {
-        self.copies.unseen
+        self.copies.untracked
     }
 
     /// Counts a record, `print` its fingerprint; the number of its kind, if it has a counter, and whether the record
@@ -209,7 +209,7 @@ impl KindTable {
         self.counters
             .into_iter()
             .map(|mut counter| {
-                let rhythm = counter.pace.rhythm();
+                let rhythm = counter.pace.summarize();
                 RecordKindStats {
                     kind: counter.kind,
                     count: counter.count,
@@ -222,7 +222,7 @@ impl KindTable {
                     first_shown: counter.first_offset,
                     duplicates: counter.duplicates,
                     out_of_order: counter.pace.out_of_order,
-                    step: rhythm.step,
+                    step: rhythm.period,
                     gaps: rhythm.gaps,
                 }
             })

@@ -237,7 +237,7 @@ impl Index {
 #[inline]
 fn header(bytes: &[u8]) -> Option<Header> {
     let header = match bytes.first_chunk() {
-        Some(bytes) => Header::of(bytes),
+        Some(bytes) => Header::from_bytes(bytes),
         None => Header::parse(bytes)?,
     };
     (usize::from(header.length) >= SHORT).then_some(header)

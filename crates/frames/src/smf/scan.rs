@@ -7,7 +7,7 @@ use super::index_builder::{IndexBuilder, PendingRecord};
 use super::search::View;
 use super::sniff;
 use super::stamp::IntervalLayout;
-use crate::fingerprint::print;
+use crate::fingerprint::fingerprint;
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
@@ -42,14 +42,14 @@ pub fn index(
     clocks: &[IntervalLayout],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
-    match look(source, clocks, &[], false, progress)? {
+    match first_pass(source, clocks, &[], false, progress)? {
         FirstPass::Stream(index) => Ok(*index),
         FirstPass::Blocked => unreachable!("a scan of a stream does not ask for its form"),
     }
 }
 
 /// Goes over a file once; up to the first block or segment if `asking` for those.
-pub(crate) fn look(
+pub(crate) fn first_pass(
     source: &dyn ReadAt,
     clocks: &[IntervalLayout],
     identities: &[Identity],
@@ -60,10 +60,10 @@ pub(crate) fn look(
     let mut scan = Scan {
         chain: IndexBuilder::new(size, clocks, identities),
         source,
-        asking,
+        stop_at_blocks: asking,
         formed: false,
         end: size,
-        cut: None,
+        read_error: None,
         reported: None,
         progress,
     };
@@ -77,14 +77,16 @@ pub(crate) fn look(
             Ok(got) => got,
             Err(source) if base == 0 => return Err(Error::Io { offset: 0, source }),
             Err(error) => {
-                scan.cut = Some(format!("reading failed here: {error}"));
+                scan.read_error = Some(format!("reading failed here: {error}"));
                 0
             }
         };
         if got < wanted {
             // It came back short because there is no more, or because reading on fails.
             scan.end = base + got as u64;
-            scan.cut = scan.cut.or_else(|| Some(why_short(source, scan.end, size)));
+            scan.read_error = scan
+                .read_error
+                .or_else(|| Some(why_short(source, scan.end, size)));
             if scan.end <= at {
                 break;
             }
@@ -115,12 +117,12 @@ struct Scan<'s> {
     chain: IndexBuilder,
     source: &'s dyn ReadAt,
     /// Whether to stop at a block or segment, and whether one was met.
-    asking: bool,
+    stop_at_blocks: bool,
     formed: bool,
     /// Where the data end.
     end: u64,
     /// Why they end before the file does.
-    cut: Option<String>,
+    read_error: Option<String>,
     reported: Option<u64>,
     progress: &'s mut dyn FnMut(u64, u64) -> bool,
 }
@@ -153,7 +155,7 @@ impl Scan<'_> {
                 bytes,
             };
             let header = match bytes[place..].first_chunk::<HEAD>() {
-                Some(bytes) => Header::of(bytes),
+                Some(bytes) => Header::from_bytes(bytes),
                 // Fewer bytes than a long header has are at hand only at the end.
                 None => match Header::parse(&bytes[place..]) {
                     Some(header) => header,
@@ -176,7 +178,7 @@ impl Scan<'_> {
                         at,
                         header: Header { system, ..header },
                         stamp,
-                        print: print(record),
+                        print: fingerprint(record),
                         renamed: system != header.system,
                     });
                     at = next;
@@ -207,12 +209,16 @@ impl Scan<'_> {
         header: Header,
         fault: Fault,
     ) -> Result<u64, Error> {
-        if self.asking && view.is_formed(at) {
+        if self.stop_at_blocks && view.is_blocked(at) {
             self.formed = true;
             return Ok(self.end);
         }
         let next = at + u64::from(header.length);
-        if at > 0 && usize::from(header.length) >= RDW && next <= self.end && view.leads_on(next) {
+        if at > 0
+            && usize::from(header.length) >= RDW
+            && next <= self.end
+            && view.chain_continues(next)
+        {
             // Its length still leads to a record, so that only this one is lost.
             let kind = match fault {
                 Fault::Length(_) => ProblemKind::Length,
@@ -356,7 +362,7 @@ impl Scan<'_> {
     /// The data end inside something that began at `at`; where to go on, which is the end.
     fn truncated(&mut self, at: u64, inside: &str) -> u64 {
         self.chain.commit();
-        if self.cut.is_some() {
+        if self.read_error.is_some() {
             // What is missing is reported once, from here on.
             self.end = at;
             return at;
@@ -372,7 +378,7 @@ impl Scan<'_> {
     fn finish(mut self, at: u64) -> Index {
         self.chain.commit();
         let size = self.chain.index.size;
-        if let Some(why) = self.cut {
+        if let Some(why) = self.read_error {
             // What a search ran past is reported already.
             let at = at.max(self.end).min(size);
             self.chain.skip(ProblemKind::Changed, at, size - at, || why);

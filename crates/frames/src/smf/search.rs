@@ -42,7 +42,7 @@ impl View<'_> {
             .and_then(|place| usize::try_from(place).ok())
             .and_then(|place| self.bytes.get(place..)?.first_chunk::<HEAD>());
         if let Some(bytes) = near {
-            return Some(Header::of(bytes));
+            return Some(Header::from_bytes(bytes));
         }
         let mut bytes = [0; HEAD];
         let count = usize::try_from(rest).map_or(HEAD, |rest| rest.min(HEAD));
@@ -72,7 +72,7 @@ impl View<'_> {
     }
 
     /// Whether one of the forms of a dump that is no stream of records begins at `at`.
-    pub(crate) fn is_formed(&self, at: u64) -> bool {
+    pub(crate) fn is_blocked(&self, at: u64) -> bool {
         self.begins_spanned(at) || self.block(at).is_some()
     }
 
@@ -93,12 +93,12 @@ impl View<'_> {
         let begins = match bits {
             0 => self.header(at + 4)?.check().is_ok(),
             FIRST if first >= SHORT as u64 => begins_spanned(self.header(at + 4)?),
-            FIRST | MIDDLE => self.fills(at, length),
+            FIRST | MIDDLE => self.block_is_consistent(at, length),
             LAST => {
                 let next = at + 4 + first;
                 let follows = |header: Header| header.check().is_ok() || begins_spanned(header);
                 (next < at + length && self.header(next).is_some_and(follows))
-                    || self.fills(at, length)
+                    || self.block_is_consistent(at, length)
             }
             _ => false,
         };
@@ -106,7 +106,7 @@ impl View<'_> {
     }
 
     /// Whether the records and segments in the block at `at` fill it exactly.
-    pub(crate) fn fills(&self, at: u64, length: u64) -> bool {
+    pub(crate) fn block_is_consistent(&self, at: u64, length: u64) -> bool {
         let end = at + length;
         let mut at = at + 4;
         for _ in 0..MAX_SEGMENTS {
@@ -128,7 +128,7 @@ impl View<'_> {
     }
 
     /// Whether lengths lead from `at` to a plausible record, past a few headers that are not.
-    pub(crate) fn leads_on(&self, mut at: u64) -> bool {
+    pub(crate) fn chain_continues(&self, mut at: u64) -> bool {
         for _ in 0..MAX_HOPS {
             if self.continues(at) {
                 return true;

@@ -31,7 +31,7 @@ const STARTS: usize = 4;
 #[must_use]
 pub fn sniff(head: &[u8], size: u64) -> Sniff {
     let head = &head[..head.len().min(LOOK)];
-    if chain(head, 0, size) || view(head, size).is_formed(0) {
+    if chain(head, 0, size) || view(head, size).is_blocked(0) {
         return Sniff::Smf;
     }
     if let Some(form) = form(head) {

@@ -8,9 +8,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageRun {
     /// Where its first page is among all those walked, in bytes.
-    pub place: u64,
+    pub logical_offset: u64,
     /// Where that page is in the file.
-    pub offset: u64,
+    pub file_offset: u64,
     /// Where the next span begins among all pages walked.
     pub end: u64,
 }
@@ -22,8 +22,8 @@ pub(crate) struct PageMap(Vec<PageRun>);
 impl PageMap {
     pub(crate) fn new() -> Self {
         Self(vec![PageRun {
-            place: 0,
-            offset: 0,
+            logical_offset: 0,
+            file_offset: 0,
             end: u64::MAX,
         }])
     }
@@ -31,44 +31,46 @@ impl PageMap {
     /// From the page at `place` on, pages are read from `offset` on.
     pub(crate) fn begin(&mut self, place: u64, offset: u64) {
         if let Some(last) = self.0.last_mut() {
-            if last.place == place {
+            if last.logical_offset == place {
                 // No page of it was walked.
-                last.offset = offset;
+                last.file_offset = offset;
                 return;
             }
             last.end = place;
         }
         self.0.push(PageRun {
-            place,
-            offset,
+            logical_offset: place,
+            file_offset: offset,
             end: u64::MAX,
         });
     }
 
     /// The span of a page.
-    pub(crate) fn of(&self, place: u64) -> PageRun {
-        let after = self.0.partition_point(|span| span.place <= place);
+    pub(crate) fn run_containing(&self, place: u64) -> PageRun {
+        let after = self.0.partition_point(|span| span.logical_offset <= place);
         self.0[after.saturating_sub(1)]
     }
 
     /// The span of the page that was walked last.
     pub(crate) fn last(&self) -> PageRun {
-        self.of(u64::MAX)
+        self.run_containing(u64::MAX)
     }
 
     /// Where in the file a page is.
-    pub(crate) fn offset(&self, place: u64) -> u64 {
-        let span = self.of(place);
-        span.offset.saturating_add(place - span.place)
+    pub(crate) fn to_file_offset(&self, place: u64) -> u64 {
+        let span = self.run_containing(place);
+        span.file_offset.saturating_add(place - span.logical_offset)
     }
 
     /// The first page that may hold what is at an offset of the file.
-    pub(crate) fn place(&self, offset: u64) -> u64 {
-        let before = self
-            .0
-            .partition_point(|span| span.offset.saturating_add(span.end - span.place) <= offset);
+    pub(crate) fn to_logical(&self, offset: u64) -> u64 {
+        let before = self.0.partition_point(|span| {
+            span.file_offset
+                .saturating_add(span.end - span.logical_offset)
+                <= offset
+        });
         let span = self.0[before.min(self.0.len() - 1)];
-        span.place + offset.saturating_sub(span.offset)
+        span.logical_offset + offset.saturating_sub(span.file_offset)
     }
 }
 
@@ -80,22 +82,22 @@ mod tests {
     fn pages_are_found_where_they_were_walked() {
         let mut spans = PageMap::new();
         for place in [0, 4096, 1 << 40] {
-            assert_eq!(spans.offset(place), place);
-            assert_eq!(spans.place(place), place);
+            assert_eq!(spans.to_file_offset(place), place);
+            assert_eq!(spans.to_logical(place), place);
         }
         spans.begin(8192, 9000);
         spans.begin(16384, 20000);
         spans.begin(16384, 17000);
-        assert_eq!(spans.offset(4096), 4096);
-        assert_eq!(spans.offset(8192), 9000);
-        assert_eq!(spans.offset(12288), 13096);
-        assert_eq!(spans.offset(16384), 17000);
-        assert_eq!(spans.offset(u64::MAX), u64::MAX);
-        assert_eq!(spans.of(12288).end, 16384);
+        assert_eq!(spans.to_file_offset(4096), 4096);
+        assert_eq!(spans.to_file_offset(8192), 9000);
+        assert_eq!(spans.to_file_offset(12288), 13096);
+        assert_eq!(spans.to_file_offset(16384), 17000);
+        assert_eq!(spans.to_file_offset(u64::MAX), u64::MAX);
+        assert_eq!(spans.run_containing(12288).end, 16384);
         // What was skipped is before the page that came next; what is in two pages, in the first.
-        assert_eq!(spans.place(8500), 8192);
-        assert_eq!(spans.place(13096), 12288);
-        assert_eq!(spans.place(17100), 12288 + 4004);
-        assert_eq!(spans.place(17192), 16384 + 192);
+        assert_eq!(spans.to_logical(8500), 8192);
+        assert_eq!(spans.to_logical(13096), 12288);
+        assert_eq!(spans.to_logical(17100), 12288 + 4004);
+        assert_eq!(spans.to_logical(17192), 16384 + 192);
     }
 }

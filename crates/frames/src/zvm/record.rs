@@ -81,13 +81,13 @@ impl Header {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.first_chunk::<HEADER>()?;
-        let header = Self::of(bytes);
+        let header = Self::from_bytes(bytes);
         header.fault(bytes).is_none().then_some(header)
     }
 
     /// The fields of a header, plausible or not.
     #[inline]
-    pub(crate) fn of(bytes: &[u8; HEADER]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8; HEADER]) -> Self {
         let [
             l0,
             l1,

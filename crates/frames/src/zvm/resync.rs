@@ -29,8 +29,8 @@ impl Scan<'_> {
     /// stand in the page before it if bytes were lost; what was searched already is not again.
     fn search_from(&self, at: u64) -> u64 {
         at.saturating_sub(PAGE as u64)
-            .max(self.floor)
-            .max(self.searched)
+            .max(self.min_search_offset)
+            .max(self.searched_to)
     }
 
     /// What a control record is like that is searched for from an offset on.
@@ -38,19 +38,24 @@ impl Scan<'_> {
         SearchHint {
             room: self.index.size.saturating_sub(from),
             grid,
-            uncounted: self.index.control_records > 0 && !self.counted,
+            uncounted: self.index.control_records > 0 && !self.has_entry_counts,
         }
     }
 
     /// Looks for a control record at any offset of a frame that is none, at `at`, and of the page before
     /// it; goes on there if there is one. `rest` is what is in memory from `at` on.
-    pub(crate) fn look(&mut self, at: u64, rest: &[u8], why: impl FnOnce() -> SkipReason) -> bool {
+    pub(crate) fn search_page(
+        &mut self,
+        at: u64,
+        rest: &[u8],
+        why: impl FnOnce() -> SkipReason,
+    ) -> bool {
         let from = self.search_from(at);
         let end = at + PAGE as u64;
         if from >= end {
             return false;
         }
-        self.searched = end;
+        self.searched_to = end;
         let count = (end - from) as usize;
         let size = self.index.size;
         let wanted = usize::try_from(size.saturating_sub(from))
@@ -74,7 +79,7 @@ impl Scan<'_> {
     }
 
     /// Looks for the next control record in all of the file behind the place where it was lost.
-    pub(crate) fn seek(
+    pub(crate) fn search_forward(
         &mut self,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<SearchResult, Error> {
@@ -99,7 +104,7 @@ impl Scan<'_> {
             let like = self.like(from, Some(grid));
             let found = Control::anywhere(&self.scratch[..got], count, like);
             if let Some((place, _)) = found {
-                let to = self.taken_up(from + place as u64);
+                let to = self.resync_at(from + place as u64);
                 return Ok(SearchResult::Found(to));
             }
             from += count as u64;
@@ -108,14 +113,14 @@ impl Scan<'_> {
             }
             most = (2 * most).min(WINDOW as u64);
         }
-        if let Some(to) = self.tail(since) {
+        if let Some(to) = self.recover_tail(since) {
             return Ok(SearchResult::Found(to));
         }
         Ok(SearchResult::Ended(size))
     }
 
     /// Goes on at the control record that was searched for and found at `at`; where to read on.
-    fn taken_up(&mut self, at: u64) -> u64 {
+    fn resync_at(&mut self, at: u64) -> u64 {
         if let Expect::Lost { since, kind, why } =
             std::mem::replace(&mut self.expect, Expect::Control)
         {
@@ -126,14 +131,14 @@ impl Scan<'_> {
             };
             self.resume(since, at, why);
         }
-        self.moved.take().unwrap_or(at)
+        self.jump_to.take().unwrap_or(at)
     }
 
     /// Where reading goes on if frames before the end of the file can be read although no control
     /// record comes behind them, but an end-of-data record, which is the last page then.
-    fn tail(&mut self, since: u64) -> Option<u64> {
+    fn recover_tail(&mut self, since: u64) -> Option<u64> {
         let at = self.index.size.checked_sub(PAGE as u64)?;
-        if !self.skips.reach(since) || at.abs_diff(since).is_multiple_of(PAGE as u64) {
+        if !self.skips.ends_at(since) || at.abs_diff(since).is_multiple_of(PAGE as u64) {
             return None;
         }
         let mut page = [0; PAGE];
@@ -142,29 +147,29 @@ impl Scan<'_> {
             return None;
         }
         let begin = self.skips.first().map_or(since, |skip| skip.from);
-        match self.rescued(since, at, begin)? {
+        match self.recoverable_frames(since, at, begin)? {
             // No frame speaks for it.
             0 if page[ENTRIES_AT..].iter().any(|&byte| byte != 0) => None,
-            _ => Some(self.taken_up(at)),
+            _ => Some(self.resync_at(at)),
         }
     }
 
     /// Goes on at the control record at `to`, or with the frames before it that can be read now. The
     /// page at `at` was met last and is not accounted for; `why` it could not be read.
     pub(crate) fn resume(&mut self, at: u64, to: u64, why: SkipReason) {
-        if !self.skips.reach(at) {
-            self.skips.tell(&mut self.index);
+        if !self.skips.ends_at(at) {
+            self.skips.report(&mut self.index);
         }
         let begin = self.skips.first().map_or(at, |skip| skip.from);
         let on_grid = to.abs_diff(at).is_multiple_of(PAGE as u64);
         let rescued = match on_grid {
             true => 0,
-            false => self.rescued(at, to, begin).unwrap_or(0),
+            false => self.recoverable_frames(at, to, begin).unwrap_or(0),
         };
         let goes_on = to - rescued * PAGE as u64;
         let (from, why) = if on_grid && to >= at {
             // Nothing says that bytes were added or lost; frames before it have problems of their own.
-            self.skips.tell(&mut self.index);
+            self.skips.report(&mut self.index);
             (at, why)
         } else {
             (begin, self.skips.take().unwrap_or(why))
@@ -172,7 +177,7 @@ impl Scan<'_> {
         // The end of a frame that seemed to be whole is the control record's. Bytes of its last record
         // are counted as that.
         let over = from.saturating_sub(goes_on);
-        let padding = over.min(self.slack);
+        let padding = over.min(self.trailing_padding);
         self.index.padding_bytes -= padding;
         self.index.control_bytes = self.index.control_bytes.saturating_sub(over - padding);
         let kind = match why.kind {
@@ -195,20 +200,20 @@ impl Scan<'_> {
             };
             format!("{text}; {bytes} bytes skipped to {next}{moved}")
         });
-        self.index.spans.begin(self.place, goes_on);
+        self.index.spans.begin(self.logical_offset, goes_on);
         self.expect = match rescued {
             0 => Expect::Control,
             frames => self.expect_frame(self.control.frames() - frames),
         };
-        self.searched = to + 1;
-        (self.spare, self.slack) = (0, 0);
-        self.moved = Some(goes_on);
+        self.searched_to = to + 1;
+        (self.trailing_bytes, self.trailing_padding) = (0, 0);
+        self.jump_to = Some(goes_on);
     }
 
     /// How many frames stand before the control record at `to` that belong to the last one and were
     /// skipped, if a record begins the first of them; nothing if it is not about where it was expected.
     /// What is before `begin` was read.
-    fn rescued(&self, at: u64, to: u64, begin: u64) -> Option<u64> {
+    fn recoverable_frames(&self, at: u64, to: u64, begin: u64) -> Option<u64> {
         let total = self.control.frames();
         let (base, frame) = match (self.skips.first(), &self.expect) {
             (Some(skip), _) => skip.next,
@@ -221,7 +226,7 @@ impl Scan<'_> {
             return None;
         }
         // Where bytes were lost, the first may begin in what followed the last record that was read.
-        let most = left.min((to + self.spare).saturating_sub(begin) / PAGE as u64);
+        let most = left.min((to + self.trailing_bytes).saturating_sub(begin) / PAGE as u64);
         // It may as well be the one in which the damage is.
         [most, most.saturating_sub(1)]
             .into_iter()

@@ -74,8 +74,8 @@ fn over(
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
     let (source, size) = (scan.source, scan.index.size);
-    scan.sure = sure;
-    scan.floor = begin;
+    scan.trusted = sure;
+    scan.min_search_offset = begin;
     scan.index.spans.begin(0, begin);
     let mut buffer = vec![0; WINDOW];
     let (mut at, mut most) = (begin, WINDOW);
@@ -83,7 +83,7 @@ fn over(
     while at < size {
         scan.report(at, progress)?;
         if matches!(scan.expect, Expect::Lost { .. }) {
-            match scan.seek(progress)? {
+            match scan.search_forward(progress)? {
                 SearchResult::Found(next) => at = next,
                 SearchResult::Ended(end) => {
                     at = end;
@@ -94,7 +94,7 @@ fn over(
             continue;
         }
         // No more than fills a window, for a pass reads one at a time.
-        let room = (WINDOW - (scan.place % WINDOW as u64) as usize).min(most);
+        let room = (WINDOW - (scan.logical_offset % WINDOW as u64) as usize).min(most);
         let expected = usize::try_from(size - at).map_or(room, |rest| rest.min(room));
         let got = match read_full(source, at, &mut buffer[..expected]) {
             Ok(got) => got,
@@ -150,20 +150,20 @@ impl Scan<'_> {
             match self.expect {
                 Expect::Data { entry, frame } => {
                     if let Some((data, types)) = self.data(at, page, rest, entry, frame) {
-                        let number = (self.place % WINDOW as u64) as usize / PAGE;
-                        self.here.pages[number] = PackedPage::new(data);
-                        self.here.types[number] = types;
-                        self.here.all.add(types);
+                        let number = (self.logical_offset % WINDOW as u64) as usize / PAGE;
+                        self.current_window.pages[number] = PackedPage::new(data);
+                        self.current_window.types[number] = types;
+                        self.current_window.all.add(types);
                     }
                 }
                 _ => self.control(at, page, rest),
             }
-            if let Some(to) = self.moved.take() {
+            if let Some(to) = self.jump_to.take() {
                 return to;
             }
             // What is lost from this page on is not part of what is walked.
             if !matches!(self.expect, Expect::Lost { since, .. } if since == at) {
-                self.turn();
+                self.next_page();
             }
             if let Expect::Lost { since, .. } = self.expect {
                 return since;
@@ -173,24 +173,28 @@ impl Scan<'_> {
     }
 
     /// To the next page.
-    fn turn(&mut self) {
-        self.place += PAGE as u64;
-        if self.place.is_multiple_of(WINDOW as u64) {
-            self.keep();
+    fn next_page(&mut self) {
+        self.logical_offset += PAGE as u64;
+        if self.logical_offset.is_multiple_of(WINDOW as u64) {
+            self.store_window();
         }
     }
 
     /// Puts the window that was walked into the index.
-    fn keep(&mut self) {
-        let map = self.here.all.meets(TypeSet::ALL).then(|| self.here.clone());
+    fn store_window(&mut self) {
+        let map = self
+            .current_window
+            .all
+            .meets(TypeSet::ALL)
+            .then(|| self.current_window.clone());
         if map.is_some() {
-            *self.here = WindowMap::new();
+            *self.current_window = WindowMap::new();
         }
         self.index.windows.push(map);
     }
 
     /// A header at an offset from the page at `at`, of which `rest` is in memory.
-    fn peek(&self, at: u64, rest: &[u8], offset: u64) -> Option<[u8; HEADER]> {
+    fn peek_page(&self, at: u64, rest: &[u8], offset: u64) -> Option<[u8; HEADER]> {
         let near = usize::try_from(offset)
             .ok()
             .and_then(|offset| rest.get(offset..)?.first_chunk().copied());
@@ -203,14 +207,16 @@ impl Scan<'_> {
 
     /// The page as a control record where none was expected.
     fn found(&self, at: u64, page: &[u8], rest: &[u8]) -> Option<Control> {
-        Control::found(page.first_chunk()?, |offset| self.peek(at, rest, offset))
+        Control::found(page.first_chunk()?, |offset| {
+            self.peek_page(at, rest, offset)
+        })
     }
 
     fn control(&mut self, at: u64, page: &[u8], rest: &[u8]) {
         // Where pages do not end with the file, bytes may have been added or lost; all the more if frames
         // up to here could not be read.
         let odd = !(self.index.size - at).is_multiple_of(PAGE as u64);
-        let adrift = odd && self.skips.reach(at);
+        let adrift = odd && self.skips.ends_at(at);
         let Some(page) = page.first_chunk::<PAGE>() else {
             if adrift {
                 self.lose(at, ProblemKind::Resync, NONE_HERE.to_owned());
@@ -247,13 +253,13 @@ impl Scan<'_> {
                 record: None,
                 text: fault.describe(1),
             };
-            if !sure && self.look(at, rest, why) {
+            if !sure && self.search_page(at, rest, why) {
                 return;
             }
             self.index.end_of_data += 1;
             self.index.control_bytes += PAGE as u64;
-            self.floor = at + PAGE as u64;
-            (self.spare, self.slack) = (0, 0);
+            self.min_search_offset = at + PAGE as u64;
+            (self.trailing_bytes, self.trailing_padding) = (0, 0);
             self.expect = Expect::ControlOrEnd;
         } else {
             self.lose(at, ProblemKind::Resync, fault.describe(1));
@@ -282,13 +288,13 @@ impl Scan<'_> {
     }
 
     fn begin(&mut self, at: u64, control: Control) {
-        self.skips.tell(&mut self.index);
+        self.skips.report(&mut self.index);
         self.index.control_records += 1;
         self.index.control_bytes += PAGE as u64;
-        self.floor = at + PAGE as u64;
-        self.spare = (PAGE - ENTRIES_AT - control.entries.len() * ENTRY) as u64;
-        self.slack = 0;
-        self.counted |= control.counted;
+        self.min_search_offset = at + PAGE as u64;
+        self.trailing_bytes = (PAGE - ENTRIES_AT - control.entries.len() * ENTRY) as u64;
+        self.trailing_padding = 0;
+        self.has_entry_counts |= control.counted;
         self.control_at = at;
         self.control = control;
         self.expect = Expect::Data { entry: 0, frame: 0 };
@@ -315,7 +321,7 @@ impl Scan<'_> {
         let end = limit.min(page.len());
         let (pos, types, stop) = self.census.walk(at, &page[..end], start, entry.class);
         while self.index.wholes.len() < self.census.ends() {
-            let whole = if self.sure {
+            let whole = if self.trusted {
                 at + u64::from(entry.pages().saturating_sub(frame)) * PAGE as u64
             } else {
                 self.control_at + (1 + self.control.frames()) * PAGE as u64
@@ -343,13 +349,13 @@ impl Scan<'_> {
                     let record = None;
                     SkipReason { kind, record, text }
                 };
-                if !self.sure {
+                if !self.trusted {
                     if let Some(control) = self.found(at, page, rest) {
                         self.early_control(at, entry, frame);
                         self.begin(at, control);
                         return None;
                     }
-                    if self.look(at, rest, because) {
+                    if self.search_page(at, rest, because) {
                         return None;
                     }
                 }
@@ -393,10 +399,10 @@ impl Scan<'_> {
                 next: (end, number + 1),
             };
             self.skips.add(skip, || why, &mut self.index);
-            (self.spare, self.slack) = (0, 0);
+            (self.trailing_bytes, self.trailing_padding) = (0, 0);
         } else if self.truncated.is_none() {
             self.index.padding_bytes += rest;
-            (self.spare, self.slack) = (rest, rest);
+            (self.trailing_bytes, self.trailing_padding) = (rest, rest);
         }
         if page.len() == PAGE {
             self.advance(at + PAGE as u64, nth, frame, last);
@@ -451,10 +457,10 @@ impl Scan<'_> {
 
     /// The index, after `read` bytes; `cut` says why there were not more.
     fn finish(mut self, read: u64, cut: Option<String>) -> Index {
-        self.skips.tell(&mut self.index);
+        self.skips.report(&mut self.index);
         self.end(read, cut);
-        if !self.place.is_multiple_of(WINDOW as u64) {
-            self.keep();
+        if !self.logical_offset.is_multiple_of(WINDOW as u64) {
+            self.store_window();
         }
         self.census.finish(&mut self.index);
         self.index
@@ -530,7 +536,7 @@ impl Scan<'_> {
             .map(|entry| u64::from(entry.pages()))
             .sum::<u64>()
             - u64::from(frame);
-        let begun = read.saturating_sub(self.index.spans.last().offset);
+        let begun = read.saturating_sub(self.index.spans.last().file_offset);
         frames * PAGE as u64 - begun % PAGE as u64
     }
 }

@@ -32,21 +32,21 @@ pub(crate) struct Scan<'s> {
     pub(crate) control: Control,
     pub(crate) control_at: u64,
     /// Whether the entries of a control record were counted.
-    pub(crate) counted: bool,
+    pub(crate) has_entry_counts: bool,
     pub(crate) census: RecordStats,
     /// The window that is walked, and where the next page is among all those walked.
-    pub(crate) here: Box<WindowMap>,
-    pub(crate) place: u64,
+    pub(crate) current_window: Box<WindowMap>,
+    pub(crate) logical_offset: u64,
     /// Where the walk goes on, if not at the next page.
-    pub(crate) moved: Option<u64>,
+    pub(crate) jump_to: Option<u64>,
     pub(crate) skips: PendingSkips,
     /// How many bytes without a meaning the last page has at its end that is no bad frame, and how many
     /// of those are counted as padding.
-    pub(crate) spare: u64,
-    pub(crate) slack: u64,
+    pub(crate) trailing_bytes: u64,
+    pub(crate) trailing_padding: u64,
     /// No control record begins before this, for what is there is known; none was found before that.
-    pub(crate) floor: u64,
-    pub(crate) searched: u64,
+    pub(crate) min_search_offset: u64,
+    pub(crate) searched_to: u64,
     pub(crate) scratch: Vec<u8>,
     /// Where the file ends inside something: what, and how many bytes of it there are.
     pub(crate) truncated: Option<(u64, u64, &'static str)>,
@@ -54,7 +54,7 @@ pub(crate) struct Scan<'s> {
     pub(crate) grown: bool,
     pub(crate) reported: Option<u64>,
     /// Control records are where they should be, and nowhere else.
-    pub(crate) sure: bool,
+    pub(crate) trusted: bool,
     pub(crate) index: Index,
 }
 
@@ -69,22 +69,22 @@ impl<'s> Scan<'s> {
                 counted: false,
             },
             control_at: 0,
-            counted: false,
+            has_entry_counts: false,
             census: RecordStats::new(),
-            here: Box::new(WindowMap::new()),
-            place: 0,
-            moved: None,
+            current_window: Box::new(WindowMap::new()),
+            logical_offset: 0,
+            jump_to: None,
             skips: PendingSkips::default(),
-            spare: 0,
-            slack: 0,
-            floor: 0,
-            searched: 0,
+            trailing_bytes: 0,
+            trailing_padding: 0,
+            min_search_offset: 0,
+            searched_to: 0,
             scratch: Vec::new(),
             truncated: None,
             line_ends: None,
             grown: false,
             reported: None,
-            sure: false,
+            trusted: false,
             index: Index::empty(size),
         }
     }
@@ -117,7 +117,7 @@ impl<'s> Scan<'s> {
         record: Option<(u8, u16)>,
         detail: impl FnOnce() -> String,
     ) {
-        self.skips.tell(&mut self.index);
+        self.skips.report(&mut self.index);
         self.index.skipped_bytes += bytes;
         self.index.problems.add(kind, offset, bytes, record, detail);
     }

@@ -38,8 +38,8 @@ impl PendingSkips {
         why: impl FnOnce() -> SkipReason,
         index: &mut Index,
     ) {
-        if !self.reach(skip.from) {
-            self.tell(index);
+        if !self.ends_at(skip.from) {
+            self.report(index);
         }
         if let Some((last, _)) = self.0.last_mut()
             && last.frames > 0
@@ -55,7 +55,7 @@ impl PendingSkips {
     }
 
     /// Whether there are skips up to this offset.
-    pub(crate) fn reach(&self, offset: u64) -> bool {
+    pub(crate) fn ends_at(&self, offset: u64) -> bool {
         self.0.last().is_some_and(|(last, _)| last.end == offset)
     }
 
@@ -70,7 +70,7 @@ impl PendingSkips {
     }
 
     /// Makes problems of all skips.
-    pub(crate) fn tell(&mut self, index: &mut Index) {
+    pub(crate) fn report(&mut self, index: &mut Index) {
         for (skip, why) in self.0.drain(..) {
             let SkippedRange {
                 from,

@@ -3,7 +3,7 @@
 use super::index::{Index, IntervalDigest, IntervalEnd};
 use super::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
 use super::types::{Counter, MAX_TYPES, NONE, RecordRun, TypeMap, TypeSet};
-use crate::fingerprint::print;
+use crate::fingerprint::fingerprint;
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
 use crate::tod;
@@ -69,7 +69,7 @@ impl RecordStats {
             let Some(bytes) = data[pos..].first_chunk::<HEADER>() else {
                 return (pos, types, WalkEnd::NoHeader);
             };
-            let header = Header::of(bytes);
+            let header = Header::from_bytes(bytes);
             if let Some(fault) = header.fault(bytes) {
                 return (pos, types, WalkEnd::Header(header, fault));
             }
@@ -94,7 +94,7 @@ impl RecordStats {
                     .and_then(<[u8]>::first_chunk::<HEADER>)
                     && Header::word(bytes) == word
                 {
-                    let tod = Header::of(bytes).tod;
+                    let tod = Header::from_bytes(bytes).tod;
                     run.earliest = run.earliest.min(tod);
                     run.latest = run.latest.max(tod);
                     run.count += 1;
@@ -180,10 +180,10 @@ impl RecordStats {
             match class {
                 Class::Event => {
                     digest.events += 1;
-                    digest.event_sum = digest.event_sum.wrapping_add(print(record));
+                    digest.event_sum = digest.event_sum.wrapping_add(fingerprint(record));
                 }
                 Class::Sample if header.domain != 1 => {
-                    digest.samples = digest.samples.wrapping_add(print(record));
+                    digest.samples = digest.samples.wrapping_add(fingerprint(record));
                 }
                 Class::Sample => {}
             }
@@ -254,7 +254,7 @@ fn plausible(counter: &mut Counter, length: usize, records: &[u8], offset: u64) 
         latest: 0,
     };
     for (offset, record) in (offset..).step_by(length).zip(records.chunks(length)) {
-        let Some(header) = record.first_chunk().map(Header::of) else {
+        let Some(header) = record.first_chunk().map(Header::from_bytes) else {
             continue;
         };
         run.count += 1;
@@ -262,7 +262,7 @@ fn plausible(counter: &mut Counter, length: usize, records: &[u8], offset: u64) 
             run.earliest = run.earliest.min(header.tod);
             run.latest = run.latest.max(header.tod);
         } else {
-            counter.odd(offset);
+            counter.add_implausible(offset);
         }
     }
     run

@@ -168,7 +168,7 @@ impl Counter {
     }
 
     /// Counts a record whose time is impossible.
-    pub(crate) fn odd(&mut self, offset: u64) {
+    pub(crate) fn add_implausible(&mut self, offset: u64) {
         self.odd_times.get_or_insert((offset, 0)).1 += 1;
     }
 

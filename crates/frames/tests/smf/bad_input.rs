@@ -197,9 +197,14 @@ fn line_feeds_that_got_carriage_returns() {
     let (index, found) = builders::read(&bytes);
     assert_eq!(index.records as usize, records.len() - fed.len());
     assert!(found.iter().all(|one| !one.bytes.contains(&b'\n')));
-    let kinds: Vec<_> = index.problems.kept().iter().map(|one| one.kind).collect();
+    let kinds: Vec<_> = index
+        .problems
+        .problems()
+        .iter()
+        .map(|one| one.kind)
+        .collect();
     assert_eq!(kinds, [ProblemKind::Transfer; 4]);
-    let detail = &index.problems.kept()[1].detail;
+    let detail = &index.problems.problems()[1].detail;
     assert!(detail.contains("each of the 4 line feeds"), "{detail}");
     assert!(detail.contains("BINARY"), "{detail}");
 }

@@ -426,7 +426,7 @@ fn more_problems_than_are_kept() {
     }
     let (index, found) = builders::read(&bytes);
     assert_eq!(found.len(), 12_000);
-    assert_eq!(index.problems.kept().len(), ProblemLog::LIMIT);
+    assert_eq!(index.problems.problems().len(), ProblemLog::LIMIT);
     assert_eq!(index.problems.len(), 11_999);
     let rows = index.problems.rows();
     assert_eq!(rows.len(), ProblemLog::LIMIT + 1);
@@ -491,7 +491,7 @@ fn found_among_junk(change: impl Fn(&mut [u8])) -> bool {
     change(&mut good);
     let bytes = [vec![0x33; 3 * PAGE], good].concat();
     let (index, _) = builders::read(&bytes);
-    assert_eq!(index.problems.kept()[0].offset, 0);
+    assert_eq!(index.problems.problems()[0].offset, 0);
     index.control_records == 1
 }
 

@@ -247,7 +247,7 @@ class MonwriteSource:
         if len(begins) < 2:
             return [file]
         begins[0] = 0
-        parts = [file.part(*span) for span in itertools.pairwise([*begins, file.size])]
+        parts = [file.slice(*span) for span in itertools.pairwise([*begins, file.size])]
         for part in parts[1:]:
             name = self._identity(part).name or "without a name"
             detail = f"the recording of another system begins here, {name}; it is read by itself"
