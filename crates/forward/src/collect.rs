@@ -111,7 +111,7 @@ impl Collector<'_> {
                     }
                     return;
                 }
-                Ok(AppendResult::Full) => "there is no room".to_owned(),
+                Ok(AppendResult::Full) => "spool is full".to_owned(),
                 Err(error) => error.to_string(),
             };
             if !std::mem::replace(&mut told, true) {

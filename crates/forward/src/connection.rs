@@ -64,7 +64,7 @@ impl Connector {
             None if is_loopback(host) && identity.is_none() => None,
             None => {
                 return Err(Error::Usage(
-                    "another machine is reached by TLS: give --ca".to_owned(),
+                    "a remote receiver requires TLS; specify --ca".to_owned(),
                 ));
             }
         };
@@ -179,7 +179,7 @@ enum Stream {
 pub struct Connection {
     stream: Stream,
     input: Vec<u8>,
-    /// Bytes of the input that were handed out.
+    /// Bytes of the input that were returned.
     used: usize,
 }
 

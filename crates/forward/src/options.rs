@@ -93,7 +93,7 @@ struct RawOptions {
 }
 
 impl RawOptions {
-    /// Sets an option that has a value; what stands first counts.
+    /// Sets an option that has a value; what is first counts.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let text = || Some(value.to_owned());
         let path = || Some(PathBuf::from(value));
@@ -108,7 +108,7 @@ impl RawOptions {
             "spool" => self.spool = self.spool.take().or_else(path),
             "spool-size" => self.spool_size = self.spool_size.take().or_else(text),
             "source" => self.source = self.source.take().or_else(text),
-            _ => return Err(Error::Usage(format!("there is no option {name}"))),
+            _ => return Err(Error::Usage(format!("unknown option {name}"))),
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl RawOptions {
                 .split_once(char::is_whitespace)
                 .ok_or_else(|| wrong(number, "expected a name and a value"))?;
             self.set(name, value.trim())
-                .map_err(|_| wrong(number, &format!("there is no option {name}")))?;
+                .map_err(|_| wrong(number, &format!("unknown option {name}")))?;
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
     while let Some(argument) = arguments.next() {
         let Some(option) = argument.strip_prefix("--") else {
             if argument.starts_with('-') && argument != "-" {
-                return Err(Error::Usage(format!("there is no option {argument}")));
+                return Err(Error::Usage(format!("unknown option {argument}")));
             }
             if given.source.replace(argument).is_some() {
                 return Err(Error::Usage("there is more than one source".to_owned()));
@@ -161,7 +161,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
             "help" => return Ok(Command::Help),
             "version" => return Ok(Command::Version),
             "check" => given.check = true,
-            "source" => return Err(Error::Usage("there is no option --source".to_owned())),
+            "source" => return Err(Error::Usage("unknown option --source".to_owned())),
             _ => {
                 let value = value
                     .or_else(|| arguments.next())
@@ -171,7 +171,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
                 } else {
                     given
                         .set(name, &value)
-                        .map_err(|_| Error::Usage(format!("there is no option --{name}")))?;
+                        .map_err(|_| Error::Usage(format!("unknown option --{name}")))?;
                 }
             }
         }
@@ -326,7 +326,7 @@ mod tests {
         let error = options(&["--config", &path("config"), "-"]).unwrap_err();
         assert_eq!(
             error,
-            format!("{}: line 2: there is no option colour", path("config"))
+            format!("{}: line 2: unknown option colour", path("config"))
         );
     }
 

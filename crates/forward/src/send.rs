@@ -1,4 +1,4 @@
-//! From the spool to the receiver: connects, goes on where the receiver is, and keeps records until it has them.
+//! From the spool to the receiver: connects, continues where the receiver is, and keeps records until it has them.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -79,7 +79,7 @@ fn handshake(link: &mut Connection, hello: &[u8]) -> io::Result<u64> {
 }
 
 fn refusal_error(kind: FrameKind, payload: &[u8]) -> io::Error {
-    let reason = wire::field(payload, "reason").unwrap_or("it answered something else");
+    let reason = wire::field(payload, "reason").unwrap_or("unexpected reply");
     let said = if kind == FrameKind::Refused {
         "the receiver refused: "
     } else {
@@ -101,8 +101,8 @@ pub struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Sends until the source ended and everything is with the receiver, or until a while after the program is stop_requested_at to
-    /// end. Whether everything is.
+    /// Sends until the source ended and everything is with the receiver, or until a while after the program is
+    /// asked to end. Whether everything is.
     pub fn run(&self) -> bool {
         let mut retry = MIN_BACKOFF;
         let mut stop_requested_at = None;
@@ -148,7 +148,7 @@ impl Sender<'_> {
 struct Session<'a> {
     sender: &'a Sender<'a>,
     cursor: Cursor,
-    /// The number behind each record that is under way, and its bytes.
+    /// The number after each record that is under way, and its bytes.
     in_flight: VecDeque<(u64, usize)>,
     /// The sum of these.
     bytes: usize,
@@ -268,7 +268,7 @@ impl Session<'_> {
     }
 }
 
-/// The frame that stands for records that are gone.
+/// The frame that represents missing records.
 fn gap(hole: MissingRange) -> Vec<u8> {
     let reason = if hole.damaged {
         Reason::SpoolDamaged

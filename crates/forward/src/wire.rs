@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The version of the protocol.
 pub const VERSION: &str = "1";
-/// The length of what stands before a payload.
+/// The length of what is before a payload.
 pub const HEADER: usize = 20;
 /// The most bytes of a payload.
 pub const MAX_PAYLOAD: usize = 1 << 20;
@@ -63,7 +63,7 @@ impl FrameKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Something else speaks there.
-    #[error("no frame begins here")]
+    #[error("not a zlens-forward frame")]
     Magic,
     /// The payload would be too long.
     #[error("a frame of {0} bytes is too long")]
@@ -73,7 +73,7 @@ pub enum FrameError {
     Damaged,
 }
 
-/// What stands before a payload.
+/// What is before a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// What the frame is.
@@ -82,7 +82,7 @@ pub struct FrameHeader {
     pub flags: u8,
     /// The length of the payload.
     pub length: usize,
-    /// The number of the record, or of the one to go on with.
+    /// The number of the record, or of the one to continue with.
     pub sequence: u64,
     checksum: u32,
 }

@@ -51,7 +51,7 @@ impl ReadAt for BoundedSource {
     }
 }
 
-/// Why there is no index.
+/// Error from building an index.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Nothing at all could be read.
@@ -67,7 +67,7 @@ pub enum Error {
     Stopped,
 }
 
-/// What became of a file since it was opened.
+/// Change of a file since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileChange {
     /// Nothing has this name any more.
@@ -143,7 +143,7 @@ impl FileSource {
         &self.path
     }
 
-    /// What became of the file since it was opened, or nothing if it is as it was.
+    /// Change of the file since it was opened; `None` if it is unchanged.
     #[must_use]
     pub fn changed(&self) -> Option<FileChange> {
         let Ok(now) = fs::metadata(&self.path) else {

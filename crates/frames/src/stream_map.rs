@@ -1,4 +1,4 @@
-//! A dump in blocks and segments, shown as the stream of records that it holds.
+//! Presents a dump in blocks and segments as a contiguous record stream.
 //!
 //! Block descriptor words and those of all segments but the first are left out, and the first gets
 //! the length of its whole record. All that reads streams of records reads these dumps so;
@@ -20,7 +20,7 @@ struct Extent {
 #[derive(Debug, Default)]
 pub(crate) struct StreamMap {
     pieces: Vec<Extent>,
-    /// Records put together: where each begins in the stream, and its length.
+    /// Records reassembled: where each begins in the stream, and its length.
     joined: Vec<(u64, u16)>,
     /// How many bytes the stream has, and the file.
     pub logical_len: u64,
@@ -31,7 +31,7 @@ impl StreamMap {
     /// How many pieces are kept, in 16 bytes each: 230 GB in the usual blocks of 28 KB.
     pub(crate) const MAX_PIECES: usize = 8 << 20;
 
-    /// Of a file of so many bytes.
+    /// Of a file of this many bytes.
     pub(crate) fn new(file: u64) -> Self {
         Self {
             file,
@@ -59,7 +59,7 @@ impl StreamMap {
         self.logical_len += bytes;
     }
 
-    /// Takes back what was put behind `shown`.
+    /// Takes back what was put after `shown`.
     pub(crate) fn truncate(&mut self, shown: u64) {
         let kept = self
             .pieces
@@ -68,7 +68,7 @@ impl StreamMap {
         self.logical_len = shown;
     }
 
-    /// Says that the record at `shown` was put together and how long it is.
+    /// Says that the record at `shown` was reassembled and how long it is.
     pub(crate) fn record_joined(&mut self, shown: u64, length: u16) {
         self.joined.push((shown, length));
     }
@@ -121,7 +121,7 @@ impl StreamMap {
         Ok(done)
     }
 
-    /// Writes the lengths of records put together over those of their first segments.
+    /// Writes the lengths of records reassembled over those of their first segments.
     fn lengths(&self, offset: u64, bytes: &mut [u8]) {
         let end = offset + bytes.len() as u64;
         let first = self

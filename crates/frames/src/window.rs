@@ -1,4 +1,4 @@
-//! What a later pass over a file hands out.
+//! What a later pass over a file returns.
 
 use std::io;
 
@@ -10,11 +10,11 @@ use crate::stream_map::StreamMap;
 pub struct RecordRef {
     /// Where it begins in the bytes of the window.
     pub pos: u32,
-    /// Its length; the window has at least so many bytes from `pos` on.
+    /// Its length; the window has at least this many bytes from `pos` on.
     pub len: u16,
 }
 
-/// What a pass hands out at a time: bytes, and where the wanted records are in them.
+/// What a pass returns at a time: bytes, and where the wanted records are in them.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'p> {
     /// Offset of the first byte in what was read, which is the file unless that is shown in another form.

@@ -174,7 +174,7 @@ fn damage_costs_what_comes_behind_it() {
     }
     let (all, said) = unpacked(&[gzip(&data), vec![0; 500]].concat(), NO_LIMIT);
     assert!(
-        all == data && said[0].starts_with("500 bytes behind"),
+        all == data && said[0].starts_with("500 bytes after"),
         "{said:?}"
     );
     let mut archive = zip(&[("one", 8, &data), ("two", 12, b"x"), ("three", 0, &data)]);

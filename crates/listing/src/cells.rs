@@ -1,6 +1,6 @@
 //! The cells of a row, by the places of the heads above them.
 
-/// Where the cells of a column stand. `start`, `end`: of its head; `right`: whether they end below its end.
+/// Where the cells of a column are. `start`, `end`: of its head; `right`: whether they end below its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSpan {
     pub start: usize,
@@ -14,13 +14,13 @@ pub enum CellOrder {
     /// Each below its head.
     #[default]
     Below,
-    /// As many words as places are the cells in their order, wherever they stand; otherwise as `Below`.
+    /// As many words as places are the cells in their order, wherever they are; otherwise as `Below`.
     Words,
     /// Texts that two blanks separate are the cells in their order, unless each begins where its column does.
     Texts,
 }
 
-/// The extent of the text below each place, empty where there is none. False if a word stands below two heads, or two
+/// The extent of the text below each place, empty where there is none. False if a word is below two heads, or two
 /// words below the head of numbers.
 ///
 /// With as many words as places, each word is a cell. Otherwise a cell of a column that is aligned on the right ends
@@ -57,7 +57,7 @@ pub fn split(
             && start < place.end
             && (place.right || next.right || start != place.start)
         {
-            // Only a text that begins below the head of texts may go on below the next one.
+            // Only a text that begins below the head of texts may continue below the next one.
             return false;
         }
         let known = extents[at];
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn each_word_is_a_cell_where_all_columns_have_one() {
-        //           0         1         2
-        //           Userid     %CPU  TCPU
+        //      0     1     2
+        //      Userid   %CPU TCPU
         let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
         assert_eq!(
             texts("LINUX01   191.6 68985", &places),
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn empty_cells_and_texts_of_several_words_go_by_their_edges() {
-        //           Name      Limit         By       Rate
+        //      Name   Limit     By    Rate
         let places = [
             place(0, 4, false),
             place(10, 15, false),
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_text_may_go_on_below_the_next_head_of_texts() {
-        //           Addr Type   Pa-
+        //      Addr Type  Pa-
         let places = [place(0, 4, false), place(5, 9, false), place(12, 15, true)];
         assert_eq!(
             texts("PAGING       ..", &places),

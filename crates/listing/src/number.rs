@@ -18,7 +18,7 @@ const POWERS: [f64; 19] = [
     1e17, 1e18,
 ];
 
-/// A printed number: 1.06, .5, 152k, 3,545.7, 95.8%. `Ok(None)`: dots, dashes or N/A, which stand for what was not
+/// A printed number: 1.06, .5, 152k, 3,545.7, 95.8%. `Ok(None)`: dots, dashes or N/A, which are for what was not
 /// computable; `Err`: none of this.
 pub fn number(text: &str) -> Result<Option<Number>, ParseNumberError> {
     let bytes = text.as_bytes();
@@ -60,7 +60,7 @@ pub fn number(text: &str) -> Result<Option<Number>, ParseNumberError> {
     }))
 }
 
-/// Whether a text stands for a number that was not computable.
+/// Whether a text means a number that was not computable.
 fn nothing(text: &str) -> Result<Option<Number>, ParseNumberError> {
     let dots = text.bytes().all(|byte| matches!(byte, b'.' | b'-' | b'*'));
     if (dots && !text.is_empty()) || matches!(text, "N/A" | "n/a" | "na") {

@@ -1,4 +1,4 @@
-//! Rows of one raw table, from many reports: read line by line, and given their times when their report is known.
+//! Rows of one raw table, from many reports: parsed line by line; times are assigned once the report header is known.
 
 mod columns;
 mod repeats;
@@ -154,8 +154,8 @@ impl Rows {
         }
     }
 
-    /// Sets where columns stand from the next row on: each place with where its cells go. `timed`: the first place
-    /// is that of times and labels. `cut`: the length to which lines were cut; a number that ends there may go on.
+    /// Sets where columns are from the next row on: each place with where its cells go. `timed`: the first place
+    /// is that of times and labels. `cut`: the length to which lines were cut; a number that ends there may continue.
     /// `order`: how the words of rows are their cells.
     pub fn lay(
         &mut self,
@@ -289,7 +289,7 @@ impl Rows {
         let text: &str = if line.is_ascii() {
             line
         } else {
-            // Texts with other characters are put together again, one column after the other.
+            // Texts with other characters are reassembled again, one column after the other.
             chars = line.chars().collect();
             let mut whole = String::new();
             for extent in &mut extents {
@@ -317,7 +317,7 @@ impl Rows {
         verdict
     }
 
-    /// The length of a line without what its cut makes uncertain: the word that ends there, and words behind the last
+    /// The length of a line without what its cut makes uncertain: the word that ends there, and words after the last
     /// head, whose own heads were cut.
     fn whole(&self, cells: &[u8]) -> usize {
         let (Some(cut), Some(last)) = (self.cut, self.places.last()) else {

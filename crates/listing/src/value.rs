@@ -12,7 +12,7 @@ pub enum Kind {
     Time,
 }
 
-/// The value of a cell; `Wrong` is none of the column's kind.
+/// A parsed cell; `Invalid` does not match the column's type.
 pub enum Parsed<'a> {
     Null,
     Float(Number),

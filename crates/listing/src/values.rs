@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray, TimestampMicr
 
 use crate::number::number;
 
-/// Texts one behind the other; a text may be missing.
+/// Texts back to back; a text may be missing.
 #[derive(Debug, Default)]
 pub struct TextColumn {
     bytes: String,

@@ -1,4 +1,4 @@
-//! Packed SMF dumps: what is inside, and unpacking it.
+//! Compressed SMF dumps: what is inside, and decompression it.
 
 use std::ffi::OsStr;
 
@@ -9,14 +9,14 @@ use zlens_frames::{FileSource, ReadAt};
 
 use crate::errors::InputError;
 
-/// What the first bytes of a file say, packed or not: `smf`, `damaged` with a sentence, or `no`.
+/// What the first bytes of a file say, compressed or not: `smf`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
     let Some(packing) = Compression::detect(head) else {
         return sniff_result(sniff(head, size), "");
     };
     let whole = head.len() as u64 == size;
-    // How much is packed is known only where all of it was looked at.
+    // How much is compressed is known only where all of it was checked.
     let of = |begun: &[u8]| {
         let all = whole && begun.len() < compressed::LOOK;
         sniff(begun, if all { begun.len() as u64 } else { u64::MAX })
@@ -35,8 +35,8 @@ fn sniff_result(found: Sniff, within: &str) -> (&'static str, String) {
     }
 }
 
-/// So many times the size of a packed file may come of it, and this much in any case: SMF data are
-/// seldom packed to less than a twentieth.
+/// This many times the size of a compressed file may come of it, and this much in any case: SMF data is
+/// seldom compressed to less than a twentieth.
 const MAX_RATIO: u64 = 100;
 const MIN_LIMIT: u64 = 1 << 30;
 
@@ -45,7 +45,7 @@ pub fn scale_progress(done: u64, total: u64, whole: u64) -> u64 {
     (u128::from(done) * u128::from(whole) / u128::from(total.max(1))) as u64
 }
 
-/// What the file is packed from, if it is packed; half of the progress is then reported.
+/// What the file is compressed from, if it is compressed; half of the progress is then reported.
 pub fn decompress_if_needed(
     file: &FileSource,
     limit: Option<u64>,
@@ -74,7 +74,7 @@ pub fn decompress_error(py: Python<'_>, path: &OsStr, error: &compressed::Error)
         message: error.to_string(),
         file: path,
         offset: None,
-        expected: Some("room for the unpacked data beside the packed"),
+        expected: Some("space for the decompressed data next to the compressed file"),
         cure: Some("free some space, or name another folder in TMPDIR"),
     }
     .raise(py)

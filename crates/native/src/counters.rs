@@ -55,8 +55,9 @@ type ChangeRow = (
 
 #[pymethods]
 impl Smf113Decoder {
-    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records), interval_ends (TOD values that rise), covered
-    /// (whether the first subtype reports each) and nominal_s; `files` are in the order of time.
+    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records), interval_ends (TOD
+    /// values that rise), covered (whether the first subtype reports each) and nominal_s; `files` are in the order of
+    /// time.
     #[new]
     #[pyo3(signature = (source, systems, files, plan_json, leap_seconds = 0))]
     fn new(
@@ -90,8 +91,8 @@ impl Smf113Decoder {
         }))
     }
 
-    /// Decodes the named columns, or all of them, and hands out none: for what is found out on the way. `check` holds
-    /// subtypes that tell of the same against each other.
+    /// Decodes the named columns, or all of them, and returns none: for what is found out on the way. `check` holds
+    /// subtypes that cover the same against each other.
     #[pyo3(signature = (columns = None, check = false))]
     fn drain(&self, py: Python<'_>, columns: Option<Vec<String>>, check: bool) -> PyResult<()> {
         let selection = self.select(py, columns)?;
@@ -116,7 +117,7 @@ impl Smf113Decoder {
         self.inner.resets().into_iter().map(row).collect()
     }
 
-    /// Watched columns that changed, as met by scans so far.
+    /// Watched columns that changed, as found by scans so far.
     fn changes(&self) -> Vec<ChangeRow> {
         let dumps = self.inner.dumps();
         let row = |change: Change| {

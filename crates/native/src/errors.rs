@@ -52,8 +52,8 @@ pub fn scan_error(py: Python<'_>, error: ScanError) -> PyErr {
 /// The error for a file that the operating system does not let read.
 pub fn read_error(py: Python<'_>, file: &OsStr, offset: Option<u64>, error: &io::Error) -> PyErr {
     let (message, cure) = match error.kind() {
-        io::ErrorKind::NotFound => ("there is no such file", Some("check the name")),
-        io::ErrorKind::PermissionDenied => ("may not be read", Some("ask its owner for access")),
+        io::ErrorKind::NotFound => ("no such file", Some("check the name")),
+        io::ErrorKind::PermissionDenied => ("permission denied", Some("ask its owner for access")),
         io::ErrorKind::InvalidInput => ("not a regular file", Some("copy it to a file first")),
         _ => ("cannot be read", None),
     };

@@ -9,7 +9,7 @@ use zlens_columns::{IncrementalScan, Reader, Step};
 use crate::errors::scan_error;
 use crate::signals::{PollTimer, on_main_thread};
 
-/// A reader that ends when Ctrl-C is pressed.
+/// A record batch reader that stops on Ctrl-C.
 ///
 /// Consumers pull from it on threads of their own, mostly without the interpreter. Signals are delivered to the main
 /// thread alone, so only there is it worth asking, and nowhere else is the interpreter waited for.
@@ -69,7 +69,7 @@ impl<S: IncrementalScan> RecordBatchReader for InterruptibleReader<S> {
     }
 }
 
-/// The first step of a scan that is `wanted`, or its end; signals are looked at every so often.
+/// The first step of a scan that is `wanted`, or its end; signals are checked every so often.
 pub fn step(
     py: Python<'_>,
     scan: &mut (impl IncrementalScan + Send),
@@ -94,7 +94,7 @@ pub fn step(
     }
 }
 
-/// Reads a scan to the end and hands out nothing: for what is found out on the way.
+/// Reads a scan to the end and returns nothing: for what is found out on the way.
 pub fn drain(py: Python<'_>, scan: &mut (impl IncrementalScan + Send)) -> PyResult<()> {
     step(py, scan, &mut PollTimer::new(), |_| false).map(drop)
 }

@@ -59,8 +59,8 @@ impl ListingRows {
         self.rows.len()
     }
 
-    /// Set where columns stand; `timed`: the first place is that of times and labels; `cut`: the length to which
-    /// lines were cut; `order`: of cells, "below" their heads, "words" wherever they stand, or "texts" that
+    /// Set where columns are; `timed`: the first place is that of times and labels; `cut`: the length to which
+    /// lines were cut; `order`: of cells, "below" their heads, "words" wherever they are, or "texts" that
     /// two blanks separate.
     #[pyo3(signature = (places, timed, *, cut = None, order = "below"))]
     fn set_layout(

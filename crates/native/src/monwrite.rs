@@ -132,7 +132,7 @@ impl MonwriteFile {
         self.index.last_tod
     }
 
-    /// Whether the end-of-data record stands at the end.
+    /// Whether the end-of-data record is at the end.
     #[getter]
     fn complete(&self) -> bool {
         self.index.complete
@@ -164,7 +164,7 @@ impl MonwriteFile {
         Ok(rows)
     }
 
-    /// Kind, offset, bytes lost, record and a sentence for all that could not be read as it stands.
+    /// Kind, offset, bytes lost, record and a sentence for all that could not be read unchanged.
     fn problems(&self) -> Vec<(&'static str, u64, u64, Option<String>, String)> {
         let row = |row: Problem, offset: u64| {
             let record = row.record.map(record_name);
@@ -304,7 +304,7 @@ impl MonwriteFile {
         .map_err(PyOSError::new_err)
     }
 
-    /// What became of the file on disk since it was opened.
+    /// Result of the file on disk since it was opened.
     fn changed(&self) -> Option<String> {
         self.source.changed().map(|change| change.to_string())
     }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::signals::PollTimer;
 
-/// Calls a Python function with how much of how much is done, every so often, and looks at signals; stops the work when
+/// Calls a Python function with how much of how much is done, every so often, and checks signals; stops the work when
 /// either raises.
 pub struct Progress {
     callback: Option<Py<PyAny>>,
@@ -22,7 +22,7 @@ impl Progress {
         }
     }
 
-    /// Whether to go on.
+    /// Whether to continue.
     pub fn report(&mut self, done: u64, total: u64) -> bool {
         if done < total && !self.patience.is_due() {
             return true;

@@ -12,7 +12,7 @@ use crate::rows::ProblemRow;
 use crate::smf::{SmfFile, dumps, problems};
 use crate::stream::ArrowStream;
 
-/// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records tell of it.
+/// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records describe it.
 type IntervalRow = (String, i64, Option<f64>, bool, u64);
 
 /// The tables of sections of some dumps, decoded by compiled plans.
@@ -32,8 +32,9 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
 
 #[pymethods]
 impl SectionsDecoder {
-    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records) and zone_us (how far local time is ahead, where
-    /// records do not tell, or None); `files` are in the order of time; `plans` are in JSON, one for each record type.
+    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records) and zone_us (how far
+    /// local time is ahead, where records do not tell, or None); `files` are in the order of time; `plans` are in JSON,
+    /// one for each record type.
     #[new]
     #[pyo3(signature = (source, systems, files, plans, leap_seconds = 0))]
     fn new(
@@ -78,13 +79,13 @@ impl SectionsDecoder {
         }))
     }
 
-    /// Decodes everything of a record type and hands out none: for what is found out on the way.
+    /// Decodes everything of a record type and returns none: for what is found out on the way.
     fn drain(&self, py: Python<'_>, record: u8) -> PyResult<()> {
         let selections = self.inner.everything(record);
         drain(py, &mut self.inner.scan(&selections))
     }
 
-    /// The intervals that records of a type tell of, in the order of systems and time.
+    /// The intervals that records of a type describe, in the order of systems and time.
     fn intervals(&self, py: Python<'_>, record: u8) -> PyResult<Vec<IntervalRow>> {
         let mut scan = self.inner.intervals(record);
         drain(py, &mut scan)?;

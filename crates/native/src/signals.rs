@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// How long work runs before it looks up.
+/// Interval between checks for signals and progress.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Tells work when it is time to look at signals and to show progress.

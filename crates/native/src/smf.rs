@@ -60,7 +60,7 @@ pub fn dumps<S>(
     })
 }
 
-/// Where offset, length and number of a section stand, where bytes begin in it, and their number.
+/// Where offset, length and number of a section are, where bytes begin in it, and their number.
 type Places = (u16, u16, u16, u16, u16);
 
 fn identity((record, subtype, places): (u16, Option<u16>, Vec<Places>)) -> Identity {
@@ -114,9 +114,9 @@ impl SmfFile {
 #[pymethods]
 impl SmfFile {
     /// Unpacks the file if it is packed, up to `unpack_limit` bytes, and goes over it once; records that the plan
-    /// decodes are asked for their interval. `identities` are of each type and subtype: where it says whose a record is (where
-    /// offset, length and number of the section stand, where the bytes begin in it, and their number).
-    /// `progress` gets how many bytes of how many are done.
+    /// decodes are asked for their interval. `identities` are of each type and subtype: where it says whose a record is
+    /// (where offset, length and number of the section are, where the bytes begin in it, and their number). `progress`
+    /// gets how many bytes of how many are done.
     #[staticmethod]
     #[pyo3(signature = (path, plan_json, identities, progress = None, unpack_limit = None))]
     fn open(
@@ -190,7 +190,8 @@ impl SmfFile {
         (forms.blocks, forms.extended, forms.spanned, forms.segments)
     }
 
-    /// The kinds of record, by stream (id) of each system, how many there are, their lengths, and the local times in their headers.
+    /// The kinds of record, by stream (id) of each system, how many there are, their lengths, and the local times in
+    /// their headers.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
         for info in &self.index.kinds {
@@ -216,7 +217,7 @@ impl SmfFile {
         Ok(rows)
     }
 
-    /// Kind, offset, bytes lost, record and a sentence for all that could not be read as it stands.
+    /// Kind, offset, bytes lost, record and a sentence for all that could not be read unchanged.
     fn problems(&self) -> Vec<(&'static str, u64, u64, Option<String>, String)> {
         let unpacking = self.unpacked.iter().flat_map(|unpacked| &unpacked.problems);
         let rows = unpacking.cloned().chain(self.index.problems.rows());
@@ -233,7 +234,7 @@ impl SmfFile {
     }
 
     /// System (as in the records), subtype, beginning, end, number of records of each interval that decoded records
-    /// tell of; TOD values.
+    /// describe; TOD values.
     fn intervals(&self, py: Python<'_>) -> Vec<IntervalRow> {
         let seen = self.index.intervals.iter();
         seen.map(|one| {
@@ -323,7 +324,7 @@ impl SmfFile {
         .map_err(PyOSError::new_err)
     }
 
-    /// What became of the file on disk since it was opened.
+    /// Result of the file on disk since it was opened.
     fn changed(&self) -> Option<String> {
         self.file.changed().map(|change| change.to_string())
     }
@@ -336,7 +337,7 @@ impl SmfFile {
 /// System, subtype, beginning, end, number of records.
 type IntervalRow = (Py<PyBytes>, u16, Option<u64>, u64, u64);
 
-/// Writes an SMF dump: records, each behind its descriptor word.
+/// Writes an SMF dump: records, each after its descriptor word.
 #[pyclass(module = "zlens._native")]
 pub struct SmfWriter(Output<Writer<BufWriter<File>>>);
 
@@ -354,7 +355,7 @@ impl SmfWriter {
         Ok(Self(Output::new(Writer::new(output::create(path)?))))
     }
 
-    /// Writes records, each with four bytes of room for its descriptor word.
+    /// Writes records, each with four bytes of space for its descriptor word.
     fn write(&mut self, py: Python<'_>, records: Vec<Vec<u8>>) -> PyResult<()> {
         let writer = self.0.writer()?;
         py.detach(|| records.iter().try_for_each(|record| writer.write(record)))

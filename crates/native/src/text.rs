@@ -143,7 +143,7 @@ impl PyLines {
     }
 
     /// Rows of a text report: `columns` are place, width and whether it is aligned to the right; `sections` are
-    /// label, fixed texts and what stands for no value, padded, for each of these columns.
+    /// label, fixed texts and what means no value, padded, for each of these columns.
     #[staticmethod]
     #[pyo3(signature = (part, columns, sections, *, label_width, blank, dated, offset_us))]
     fn table(
@@ -190,7 +190,7 @@ impl PyLines {
         lines(&part, printer)
     }
 
-    /// Rows of a report as JSON, a comma and a new line between them; `fixed` are texts that stand in every row.
+    /// Rows of a report as JSON, a comma and a new line between them; `fixed` are texts that are in every row.
     #[staticmethod]
     #[pyo3(signature = (part, before, names, fixed, *, timed))]
     fn json(
@@ -260,7 +260,7 @@ struct Answer {
     reader: Option<RecordBatchStreamReader>,
     kinds: Vec<Kind>,
     form: Form,
-    /// What stands before the first row.
+    /// What is before the first row.
     head: String,
 }
 
@@ -364,7 +364,7 @@ pub fn json_rows(
     .map_err(|error: Error| raised(error))
 }
 
-/// A stream as samples of Prometheus: `sets` are sets of labels, each of name and column; `families` are what stands
+/// A stream as samples of Prometheus: `sets` are sets of labels, each of name and column; `families` are what is
 /// before the samples, their name, the place of their set of labels and the column of the values, None for 1.
 #[pyfunction]
 pub fn samples(

@@ -1,4 +1,4 @@
-//! `MonwriteDecoder` and what it hands out.
+//! `MonwriteDecoder` and what it returns.
 
 use std::sync::Arc;
 
@@ -175,7 +175,7 @@ impl Batches {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(String, Py<ArrowTable>)>> {
-        // A caller that is no Python code, as list() is, looks at no signals itself.
+        // A caller that is no Python code, as list() is, checks no signals itself.
         if self.patience.is_due() {
             py.check_signals()?;
         }

@@ -98,7 +98,7 @@ fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // Behind another character, so that a combining one counts as what it is.
+    // After another character, so that a combining one counts as what it is.
     let mut buffer = [b'a', 0, 0, 0, 0];
     let length = character.encode_utf8(&mut buffer[1..]).len();
     std::str::from_utf8(&buffer[..=length])

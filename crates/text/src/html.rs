@@ -21,7 +21,7 @@ fn push_escaped(out: &mut String, text: &str) {
 
 pub struct Html {
     pub styles: Vec<Style>,
-    /// Of each column: whether it stands at the right, and whether it is sorted by its exact value.
+    /// Of each column: whether it is at the right, and whether it is sorted by its exact value.
     pub columns: Vec<(bool, bool)>,
     /// Of each section: its label, escaped.
     pub labels: Vec<String>,

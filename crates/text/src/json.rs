@@ -196,13 +196,13 @@ impl Arrays {
     }
 }
 
-/// Rows of a report, one object a line, with nothing before the first and nothing behind the last.
+/// Rows of a report, one object a line, with nothing before the first and nothing after the last.
 pub struct Json {
     /// What the rows of each section begin with.
     before: Vec<String>,
     timed: Option<(String, String)>,
     heads: Vec<String>,
-    /// Texts that stand in every row of a section.
+    /// Texts that are in every row of a section.
     fixed: Vec<Vec<Option<String>>>,
     between: &'static str,
 }

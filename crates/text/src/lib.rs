@@ -1,6 +1,6 @@
 //! Rows of Arrow batches as text: the tables of reports, CSV, JSON, HTML, and samples of Prometheus.
 //!
-//! Rows are formatted batch by batch and handed out in chunks, so memory does not grow with them. Numbers look
+//! Rows are formatted batch by batch and returned in chunks, so memory does not grow with them. Numbers look
 //! exactly as Python prints them. Knows nothing of Python, of reports or of where rows come from.
 
 #![forbid(unsafe_code)]

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::merge::SectionMerge;
 use crate::table::Table;
 
-/// A chunk is at least so long, unless it is the last.
+/// A chunk is at least this long, unless it is the last.
 pub const CHUNK: usize = 256 << 10;
 
 /// What rows become.

@@ -1,4 +1,4 @@
-//! Rows of one kind: read once from a stream, printed as often as is asked.
+//! A report section: rows read once from a stream, printable any number of times.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Batches that are read again: a few in memory, the others in a temporary file that has no name.
+//! Batches kept for re-reading: a few in memory, the rest in an anonymous temporary file.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer
 
 use crate::batch::{Batch, Values};
 
-/// So many bytes of a section stay in memory.
+/// This many bytes of a section stay in memory.
 const MEMORY: usize = 32 << 20;
 
 /// Where a batch is.
@@ -116,7 +116,7 @@ fn kind(values: &Values) -> Column {
     }
 }
 
-/// What stands before the values of a column.
+/// What is before the values of a column.
 const ALL_NULL: u8 = 0;
 const NO_NULL: u8 = 1;
 const SOME_NULL: u8 = 2;

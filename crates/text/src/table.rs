@@ -18,9 +18,9 @@ pub struct PrintedColumn {
 #[derive(Clone, Debug)]
 pub struct SectionLabel {
     pub label: String,
-    /// For each chosen column the text that stands in every row, padded.
+    /// For each chosen column the text that is in every row, padded.
     pub fixed: Vec<Option<String>>,
-    /// For each chosen column what stands for no value, padded.
+    /// For each chosen column what means no value, padded.
     pub empty: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Table {
     pub sections: Vec<SectionLabel>,
     /// The width of labels, where rows begin with one or with their time.
     pub label_width: Option<usize>,
-    /// Whether a blank line stands between intervals.
+    /// Whether a blank line is between intervals.
     pub blank: bool,
     /// Whether days are shown.
     pub dated: bool,
@@ -124,7 +124,7 @@ impl Table {
         out.push('\n');
     }
 
-    /// What stands before the first row of a time.
+    /// What is before the first row of a time.
     fn begin(&mut self, out: &mut String, at: i64) {
         if self.begun && self.blank {
             out.push('\n');
@@ -141,7 +141,7 @@ impl Table {
     }
 }
 
-/// At most so many characters of a text.
+/// At most this many characters of a text.
 fn cut(text: &str, most: usize) -> &str {
     text.char_indices()
         .nth(most)

@@ -15,7 +15,7 @@ use super::validity::Validity;
 /// What the columns of a batch should take: little enough to stay in the processor's cache.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// How many rows a batch of so many columns should have.
+/// How many rows a batch of this many columns should have.
 pub(crate) fn target_rows(columns: usize) -> usize {
     (BATCH_BYTES / (8 * columns.max(1))).clamp(1024, 8192)
 }
@@ -30,7 +30,7 @@ pub(crate) fn batch(
     RecordBatch::try_new_with_options(schema, arrays, &options)
 }
 
-/// A column that was selected but not built; cannot be, for the selection says what is built.
+/// Internal error: a selected column was not built.
 pub(crate) fn missing_column_error() -> ArrowError {
     ArrowError::ComputeError("a selected column was not decoded".to_owned())
 }
@@ -58,7 +58,7 @@ enum Data {
     System(Utf8Builder),
     Flag(Utf8Builder),
     Seconds(Vec<f64>, Validity),
-    /// In a place among the 8-byte columns.
+    /// At an index among the 8-byte columns.
     Offset(usize),
     Tod(usize, Validity),
     IntervalEnd(usize, Validity),
@@ -91,7 +91,7 @@ impl LeadingColumns {
         Self(heads.collect())
     }
 
-    /// Adds rows behind the first `len`.
+    /// Adds rows after the first `len`.
     pub(crate) fn append(&mut self, rows: &impl RowMeta, len: usize, wide: &mut Int64Block) {
         let numbers = 0..rows.len();
         let times =
@@ -123,7 +123,7 @@ impl LeadingColumns {
                         if seconds.is_nan() {
                             validity.clear(len + row, len + row + 1);
                         }
-                        // What stands behind a NULL should be nothing odd.
+                        // What is under a NULL should be nothing odd.
                         values.push(if seconds.is_nan() { 0.0 } else { seconds });
                     }
                 }

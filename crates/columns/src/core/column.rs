@@ -23,10 +23,10 @@ pub(crate) fn data_type(kind: Kind) -> DataType {
     }
 }
 
-/// The values of a column. All but texts have room for more rows than there are; what is beyond has no meaning.
+/// The values of a column. All but texts have space for more rows than there are; what is beyond has no meaning.
 #[derive(Debug)]
 enum Data {
-    /// Integers or times, in this place among the 8-byte columns.
+    /// Integers or times, at this index among the 8-byte columns.
     Int64(usize),
     Float(Vec<f64>),
     Bool(Vec<bool>),
@@ -50,7 +50,7 @@ pub(crate) enum Value<'b> {
 /// Where the values of some rows come from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldSlices<'w> {
-    /// The bytes in which the records stand.
+    /// The bytes in which the records are.
     pub bytes: &'w [u8],
     /// Where the part begins that holds the field, for every row.
     pub places: &'w [u32],
@@ -68,12 +68,12 @@ pub(crate) struct ColumnBuilder {
     kind: Kind,
     data: Data,
     pub validity: Validity,
-    /// Rows whose unsigned value does not fit a signed column; NULL on the way out, whole for differences.
+    /// Rows whose unsigned value overflows `i64`: NULL in the output, exact for differences.
     overflows: Vec<usize>,
 }
 
 impl ColumnBuilder {
-    /// A column; integers and times take the next place among the 8-byte columns.
+    /// A column; integers and times take the next index among the 8-byte columns.
     pub(crate) fn new(kind: Kind, places: &mut usize) -> Self {
         let data = match kind {
             Kind::Int | Kind::Time => {
@@ -96,7 +96,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Makes room for `rows` rows.
+    /// Reserves space for `rows` rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         match &mut self.data {
             Data::Float(values) => values.resize(rows.max(values.len()), 0.0),
@@ -215,7 +215,7 @@ impl ColumnBuilder {
         false
     }
 
-    /// The place among the 8-byte columns.
+    /// The index among the 8-byte columns.
     pub(crate) fn place(&self) -> Option<usize> {
         match self.data {
             Data::Int64(place) => Some(place),
@@ -264,7 +264,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Zeros where values are too large, so that nothing shows behind a NULL.
+    /// Zeroes overflowed values, so that no garbage sits under a NULL.
     pub(crate) fn zero_overflows(&self, wide: &mut Int64Block) {
         if let Data::Int64(place) = self.data {
             for &row in &self.overflows {

@@ -1,4 +1,4 @@
-//! What scans found out besides values: problems and resets, each kept once however often a file is read.
+//! Diagnostics of scans: problems and counter resets, each recorded once even if a file is read repeatedly.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -28,13 +28,13 @@ pub struct DecodeProblem {
 pub struct Reset {
     /// Number of the system.
     pub system: usize,
-    /// When it happened, if that is known, else the first sample after it; a TOD value.
+    /// TOD of the reset if known, otherwise of the first sample after it.
     pub tod: u64,
     /// Table whose counters are concerned.
     pub table: String,
     /// Values of the subject's columns joined by `/`.
     pub subject: String,
-    /// What tells of it.
+    /// The evidence, such as `VARY ON`.
     pub evidence: String,
 }
 
@@ -135,7 +135,7 @@ impl Diagnostics {
     }
 }
 
-/// Where a scan is, for what it has to report.
+/// Context attached to every reported problem and reset: system, file, record.
 #[derive(Clone, Copy)]
 pub(crate) struct Reporter<'j> {
     pub journal: &'j Diagnostics,
@@ -143,7 +143,7 @@ pub(crate) struct Reporter<'j> {
     pub file: usize,
     pub table: &'j str,
     pub record: (u8, u16),
-    /// What leads back to the file, where its bytes are shown in another form.
+    /// Maps offsets back to the file if the input is a capture.
     pub capture: Option<&'j Capture>,
 }
 

@@ -84,7 +84,7 @@ impl DuplicateRecords {
         };
         let record = place.record.0;
         place.problem(ProblemKind::Duplicate, "again", first, bytes, || {
-            format!("{count} records of type {record} came before already; they are read once")
+            format!("{count} duplicate records of type {record}; each is decoded once")
         });
     }
 }

@@ -1,4 +1,4 @@
-//! The time between two samples, and what is odd about it.
+//! Classifies the time between two samples as normal, `short` or `gap`.
 
 use zlens_frames::tod;
 
@@ -18,7 +18,7 @@ pub(crate) enum IntervalFlag {
 }
 
 impl IntervalFlag {
-    /// Of an interval of so many seconds, beside how long it should be.
+    /// Of an interval of this many seconds, beside how long it should be.
     pub(crate) fn classify(seconds: f64, nominal_s: Option<f64>) -> Self {
         match nominal_s {
             Some(nominal) if seconds > GAP_FACTOR * nominal => Self::Gap,

@@ -16,7 +16,7 @@ pub(crate) const BATCH_BYTES: usize = 512 * 1024;
 pub(crate) static TIMESTAMP: LazyLock<DataType> =
     LazyLock::new(|| DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())));
 
-/// Buffers of batches that were handed out, to be used again once nobody holds them.
+/// Buffers of batches that were returned, to be used again once no one holds them.
 ///
 /// A fresh page costs more than decoding into it, so batches that are dropped as they come cost no new memory.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Pool {
     keep: usize,
 }
 
-/// How many buffers are looked at for a free one; further back they are more likely free, but no longer in a cache.
+/// How many buffers are checked for a free one; further back they are more likely free, but no longer in a cache.
 const SCAN_DEPTH: usize = 8;
 
 impl Pool {
@@ -37,8 +37,8 @@ impl Pool {
         }
     }
 
-    /// A vector with room for `capacity` values, of the last buffer that came free if there is one; what is in it is of
-    /// no meaning.
+    /// A vector with space for `capacity` values, of the last buffer that came free if there is one; what is in it is
+    /// of no meaning.
     pub(crate) fn acquire<T: ArrowNativeType>(&mut self, capacity: usize) -> Option<Vec<T>> {
         let free = |buffer: &Buffer| {
             buffer.strong_count() == 1 && buffer.capacity() >= capacity * size_of::<T>()
@@ -48,7 +48,7 @@ impl Pool {
         self.given.remove(found).into_vec::<T>().ok()
     }
 
-    /// Remembers a buffer that is handed out.
+    /// Remembers a buffer that is returned.
     pub(crate) fn track(&mut self, buffer: &Buffer) {
         if self.given.len() >= self.keep {
             self.given.remove(0);
@@ -57,7 +57,7 @@ impl Pool {
     }
 }
 
-/// A pool that the tables of a scan share: what one has handed out, another builds its next batch in.
+/// A pool that the tables of a scan share: what one has returned, another builds its next batch in.
 pub(crate) type SharedPool = Arc<Mutex<Pool>>;
 
 /// Columns of integers and times: column `c` takes the places from `c * rows` on.
@@ -70,13 +70,13 @@ pub(crate) struct Int64Block {
 }
 
 impl Int64Block {
-    /// No rows of so many columns, in buffers of their own: that of the batch just handed out and that of the one being
+    /// No rows of this many columns, in buffers of their own: that of the batch just returned and that of the one being
     /// built.
     pub(crate) fn new(columns: usize) -> Self {
         Self::sharing(columns, Arc::new(Mutex::new(Pool::new(2))))
     }
 
-    /// No rows of so many columns, in buffers of a pool.
+    /// No rows of this many columns, in buffers of a pool.
     pub(crate) fn sharing(columns: usize, pool: SharedPool) -> Self {
         Self {
             values: Vec::new(),
@@ -91,7 +91,7 @@ impl Int64Block {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room for a batch of `rows`; what is in it is of no meaning.
+    /// Reserves space for a batch of `rows`; what is in it is of no meaning.
     pub(crate) fn start(&mut self, rows: usize) {
         let size = rows * self.columns;
         let free = self.pool().acquire(size);
@@ -101,7 +101,7 @@ impl Int64Block {
         (self.values, self.rows) = (values, rows);
     }
 
-    /// Makes room for `rows` rows, which may be more than the batch was begun with.
+    /// Reserves space for `rows` rows, which may be more than the batch was begun with.
     pub(crate) fn grow(&mut self, rows: usize) {
         if rows <= self.rows {
             return;
@@ -142,7 +142,7 @@ impl Int64Block {
         self.values[column * self.rows + row]
     }
 
-    /// The columns as they are, each with so many rows that have a meaning.
+    /// The columns as they are, each with this many rows that have a meaning.
     pub(crate) fn finish(&mut self, len: usize) -> Int64Arrays {
         let buffer = Buffer::from_vec(std::mem::take(&mut self.values));
         self.pool().track(&buffer);

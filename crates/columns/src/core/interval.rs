@@ -10,7 +10,7 @@ pub(crate) const NO_INTERVAL: u32 = u32::MAX;
 pub(crate) struct IntervalEnds {
     /// All of them, those that are lost included, rising.
     pub all: Arc<[u64]>,
-    /// Those that only say where an interval begins whose own end is not there, rising.
+    /// Boundaries of intervals whose end record is missing, ascending. They separate samples and are never reported.
     pub missing: Arc<[u64]>,
 }
 
@@ -80,7 +80,7 @@ impl Intervals {
         }
     }
 
-    /// How many of the times, the first of which is in this interval, are in it one after the other.
+    /// Length of the leading run of `tods` inside this interval.
     pub(crate) fn run_length(&self, interval: u32, tods: &[u64]) -> usize {
         let (begin, end) = match interval as usize {
             at if interval != NO_INTERVAL => (
@@ -89,7 +89,7 @@ impl Intervals {
             ),
             _ => (self.ends.last().copied(), u64::MAX),
         };
-        // One comparison tells whether a time is behind the end before and not behind this end.
+        // One comparison tells whether a time is after the end before and not after this end.
         let first = begin.map_or(0, |begin| begin.wrapping_add(1));
         let span = end.wrapping_sub(first);
         let outside = |tod: &u64| tod.wrapping_sub(first) > span;

@@ -1,4 +1,4 @@
-//! What all rooms decode with: selections, the scan loop, batches, columns, flags, and the journal of what was met.
+//! Shared by all decoders: column selection, the scan loop, batches, column builders, interval flags, diagnostics.
 
 pub(crate) mod batch;
 pub(crate) mod column;

@@ -1,4 +1,4 @@
-//! What the plans of all rooms share.
+//! What the plans of all modules share.
 
 use serde::Deserialize;
 

@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::{ProblemLog, Window, Windows};
 
-/// Why a scan cannot go on.
+/// Why a scan cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// A file cannot be read.
@@ -40,7 +40,7 @@ impl From<ScanError> for ArrowError {
 /// A batch of the table with this number among those that a scan is of.
 pub type TableBatch = (usize, RecordBatch);
 
-/// What a step of a scan comes to.
+/// Result of one scan step.
 #[derive(Debug)]
 pub enum Step {
     /// A batch of the table selected at this place.
@@ -51,21 +51,21 @@ pub enum Step {
     Done,
 }
 
-/// What goes over files a little at a time.
+/// A scan that advances in small steps.
 pub trait IncrementalScan {
-    /// Does a little: hands out a batch, or reads one window.
+    /// Does a little: returns a batch, or reads one window.
     ///
     /// # Errors
-    /// If a file cannot be read. What was read of it is handed out before, and the scan goes on behind that file.
+    /// If a file cannot be read. What was read of it is returned before, and the scan continues after that file.
     fn step(&mut self) -> Result<Step, ScanError>;
 }
 
-/// What becomes of the windows of some files.
+/// Decodes windows of files into batches.
 pub trait WindowDecoder {
     /// How the files are read.
     type Pass: Windows;
 
-    /// A batch that can be handed out.
+    /// A batch that can be returned.
     ///
     /// # Errors
     /// If Arrow refuses it, as all that make batches.
@@ -74,7 +74,7 @@ pub trait WindowDecoder {
     /// A pass over the next file, and its name; none if there is no other.
     fn open(&mut self) -> Option<(Self::Pass, String)>;
 
-    /// Takes up a window of the file.
+    /// Processes a window of the file.
     ///
     /// # Errors
     /// As [`ready`](Self::ready).
@@ -86,7 +86,7 @@ pub trait WindowDecoder {
     /// As [`ready`](Self::ready).
     fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError>;
 
-    /// A batch of what is left behind the last file.
+    /// A batch of what is left after the last file.
     ///
     /// # Errors
     /// As [`ready`](Self::ready).

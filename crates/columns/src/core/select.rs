@@ -1,4 +1,4 @@
-//! Which columns of a raw table are asked for.
+//! Column selection for a raw table.
 
 use std::sync::Arc;
 
@@ -104,11 +104,11 @@ pub(crate) fn types<T: Table>(table: &T) -> Vec<(String, &'static str)> {
         .collect()
 }
 
-/// A table or a column that there is not.
+/// An unknown table or column, or a column selected twice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// No plan is for this table.
-    #[error("there is no raw table {0}")]
+    #[error("unknown raw table {0}")]
     Table(String),
     /// The table has no such column.
     #[error("the raw table {table} has no column {column}")]
@@ -119,7 +119,7 @@ pub enum SelectError {
         column: String,
     },
     /// A column is asked for twice.
-    #[error("column {column} of the raw table {table} is asked for twice")]
+    #[error("raw table {table}: column {column} is selected twice")]
     Duplicate {
         /// The table.
         table: String,
@@ -137,7 +137,7 @@ pub struct Selection<C, T = usize> {
 }
 
 impl<C: Copy + PartialEq, T> Selection<C, T> {
-    /// The columns called `names`, in that order; none named: all that `is_default` says yes to.
+    /// Selects `names` in that order; if empty, all default columns.
     pub(crate) fn new(
         facts: &impl Table<Column = C>,
         table: T,

@@ -2,14 +2,14 @@
 
 use zlens_frames::ebcdic::{BLANK, CP037};
 
-/// All values one after the other, and where each ends (the first offset is 0).
+/// All values back to back, and where each ends (the first offset is 0).
 ///
 /// A batch holds at most 16,384 values of at most 128 KiB (a record of 64 KiB in UTF-8 or hexadecimal), below the
 /// 2 GiB that the offsets can tell.
 #[derive(Debug)]
 pub(crate) struct TextBuilder {
     offsets: Vec<i32>,
-    /// The values, and behind them room without a meaning.
+    /// The values, and after them room without a meaning.
     values: Vec<u8>,
     end: usize,
     names: TranslationCache,
@@ -108,7 +108,7 @@ impl TextBuilder {
         self.end = 0;
     }
 
-    /// Hands out offsets and values, and how many bytes of these have a meaning; continues with other vectors, that
+    /// Returns offsets and values, and how many bytes of these have a meaning; continues with other vectors, that
     /// are asked for with what these had.
     pub(crate) fn take(
         &mut self,
@@ -131,7 +131,7 @@ impl TextBuilder {
             .resize(self.offsets.len() + count, self.end as i32);
     }
 
-    /// Room for so many more bytes.
+    /// Space for this many more bytes.
     fn room(&mut self, bytes: usize) {
         let needed = self.end + bytes;
         if needed > self.values.len() {
@@ -171,7 +171,8 @@ impl TextBuilder {
         let known = names.places();
         let from = offsets.len();
         offsets.resize(from + places.len(), 0);
-        // Columns that say the same in many rows are frequent, and all entries of a record have the texts of the record.
+        // Columns that say the same in many rows are frequent, and all entries of a record have the texts of the
+        // record.
         let mut last = [CachedName::default(); 2];
         for (number, (offset, &place)) in offsets[from..].iter_mut().zip(places).enumerate() {
             let field = &window[place as usize..place as usize + N];
@@ -268,7 +269,7 @@ impl TextBuilder {
     }
 }
 
-/// Writes one field to the beginning of `out`; how much of it is its text, or nothing if it is not ASCII.
+/// Writes one field to the start of `out`; how much of it is its text, or nothing if it is not ASCII.
 #[inline(always)]
 fn word<const N: usize>(
     known: &mut [CachedName; NAMES],
@@ -332,7 +333,7 @@ fn eight_digits(word: u32) -> u64 {
     let spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF;
     let spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF;
     let nibbles = (spread | spread << 4) & (15 * ONES);
-    // One in each byte whose digit is a letter, which come 39 places behind the nine.
+    // One in each byte whose digit is a letter, which come 39 places after the nine.
     let letters = ((nibbles + 6 * ONES) >> 4) & ONES;
     nibbles + 0x30 * ONES + 39 * letters
 }

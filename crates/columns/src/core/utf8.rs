@@ -41,7 +41,7 @@ impl Utf8Builder {
         Ok(Arc::new(StringArray::try_new(offsets, values, nulls)?))
     }
 
-    /// The same word so many times.
+    /// The same word this many times.
     pub(crate) fn repeated(word: &str, rows: usize) -> StringArray {
         let offsets = OffsetBuffer::from_repeated_length(word.len(), rows);
         let values = Buffer::from(word.repeat(rows).into_bytes());

@@ -179,7 +179,7 @@ impl Batch {
         }
     }
 
-    /// Whether there is enough to be handed out.
+    /// Whether there is enough to be returned.
     pub(crate) fn is_full(&self) -> bool {
         self.len >= self.target
     }

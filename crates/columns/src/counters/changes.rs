@@ -22,7 +22,7 @@ pub struct Change {
     pub since: u64,
     /// When the first record with the new value was written; a TOD value.
     pub tod: u64,
-    /// End of the interval which that record tells of, if it says one; a TOD value.
+    /// End of the interval which that record describes, if it says one; a TOD value.
     pub interval_end: Option<u64>,
     /// The value before.
     pub before: u64,

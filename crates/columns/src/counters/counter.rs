@@ -19,7 +19,7 @@ pub(crate) struct CounterColumn {
     /// The part of the record with its set, and its place in that.
     part: usize,
     index: u32,
-    /// Its place among the 8-byte columns.
+    /// Its index among the 8-byte columns.
     pub column: usize,
     pub validity: Validity,
     /// Rows whose value does not fit a signed column.
@@ -29,7 +29,7 @@ pub(crate) struct CounterColumn {
     has: Vec<bool>,
 }
 
-/// Room for the readings of one counter in one window.
+/// Space for the readings of one counter in one window.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     readings: Vec<i64>,

@@ -1,4 +1,4 @@
-//! Two subtypes that tell of the same processor and interval, held against each other.
+//! Cross-check of the two subtypes for the same processor and interval.
 
 use zlens_frames::{ProblemKind, Window};
 
@@ -28,7 +28,7 @@ enum Action {
 /// Two readings of a counter that differ: its number, the values of first and second subtype.
 type Mismatch = (u32, i64, i64);
 
-/// Records that were held against each other in one file.
+/// Records that were compared with each other in one file.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     pairs: u64,
@@ -85,7 +85,7 @@ impl CrossCheck {
         self.differ.resize(rows.slots.len(), (0, None));
     }
 
-    /// Takes up what one counter is in these records.
+    /// Processes what one counter is in these records.
     pub(crate) fn counter(
         &mut self,
         nth: usize,

@@ -18,7 +18,7 @@ use crate::core::kernel::Kernel;
 use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
 
-/// Where a field can stand in the records of one subtype.
+/// Where a field can be in the records of one subtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResolvedField {
     part: usize,
@@ -73,7 +73,7 @@ impl ResolvedField {
 struct Codes {
     words: HashMap<u64, String>,
     marked: HashMap<u64, String>,
-    /// Where the bit stands, by subtype.
+    /// Where the bit is, by subtype.
     by: Vec<Vec<ResolvedField>>,
 }
 
@@ -101,12 +101,12 @@ pub(crate) struct FieldColumn {
     name: String,
     kind: ColumnKind,
     data: Data,
-    /// By subtype: where it can stand.
+    /// By subtype: where it can be.
     spots: Vec<Vec<ResolvedField>>,
 }
 
 impl FieldColumn {
-    /// The column of that number in the plan; integers and times take the next place among the 8-byte columns.
+    /// The column of that number in the plan; integers and times take the next index among the 8-byte columns.
     pub(crate) fn new(plan: &Plan, number: usize, places: &mut usize) -> Self {
         let column = &plan.columns[number];
         let spots = |name: &str| -> Vec<Vec<ResolvedField>> {
@@ -143,7 +143,7 @@ impl FieldColumn {
         }
     }
 
-    /// Adds the values of some records behind those of the `row` before.
+    /// Adds the values of some records after those of the `row` before.
     pub(crate) fn append(&mut self, from: &FieldInput<'_>, row: usize, wide: &mut Int64Block) {
         let &FieldInput {
             nth,
@@ -236,7 +236,7 @@ impl FieldColumn {
         }
     }
 
-    /// Zeros where values are too large, so that nothing shows behind a NULL.
+    /// Zeros where values are too large, so that nothing shows under a NULL.
     pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Field(builder) = &self.data {
             builder.zero_overflows(wide);
@@ -248,7 +248,7 @@ fn find(spots: &[ResolvedField], lines: &RecordColumns, row: usize, bytes: &[u8]
     spots.iter().find_map(|spot| spot.number(lines, row, bytes))
 }
 
-/// Where the field stands in the record at `from`, and in how many records one after the other it stands there.
+/// Where the field is in the record at `from`, and in how many records back to back it is there.
 fn same(
     spots: &[ResolvedField],
     lines: &RecordColumns,

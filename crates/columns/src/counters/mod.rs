@@ -1,7 +1,7 @@
 //! Counter records of SMF to one table: a row for each record, counters by their numbers, the differences of
 //! cumulative ones made on the way.
 //!
-//! What stands where comes as a [`Plan`]; here is only how such records are built: sections found by triplets, a
+//! What is where comes as a [`Plan`]; here is only how such records are built: sections found by triplets, a
 //! list of counter sets with the counters of each, one subtype with what was counted in the interval and another
 //! with what was counted since the run began.
 

@@ -1,4 +1,4 @@
-//! The plan: what the table of counters holds and where it stands in the records.
+//! The plan: what the table of counters holds and where it is in the records.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,9 +19,9 @@ pub struct Plan {
     pub table: String,
     /// Type of the records.
     pub record: u8,
-    /// The subtypes that are read. Where several tell of the same system and interval, the first of them is shown.
+    /// The subtypes that are read. Where several cover the same system and interval, the first of them is shown.
     pub subtypes: Vec<Subtype>,
-    /// Columns in the order of the table; the counters come behind them.
+    /// Columns in the order of the table; the counters come after them.
     pub columns: Vec<Column>,
     /// The kinds of counter set.
     pub sets: Vec<Set>,
@@ -46,13 +46,13 @@ pub struct Subtype {
     pub values: Values,
     /// Triplet of the section that says of which interval the record is.
     pub identification: TripletRef,
-    /// Where the beginning of the interval stands in it.
+    /// Where the start of the interval is in it.
     pub start: u16,
-    /// Where the end of the interval stands in it.
+    /// Where the end of the interval is in it.
     pub end: u16,
     /// Triplet of the section with the processor, the run and the list of counter sets.
     pub data: TripletRef,
-    /// Where the time stands in it when the record was written.
+    /// Where the time is in it when the record was written.
     pub written: u16,
     /// The list of counter sets.
     pub list: CounterSetList,
@@ -68,14 +68,14 @@ pub enum Values {
     Absolute,
 }
 
-/// Where a triplet stands: an offset of four bytes, a length and a number of two.
+/// Where a triplet is: an offset of four bytes, a length and a number of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct TripletRef {
-    /// Where the offset stands.
+    /// Where the offset is.
     pub offset_at: u16,
-    /// Where the length stands.
+    /// Where the length is.
     pub length_at: u16,
-    /// Where the number stands.
+    /// Where the number is.
     pub count_at: u16,
 }
 
@@ -93,7 +93,7 @@ pub struct CounterSetList {
 /// A number of one or two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct FieldRef {
-    /// Where it stands.
+    /// Where it is.
     pub offset: u16,
     /// How long it is.
     pub length: u16,
@@ -135,7 +135,7 @@ pub struct Column {
     /// What its bytes mean.
     #[serde(rename = "type")]
     pub kind: ColumnKind,
-    /// Where it stands: the first of these that the record's subtype and the length of its section allow.
+    /// Where it is: the first of these that the record's subtype and the length of its section allow.
     pub places: Vec<FieldSpec>,
     /// Words for codes.
     #[serde(default)]
@@ -172,7 +172,7 @@ pub enum ColumnKind {
     Code,
 }
 
-/// Where a field stands.
+/// Where a field is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct FieldSpec {
     /// Subtype of the records that have it here; none: all.
@@ -189,7 +189,7 @@ pub struct FieldSpec {
     pub bit: u32,
 }
 
-/// A part of a record in which fields stand.
+/// A part of a record in which fields are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -300,7 +300,7 @@ impl Plan {
         }
         let of = |name: &String, kind: ColumnKind| match self.column(name) {
             Some(column) if column.kind == kind => Ok(()),
-            _ => Err(format!("there is no column {name} of {kind:?}")),
+            _ => Err(format!("unknown column {name} of {kind:?}")),
         };
         of(&self.processor, ColumnKind::Int)?;
         of(&self.run, ColumnKind::Time)?;

@@ -6,7 +6,7 @@ use super::plan::{Plan, Subtype};
 use super::shape::{DATA, PARTS, PartSize, RECORD, RecordShape, ShapeCache};
 use crate::core::diagnostics::Reporter;
 
-/// Nothing stands there.
+/// Nothing is there.
 pub(crate) const NO_COUNTER: u32 = u32::MAX;
 
 /// Records that are read alike, one row each.
@@ -45,7 +45,7 @@ impl RecordColumns {
         self.forms.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes up the records of a window; those that cannot be read are reported.
+    /// Processes the records of a window; those that cannot be read are reported.
     pub(crate) fn gather(
         &mut self,
         window: &Window<'_>,

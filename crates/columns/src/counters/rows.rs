@@ -1,4 +1,4 @@
-//! What is known of the rows of a window, beside what stands in them.
+//! Per-row metadata of a window.
 
 use super::sequence::Comparison;
 use crate::core::flag::IntervalFlag;
@@ -6,18 +6,18 @@ use crate::core::flag::IntervalFlag;
 /// A row that is about no processor that is kept track of.
 pub(crate) const UNTRACKED: u32 = u32::MAX;
 
-/// What becomes of a record.
+/// Status of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disposition {
     /// It is a row.
     Emitted,
-    /// Another subtype tells of its interval; it is only the one before the next.
+    /// Superseded by the other subtype; kept only as predecessor of the next record.
     Suppressed,
     /// It came before.
     Duplicate,
 }
 
-/// What is known of the rows of a window, beside what stands in them.
+/// Per-row metadata of a window.
 #[derive(Debug, Default)]
 pub(crate) struct RowState {
     pub systems: Vec<u16>,
@@ -25,7 +25,7 @@ pub(crate) struct RowState {
     pub slots: Vec<u32>,
     /// Whether the counters can be compared with those of the record before.
     pub usable: Vec<bool>,
-    /// Time that they tell of; NaN where it is not known.
+    /// Time that they describe; NaN where it is not known.
     pub seconds: Vec<f64>,
     pub flags: Vec<IntervalFlag>,
     pub intervals: Vec<u32>,

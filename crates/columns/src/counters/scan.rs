@@ -60,7 +60,7 @@ impl Decoder {
         Selection::new(&*self.plan, (), columns, |_| true)
     }
 
-    /// A scan of all files. `check` also holds subtypes that tell of the same against each other, in the counters
+    /// A scan of all files. `check` also compares subtypes that cover the same, in the counters
     /// that are selected. Batches are of the table numbered 0.
     #[must_use]
     pub fn scan(self: &Arc<Self>, selection: &Selection, check: bool) -> Scan {
@@ -97,19 +97,19 @@ impl Decoder {
         Reader::new(selection.schema(), self.scan(selection, false))
     }
 
-    /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
+    /// Problems found by scans so far, each once; [`NO_SYSTEM`] means no system.
     #[must_use]
     pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
-    /// Processors whose counters restarted, as met by scans so far.
+    /// Processors whose counters restarted, as found by scans so far.
     #[must_use]
     pub fn resets(&self) -> Vec<Reset> {
         self.journal.resets()
     }
 
-    /// Watched columns that changed, as met by scans so far.
+    /// Watched columns that changed, as found by scans so far.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         self.changes.all()
@@ -173,7 +173,7 @@ impl WindowDecoder for Counters {
             self.records(1, &decoder, window, second, &place);
             return Ok(());
         }
-        // In the order of the file, for what is held against each other stands near each other.
+        // In the order of the file, for what is compared with each other is near each other.
         let (mut first, mut second) = (first, second);
         while !first.is_empty() || !second.is_empty() {
             let (nth, list, other) = match (first.first(), second.first()) {
@@ -205,7 +205,7 @@ impl WindowDecoder for Counters {
 }
 
 impl Counters {
-    /// Takes up records of one subtype.
+    /// Processes records of one subtype.
     fn records(
         &mut self,
         nth: usize,

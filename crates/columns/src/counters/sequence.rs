@@ -1,4 +1,4 @@
-//! A record beside the one before it of the same processor.
+//! A record compared with its predecessor of the same processor.
 
 use zlens_frames::smf::IntervalStamp;
 
@@ -9,10 +9,10 @@ use crate::core::interval::NO_INTERVAL;
 pub(crate) const WATCHED: usize = 8;
 /// A watched column that the record has not.
 pub(crate) const NOT_RECORDED: u64 = u64::MAX;
-/// A processor whose intervals come in more pieces is none; what is beyond is not remembered.
+/// Limit on interval ranges per processor; only corrupt data exceeds it, and further ranges are dropped.
 const MAX_RANGES: usize = 10_000;
 
-/// Numbers that were met, as ranges.
+/// Numbers that were found, as ranges.
 #[derive(Debug, Default)]
 pub(crate) struct IntervalRanges(Vec<(u32, u32)>);
 
@@ -111,7 +111,7 @@ impl CurrentRecord {
         }
     }
 
-    /// The time that a record tells of which says what was counted since the one before, when that is not there.
+    /// Interval covered by a delta record whose predecessor is missing.
     pub(crate) fn standalone_seconds(&self) -> f64 {
         let Some(start) = self.stamp.start else {
             return f64::NAN;
@@ -155,7 +155,7 @@ impl CurrentRecord {
         let (usable, seconds) = match (self.absolute, evidence) {
             (_, None) => (true, span),
             (true, Some(_)) => (false, f64::NAN),
-            // What was counted since the run began stands in the record itself.
+            // What was counted since the run began is in the record itself.
             (false, Some(_)) => (false, self.standalone_seconds().min(span)),
         };
         Comparison {
@@ -167,7 +167,7 @@ impl CurrentRecord {
     }
 }
 
-/// Where a record stands among those of its processor.
+/// Where a record is among those of its processor.
 pub(crate) enum Order {
     First,
     Next,

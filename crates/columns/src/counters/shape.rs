@@ -11,7 +11,7 @@ pub(crate) const DATA: usize = 2;
 pub(crate) const SETS: usize = 3;
 pub(crate) const PARTS: usize = SETS + MAX_SETS;
 
-/// How many shapes are tried before a record is parsed in full, and remembered at all.
+/// Cache size: record shapes tried before a full parse.
 const CACHE_SIZE: usize = 16;
 
 /// The form of a part: nothing where the record has no such part; else the length of a section, or the number of

@@ -52,7 +52,7 @@ struct SystemState {
 /// Processors with small numbers have a place of their own.
 const DENSE_SLOTS: u64 = 1024;
 
-/// Where the fields stand that are asked of every record of a subtype.
+/// Where the fields are that are asked of every record of a subtype.
 #[derive(Debug)]
 struct FieldLookups {
     processor: Vec<ResolvedField>,
@@ -178,7 +178,7 @@ impl Tracker {
         slot
     }
 
-    /// Takes up the records of one subtype in a window, in their order.
+    /// Processes the records of one subtype in a window, in their order.
     pub(crate) fn rows(
         &mut self,
         nth: usize,
@@ -202,10 +202,7 @@ impl Tracker {
                     "system",
                     offset,
                     record.len() as u64,
-                    || {
-                        "a record of a system that is not listed; such records are not read"
-                            .to_owned()
-                    },
+                    || "record of a system missing from the index; skipped".to_owned(),
                 );
                 rows.push(
                     RowKey::nobody(0),
@@ -287,13 +284,15 @@ impl Tracker {
         if now.written == 0 {
             at.place
                 .problem(ProblemKind::Time, "no time", at.offset, 0, || {
-                    "a record does not say when it was written; no difference is taken".to_owned()
+                    "record has no timestamp; differences are NULL".to_owned()
                 });
         }
         let Some(processor) = processor else {
-            at.place.problem(ProblemKind::Short, "no processor", at.offset, 0, || {
-                "the data section ends before the number of the processor; no difference is taken".to_owned()
-            });
+            at.place
+                .problem(ProblemKind::Short, "no processor", at.offset, 0, || {
+                    "the data section ends before the number of the processor; differences are NULL"
+                        .to_owned()
+                });
             return rows.push(
                 RowKey::nobody(system),
                 &now.standalone(),
@@ -307,7 +306,7 @@ impl Tracker {
             at.place
                 .problem(ProblemKind::Header, "full", at.offset, 0, || {
                     format!(
-                        "more than {MAX_SLOTS} processors; those from here on have no differences"
+                        "more than {MAX_SLOTS} processors; differences of further ones are NULL"
                     )
                 });
             return rows.push(
@@ -341,7 +340,7 @@ impl Tracker {
             }
             Order::OutOfOrder { same_file: ours } => {
                 at.place.problem(ProblemKind::Time, "older", at.offset, 0, || {
-                    format!("a record of processor {processor} is older than the one before; no difference is taken")
+                    format!("processor {processor}: record is older than its predecessor; differences are NULL")
                 });
                 kept.met.add(interval);
                 if ours {

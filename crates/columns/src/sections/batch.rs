@@ -26,7 +26,7 @@ pub(crate) struct Context<'c> {
 
 #[derive(Debug)]
 enum TableColumn {
-    /// Numbers of sections, in a place among the 8-byte columns.
+    /// Numbers of sections, at an index among the 8-byte columns.
     Numbers(usize),
     Values(Box<Values>),
 }
@@ -113,7 +113,7 @@ impl Batch {
         self.len += rows.len();
     }
 
-    /// Whether there is enough to be handed out.
+    /// Whether there is enough to be returned.
     pub(crate) const fn is_full(&self) -> bool {
         self.len >= self.target
     }

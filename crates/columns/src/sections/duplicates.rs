@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-/// How many records are distinguished by a number made of their bytes; beyond, none is held to have come before.
+/// Capacity of the duplicate filter; records beyond it are never reported as duplicates.
 const MAX_TRACKED: usize = 4_000_000;
 
-/// The records met so far.
+/// The records found so far.
 #[derive(Debug, Default)]
 pub(crate) struct DuplicateFilter(HashSet<u64>);
 

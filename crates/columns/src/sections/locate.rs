@@ -53,7 +53,7 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
             };
         }
     }
-    // Older levels have fewer triplets: where the first section stands, there are none.
+    // Older levels have fewer triplets: where the first section is, there are none.
     let mut limit = size;
     let mut faulty = false;
     for &part in &plan.order {
@@ -92,7 +92,7 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
                 name,
                 lost,
                 format!(
-                    "the {name} section of {length} bytes at offset {offset} does not lie behind the header of the record of {size} bytes"
+                    "the {name} section of {length} bytes at offset {offset} does not lie after the header of the record of {size} bytes"
                 ),
             );
             continue;
@@ -148,7 +148,7 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
     runs
 }
 
-/// Where the last section of a record ends, of those kinds too that no table is made of: triplets stand one behind the
+/// Where the last section of a record ends, of those kinds too that no table is made of: triplets are one after the
 /// other, up to the first section.
 fn last(record: &[u8], plan: &Plan, limit: u64) -> usize {
     let first = plan

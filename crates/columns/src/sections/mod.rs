@@ -1,8 +1,8 @@
 //! SMF records that are lists of sections to tables: a row for each section.
 //!
-//! A [`Plan`] says which kinds of section a record type has, where their triplets stand, and what is in them. Each
+//! A [`Plan`] says which kinds of section a record type has, where their triplets are, and what is in them. Each
 //! field is read where the length in the triplet covers it, so that records of older and newer levels read alike.
-//! Records that were broken because they were too long are put together again first.
+//! Records that were broken because they were too long are reassembled again first.
 
 mod batch;
 mod duplicates;

@@ -1,4 +1,4 @@
-//! The plan: the tables of one record type, and where their columns stand in its sections.
+//! The plan: the tables of one record type, and where their columns are in its sections.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::core::plan::PlanError;
 
 /// No record has more kinds of section than this.
 pub(crate) const MAX_PARTS: usize = 32;
-/// Fields stand within this many bytes of their section's beginning.
+/// Fields are within this many bytes of their section's beginning.
 const MAX_OFFSET: u32 = 1 << 16;
 
 /// The tables of a record type.
@@ -22,12 +22,12 @@ pub struct Plan {
     pub parts: Vec<Part>,
     /// Where the record states its interval.
     pub time: Time,
-    /// How broken records are put together again.
+    /// How broken records are reassembled again.
     #[serde(default)]
     pub broken: Option<Reassembly>,
     /// The tables.
     pub tables: Vec<Table>,
-    /// Parts with a triplet, in the order in which triplets stand.
+    /// Parts with a triplet, in the order in which triplets are.
     #[serde(skip)]
     pub(crate) order: Vec<usize>,
 }
@@ -37,14 +37,14 @@ pub struct Plan {
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// Where its triplet stands: an offset of four bytes, a length and a number of two; none: the record itself.
+    /// Where its triplet is: an offset of four bytes, a length and a number of two; none: the record itself.
     pub triplet: Option<u16>,
 }
 
 /// A number in a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct FieldRef {
-    /// Where it stands.
+    /// Where it is.
     pub offset: u32,
     /// How long it is.
     pub length: u32,
@@ -57,7 +57,7 @@ pub struct Time {
     pub part: usize,
     /// When the interval began: a packed time, with `date`, or a TOD value, without.
     pub start: FieldRef,
-    /// The packed date of its beginning.
+    /// The packed date of its start.
     #[serde(default)]
     pub date: Option<FieldRef>,
     /// How long it was, packed.
@@ -97,7 +97,7 @@ pub struct ReassemblyArea {
     pub number: FieldRef,
 }
 
-/// What is told of a broken record.
+/// Description of a broken record.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ReassemblyFields {
     /// How many pieces there are.
@@ -112,7 +112,7 @@ pub struct ReassemblyFields {
     pub block_number: FieldRef,
 }
 
-/// What is told of a kind of section.
+/// Description of a kind of section.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ReassemblyBlock {
     /// How many the whole record has.
@@ -129,7 +129,7 @@ pub struct Table {
     pub name: String,
     /// The kind of section.
     pub part: usize,
-    /// Its columns, behind those that all tables begin with.
+    /// Its columns, after those that all tables begin with.
     pub columns: Vec<Column>,
     /// Sections of another kind that each own some of these.
     #[serde(default)]
@@ -148,7 +148,7 @@ pub struct Owner {
     pub number: Option<FieldRef>,
     /// The number of the first section of all: 0 or 1.
     pub base: i64,
-    /// What stands for none.
+    /// Value that represents no system.
     #[serde(default)]
     pub none: Option<i64>,
 }
@@ -160,7 +160,7 @@ pub struct Column {
     pub name: String,
     /// What its bytes mean.
     pub kind: ColumnKind,
-    /// Where it stands in the section.
+    /// Where it is in the section.
     #[serde(default)]
     pub offset: u32,
     /// How long it is.
@@ -169,10 +169,10 @@ pub struct Column {
     /// Which bit of the byte, from the left.
     #[serde(default)]
     pub bit: u32,
-    /// Where the packed date of a time of day stands.
+    /// Where the packed date of a time of day is.
     #[serde(default)]
     pub date: Option<u32>,
-    /// Where the time of day stands that this one is not before; if it is, it is of the next day.
+    /// Where the time of day is that this one is not before; if it is, it is of the next day.
     #[serde(default)]
     pub after: Option<u32>,
 }
@@ -248,7 +248,7 @@ impl Plan {
             return Err(format!("there are more than {MAX_PARTS} kinds of section"));
         }
         if self.subtypes.is_empty() {
-            return Err("there is no subtype".into());
+            return Err("no subtype is given".into());
         }
         let sections = [Some(self.time.part), self.broken.as_ref().map(|b| b.part)];
         if sections
@@ -256,7 +256,7 @@ impl Plan {
             .flatten()
             .any(|&part| part >= self.parts.len())
         {
-            return Err("there is no such section".into());
+            return Err("no such section".into());
         }
         let tod = |bytes: FieldRef| bytes.length == 8;
         let time = &self.time;
@@ -274,7 +274,7 @@ impl Plan {
     fn check_table(&self, table: &Table) -> Result<(), String> {
         let known = |part: usize| part < self.parts.len();
         if !known(table.part) || table.owner.as_ref().is_some_and(|own| !known(own.part)) {
-            return Err("there is no such section".into());
+            return Err("no such section".into());
         }
         let mut names = HashSet::new();
         for column in &table.columns {

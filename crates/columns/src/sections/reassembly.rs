@@ -1,4 +1,4 @@
-//! Records that were broken into pieces, put together again.
+//! Records that were broken into pieces, reassembled again.
 
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ struct SplitGroup {
     pieces: Vec<SplitPart>,
 }
 
-/// A record put together: its bytes, those of one piece behind the other, and the sections of each.
+/// A record reassembled: its bytes, those of one piece after the other, and the sections of each.
 pub(crate) struct ReassembledRecord {
     pub bytes: Vec<u8>,
     pub pieces: Vec<SectionRuns>,
@@ -60,7 +60,7 @@ pub(crate) struct PendingParts {
     bytes: usize,
 }
 
-/// What a record says of its being broken: sequence, total, and the places of its sections.
+/// Reassembly data of a split record: sequence, total, and offsets of its sections.
 pub(crate) struct SplitInfo {
     pub sequence: u64,
     pub total: u64,
@@ -103,7 +103,7 @@ pub(crate) fn split_info(
         told.then_some((total, sequence, blocks, length, number))
     };
     let (total, sequence, blocks, length, number) = read().ok_or(
-        "the record says that it is a piece of a broken one, and not which; it is read alone",
+        "record is marked as part of a split record, but its reassembly area is invalid; decoded on its own",
     )?;
     let places = base(blocks).and_then(|bytes| places(plan, broken, bytes, length, number));
     Ok(Some(SplitInfo {
@@ -113,7 +113,7 @@ pub(crate) fn split_info(
     }))
 }
 
-/// The blocks of a piece by kind of section: they stand in the order of the triplets, with or without the section
+/// The blocks of a piece by kind of section: they are in the order of the triplets, with or without the section
 /// that leads to them.
 fn places(
     plan: &Plan,
@@ -156,8 +156,8 @@ impl Key {
 }
 
 impl PendingParts {
-    /// Takes up a piece; the record, if that was the last one missing, or the one that has waited longest, if there is
-    /// no room for more.
+    /// Processes a piece; the record, if that was the last one missing, or the one that has waited longest, if there is
+    /// no space for more.
     pub(crate) fn add(&mut self, plan: &Plan, piece: SplitPart) -> Vec<ReassembledRecord> {
         self.bytes += piece.bytes.len();
         let sequence = piece.sequence;
@@ -210,7 +210,7 @@ impl SplitGroup {
         if !complete {
             let there: Vec<String> = self.pieces.iter().map(|p| p.sequence.to_string()).collect();
             let detail = format!(
-                "of a record broken into {total} pieces only {} is there ({}); what it holds is shown",
+                "split record is incomplete: {} of {total} parts found ({}); their sections are decoded",
                 there.len(),
                 there.join(", ")
             );
@@ -271,7 +271,10 @@ impl SplitGroup {
             return if next == 0 {
                 Ok(())
             } else {
-                Err("their places are not told; they are taken in the order of the pieces".into())
+                Err(
+                    "their offsets are not recorded; they are taken in the order of the parts"
+                        .into(),
+                )
             };
         };
         let placed = (0..pieces.len()).filter(|&nth| there(nth, pieces));
@@ -306,7 +309,7 @@ impl SplitGroup {
             );
         }
         if held < total {
-            return Err(format!("{held} of {total} are there"));
+            return Err(format!("{held} of {total} found"));
         }
         Ok(())
     }

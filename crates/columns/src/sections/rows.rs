@@ -13,7 +13,7 @@ pub(crate) struct Rows {
     pub numbers: Vec<u32>,
     pub records: Vec<u32>,
     pub owners: Vec<u32>,
-    /// Lengths of the sections, and how many rows one after the other have each.
+    /// Lengths of the sections, and how many rows back to back have each.
     pub lengths: Vec<(u32, u32)>,
 }
 

@@ -20,7 +20,7 @@ use crate::core::dumps::{DumpSet, DuplicateRecords, Id, NO_SYSTEM, numbers};
 use crate::core::scan::{self, Reader, TableBatch, WindowDecoder};
 use crate::core::select::{SelectError, types};
 
-/// An interval that records tell of; microseconds UTC.
+/// An interval that records describe; microseconds UTC.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Number of the system.
@@ -31,7 +31,7 @@ pub struct Interval {
     pub seconds: Option<f64>,
     /// Whether it is a stub.
     pub short: bool,
-    /// How many records tell of it.
+    /// How many records describe it.
     pub records: u64,
 }
 
@@ -115,14 +115,14 @@ impl Decoder {
         )
     }
 
-    /// A scan that only finds out which intervals records of a type tell of.
+    /// A scan that only finds out which intervals records of a type describe.
     #[must_use]
     pub fn intervals(self: &Arc<Self>, record: u8) -> Scan {
         let plan = self.plans.iter().position(|plan| plan.record == record);
         Sections::scan(self, plan, &[])
     }
 
-    /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
+    /// Problems found by scans so far, each once; [`NO_SYSTEM`] means no system.
     #[must_use]
     pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
@@ -201,7 +201,7 @@ impl WindowDecoder for Sections {
             for &record in window.records(slot) {
                 let bytes = window.bytes_of(record);
                 let offset = window.offset_of(record);
-                // Offsets in the window's bytes are those of the record behind its beginning.
+                // Offsets in the window's bytes are those of the record after its start.
                 let base = record.pos;
                 let Some((facts, mut runs)) = self.record(&decoder, plan, subtype, bytes, offset)
                 else {
@@ -301,7 +301,7 @@ impl Sections {
         else {
             let place = decoder.place(plan, NO_SYSTEM, self.file);
             place.problem(ProblemKind::Header, "system", offset, lost, || {
-                "a record of a system that is not listed; such records are not read".to_owned()
+                "record of a system missing from the index; skipped".to_owned()
             });
             return None;
         };
@@ -344,14 +344,13 @@ impl Sections {
         );
         if facts.zone == NO_TIME {
             place.problem(ProblemKind::Time, "zone", offset, 0, || {
-                "nothing tells how far local time is from UTC; local times are NULL (option tz)"
-                    .to_owned()
+                "UTC offset is unknown; local times are NULL (set the option tz)".to_owned()
             });
         }
         Some((facts, runs))
     }
 
-    /// Takes up a piece of a broken record; the records that are whole by it. Nothing if the record is none.
+    /// Processes a piece of a broken record; the records that are whole by it. Nothing if the record is none.
     fn piece(
         &mut self,
         decoder: &Decoder,
@@ -430,7 +429,7 @@ impl Sections {
         self.facts.clear();
     }
 
-    /// Decodes records that were put together.
+    /// Decodes records that were reassembled.
     fn decode_reassembled(
         &mut self,
         decoder: &Decoder,

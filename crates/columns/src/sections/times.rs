@@ -21,7 +21,7 @@ pub struct System {
 
 /// What a time is that is not known.
 pub(crate) const NO_TIME: i64 = i64::MIN;
-/// The moment at which an interval was to end is the one at which it ended, if both are as near as this: beginnings
+/// The time at which an interval was to end is the one at which it ended, if both are as near as this: beginnings
 /// are told in whole seconds.
 const END_TOLERANCE_US: i64 = 2_000_000;
 /// No zone is further from UTC.

@@ -60,7 +60,7 @@ enum Data {
     Plain(ColumnBuilder, Kernel),
     Float(Vec<f64>, Validity),
     Bit(Vec<bool>, Validity, u8),
-    /// Integers and times that are computed, in a place among the 8-byte columns.
+    /// Integers and times that are computed, at an index among the 8-byte columns.
     Computed(usize, Validity),
     Text(Utf8Builder),
 }
@@ -74,9 +74,9 @@ pub(crate) struct Values {
 
 /// A value that could not be made, and why.
 enum NoValue {
-    /// Nothing stands there.
+    /// The field is absent or zero.
     Absent,
-    /// What stands there is none.
+    /// The field does not hold a valid value.
     Malformed,
 }
 
@@ -89,7 +89,7 @@ fn absent_if_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, NoValue> {
 }
 
 impl Values {
-    /// A column of the plan; integers and times take the next place among the 8-byte columns.
+    /// A column of the plan; integers and times take the next index among the 8-byte columns.
     pub(crate) fn new(column: &Column, places: &mut usize) -> Self {
         use ColumnKind as ValueInput;
         let plain = |kind: Kind, signed: bool, places: &mut usize| {
@@ -132,7 +132,7 @@ impl Values {
         (column.offset + column.length).max(dated).max(after)
     }
 
-    /// Adds the values of some rows behind those of the `row` before.
+    /// Adds the values of some rows after those of the `row` before.
     pub(crate) fn append(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
         match self.column.kind {
             ColumnKind::Subtype | ColumnKind::Owner => return self.append_keys(from, row, wide),
@@ -289,7 +289,7 @@ impl Values {
             from.reporter(nth)
                 .problem(ProblemKind::Section, ("wrong", name), at, 0, || {
                     format!(
-                        "{name} is no {} here and maybe later; such values are NULL",
+                        "{name}: not a valid {} (first occurrence); invalid values are NULL",
                         expected_type(column.kind)
                     )
                 });
@@ -328,7 +328,7 @@ impl Values {
         })
     }
 
-    /// Zeros where values are too large, so that nothing shows behind a NULL.
+    /// Zeros where values are too large, so that nothing shows under a NULL.
     pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Plain(builder, _) = &self.data {
             builder.zero_overflows(wide);

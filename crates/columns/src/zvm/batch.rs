@@ -61,7 +61,7 @@ fn text_of<'w>(
     }
 }
 
-/// A column that comes from the header of the record: its place among the 8-byte columns, and where it is NULL.
+/// A column that comes from the header of the record: its index among the 8-byte columns, and where it is NULL.
 struct HeaderColumn {
     column: usize,
     validity: Validity,
@@ -207,7 +207,7 @@ impl BatchBuilder {
         self.constants[2] = None;
     }
 
-    /// Adds some of the rows that stand in `bytes` at `places`; a batch is begun with room for `target` rows.
+    /// Adds some of the rows that are in `bytes` at `places`; a batch is begun with space for `target` rows.
     pub(crate) fn add(
         &mut self,
         bytes: &[u8],
@@ -420,7 +420,7 @@ impl BatchBuilder {
         large
     }
 
-    /// Reports what was met in rows from `first` on, which are those from `from` on in `places`.
+    /// Reports what was found in rows from `first` on, which are those from `from` on in `places`.
     fn report(
         &self,
         shape: &Shape,
@@ -445,12 +445,12 @@ impl BatchBuilder {
                 "no layout",
                 places.offset(from),
                 0,
-                || "no layout fits records of this length; their fields are NULL".to_owned(),
+                || "no layout matches this record length; fields are NULL".to_owned(),
             );
         }
     }
 
-    /// Makes the differences that can be made by now.
+    /// Makes the differences that can be made already.
     fn compare(&mut self, complete: bool, place: &Reporter<'_>) {
         let Some(DifferenceState {
             track,

@@ -9,8 +9,8 @@ pub struct ResetEvidence {
     pub tod: u64,
     /// Table whose counters it reset.
     pub table: String,
-    /// Whose counters: the subject's values joined by `/`, fewer of them for all subjects that begin so; none:
-    /// everybody's in that table.
+    /// Whose counters: the subject's values joined by `/`, fewer of them for all subjects that begin so; `None`: all
+    /// subjects of that table.
     pub subject: Option<String>,
     /// What it was.
     pub what: String,
@@ -74,7 +74,7 @@ impl ResetIndex {
             .unwrap_or(NO_ENTRY)
     }
 
-    /// The last evidence after `from` up to `to`, for everybody or for the subject kept at `place`.
+    /// The last evidence after `from` up to `to`, for all subjects or for the subject kept at `place`.
     pub(crate) fn between(&self, place: u32, from: u64, to: u64) -> Option<(u64, &str)> {
         let mut place = place as usize;
         while let Some(list) = self.subjects.get(place) {

@@ -1,4 +1,4 @@
-//! Where the rows of a table stand in a window.
+//! Where the rows of a table are in a window.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) struct RowRun {
 #[derive(Debug, Default)]
 pub(crate) struct RowOffsets {
     pub records: Vec<u32>,
-    /// Where the records begin in the file; where this is empty, as far behind `base` as in the bytes.
+    /// Where the records begin in the file; where this is empty, as far after `base` as in the bytes.
     offsets: Vec<u64>,
     base: u64,
     /// Lengths of the records; only where a field runs to the end of its record.
@@ -103,7 +103,7 @@ struct RecordSlice<'w> {
     bytes: &'w [u8],
     records: &'w [RecordRef],
     sample: bool,
-    /// Where each begins in the file; none: so far behind the byte at `base`.
+    /// Where each begins in the file; none: so far after the byte at `base`.
     offsets: Option<&'w [u64]>,
     base: u64,
 }
@@ -191,7 +191,7 @@ pub(crate) struct RowGatherer {
 pub(crate) enum GatherOutcome {
     /// Nothing yet: there were none, or they are set aside.
     Deferred,
-    /// Records set aside are to be decoded; after that the window is to be looked at again.
+    /// Records set aside are to be decoded; after that the window is to be checked again.
     FlushStaged,
     /// The records of the window are to be decoded.
     DecodeWindow,
@@ -431,7 +431,7 @@ impl RowGatherer {
     }
 }
 
-/// Reports what was met while records were joined.
+/// Reports what was found while records were joined.
 fn report_all(told: Vec<Told>, place: &Reporter<'_>) {
     for (offset, fault) in told {
         place.problem(

@@ -21,7 +21,7 @@ pub struct ContinuationPlan {
     pub same: Vec<ByteRange>,
     /// How many microseconds after the one before a record still continues it.
     pub within_us: u64,
-    /// Where the counters of all sets are, one set behind the other; none: every set says where its own are.
+    /// Where the counters of all sets are, one set after the other; none: every set says where its own are.
     #[serde(default)]
     pub counters: Option<CounterArea>,
     /// The field whose bits say which sets there are.
@@ -131,7 +131,7 @@ impl CounterSet {
 /// How many counters each set of a joined record has; none: the set is not there.
 type Counts = Vec<Option<u16>>;
 
-/// The forms of joined records met so far.
+/// The forms of joined records found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Forms {
     known: Vec<Counts>,
@@ -296,7 +296,7 @@ impl ContinuationJoiner {
             let all = record.len() as u32;
             if at < HEADER as u32 || at.saturating_add(len) > all {
                 let detail = format!(
-                    "{len} bytes of counters at offset {at} do not fit the record of {all} bytes"
+                    "{len} bytes of counters at offset {at} exceed the record ({all} bytes)"
                 );
                 told.push((
                     offset,
@@ -320,7 +320,7 @@ impl ContinuationJoiner {
         }
     }
 
-    /// Hands out what waits, with all sets that are whole.
+    /// Returns what waits, with all sets that are whole.
     pub(crate) fn finish(
         &mut self,
         forms: &mut Forms,
@@ -361,7 +361,9 @@ impl ContinuationJoiner {
                 wrong.get_or_insert_with(|| {
                     (
                         there,
-                        format!("{there} bytes are there of the {bytes} of the {name} set, which is left out"),
+                        format!(
+                            "{name} counter set is incomplete ({there} of {bytes} bytes); discarded"
+                        ),
                     )
                 });
                 continue;

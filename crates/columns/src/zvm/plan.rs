@@ -1,4 +1,4 @@
-//! The plan: what a raw table holds and where its columns stand in a record.
+//! The plan: what a raw table holds and where its columns are in a record.
 //!
 //! Plans are compiled from the catalog elsewhere and come as JSON, so that this crate knows no field by name.
 
@@ -195,7 +195,7 @@ impl Plan {
             if let Some(difference) = &column.difference {
                 if column.kind != Kind::Int {
                     return Err(format!(
-                        "column {} is no integer and has no differences",
+                        "column {} is not an integer and has no differences",
                         column.name
                     ));
                 }
@@ -213,7 +213,7 @@ impl Plan {
         }
         for name in self.subject.iter().chain(&self.reset_on) {
             if self.column(name).is_none() {
-                return Err(format!("there is no column {name}"));
+                return Err(format!("unknown column {name}"));
             }
         }
         if let Some(section) = &self.section {
@@ -235,10 +235,7 @@ impl Plan {
         let mut placed = vec![false; self.columns.len()];
         for field in &layout.fields {
             let Some(column) = self.columns.get(field.column) else {
-                return Err(format!(
-                    "a field names column {}, which there is not",
-                    field.column
-                ));
+                return Err(format!("field refers to unknown column {}", field.column));
             };
             if std::mem::replace(&mut placed[field.column], true) {
                 return Err(format!(
@@ -265,7 +262,10 @@ impl Plan {
                 .and_then(|start| start.checked_add(field.length))
                 .is_none()
             {
-                return Err(format!("column {} stands beyond every record", column.name));
+                return Err(format!(
+                    "column {}: offset is past the end of every record",
+                    column.name
+                ));
             }
         }
         Ok(())
@@ -277,14 +277,14 @@ impl Plan {
         let wrong = match field.part {
             Part::Record => None,
             Part::Entry | Part::Ordinal if self.section.is_none() => {
-                Some("stands in an entry, but there is no section")
+                Some("is in an entry, but the record has no section")
             }
             Part::Entry => None,
             Part::Ordinal => {
                 (column.kind != Kind::Int).then_some("counts entries and is no integer")
             }
             Part::String | Part::Tail if texts.is_none() => {
-                Some("stands with texts of an entry, which there are not")
+                Some("is after texts of an entry, which has none")
             }
             Part::String => {
                 let text = matches!(column.kind, Kind::Text | Kind::Ascii | Kind::Hex);
@@ -298,7 +298,7 @@ impl Plan {
                         .checked_add(field.length)
                         .is_none_or(|end| end > texts.tail)
                 })
-                .then_some("stands beyond what follows the texts"),
+                .then_some("is past the end of what follows the texts"),
             Part::Counter | Part::Count if self.join.is_none() => {
                 Some("is counted, but no records are joined")
             }
@@ -341,9 +341,13 @@ mod tests {
         for (from, to, word) in [
             (r#""type":"int""#, r#""type":"text""#, "no integer"),
             (r#""width":4"#, r#""width":9"#, "1 to 8 bytes"),
-            (r#""subject":["b"]"#, r#""subject":["c"]"#, "no column c"),
+            (
+                r#""subject":["b"]"#,
+                r#""subject":["c"]"#,
+                "unknown column c",
+            ),
             (r#""name":"b""#, r#""name":"a""#, "twice"),
-            (r#""column":1"#, r#""column":7"#, "which there is not"),
+            (r#""column":1"#, r#""column":7"#, "unknown column 7"),
             (r#""column":1"#, r#""column":0"#, "placed twice"),
             (
                 r#""offset":24,"length":4"#,

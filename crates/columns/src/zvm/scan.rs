@@ -144,13 +144,13 @@ impl Decoder {
         )
     }
 
-    /// Problems met by scans so far, each once.
+    /// Problems found by scans so far, each once.
     #[must_use]
     pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
-    /// Subjects whose counters restarted, as met by scans so far.
+    /// Subjects whose counters restarted, as found by scans so far.
     #[must_use]
     pub fn resets(&self) -> Vec<Reset> {
         self.journal.resets()

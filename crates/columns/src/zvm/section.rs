@@ -1,12 +1,12 @@
-//! Entries behind the fixed part of a record: what a plan says of them, and finding them.
+//! Entries after the fixed part of a record: what a plan says of them, and finding them.
 
 use serde::Deserialize;
 
-/// Bytes of the header that begins every record; no section can stand inside it.
+/// Bytes of the header that begins every record; no section can be inside it.
 const HEADER: u32 = zlens_frames::zvm::HEADER as u32;
 
-/// Where the entries of a record stand. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
-/// inside another section's entry, places count from the beginning of that entry.
+/// Where the entries of a record are. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
+/// inside another section's entry, places count from the start of that entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Section {
     /// Offset of the field that holds the offset of the first entry.
@@ -39,24 +39,24 @@ pub struct Section {
     /// Records without these bytes at this place have no such entries.
     #[serde(default, rename = "match")]
     pub matching: Option<Match>,
-    /// Bytes of an entry where they are more than those to the next one: a row of tables that stand one behind the
+    /// Bytes of an entry where they are more than those to the next one: a row of tables that are one after the
     /// other.
     #[serde(default)]
     pub span: Option<u32>,
-    /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is then
-    /// as long as they are, if they are fewer.
+    /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is
+    /// then as long as they are, if they are fewer.
     #[serde(default)]
     pub bound: Option<FieldRef>,
     /// Fields of the entry that say where its data begin and how many bytes they have.
     #[serde(default)]
     pub inner: Option<DataBounds>,
-    /// Fields of the entry that differ where its data are of two moments.
+    /// Fields of the entry that differ where its data is of two times.
     #[serde(default)]
     pub equal: Option<TornCheck>,
-    /// Texts behind the fixed part of the entry, each after a length of two bytes.
+    /// Texts after the fixed part of the entry, each after a length of two bytes.
     #[serde(default)]
     pub strings: Option<TrailingStrings>,
-    /// The section inside whose first entry these stand.
+    /// The section inside whose first entry these are.
     #[serde(default)]
     pub within: Option<Box<Section>>,
 }
@@ -99,14 +99,14 @@ pub struct TornCheck {
     pub len: u32,
 }
 
-/// Texts of an entry, one behind the other.
+/// Texts of an entry, back to back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct TrailingStrings {
-    /// Where the length of the first one stands.
+    /// Where the length of the first one is.
     pub at: u32,
     /// How many there are.
     pub count: u32,
-    /// Bytes that must follow behind the last one.
+    /// Bytes that must follow after the last one.
     #[serde(default)]
     pub tail: u32,
 }
@@ -188,7 +188,7 @@ impl Section {
         }
         match &self.within {
             Some(outer) if outer.within.is_some() => {
-                Err("a section stands in one that itself stands in one".into())
+                Err("a section is nested in a nested section".into())
             }
             Some(outer) => outer.check(),
             None => Ok(()),
@@ -211,7 +211,7 @@ pub(crate) struct EntryRange {
     pub stride: u32,
     pub count: u32,
     pub span: u32,
-    /// Where the texts of the one entry are, and behind them what follows.
+    /// Where the texts of the one entry are, and after them what follows.
     pub texts: Vec<(u32, u16)>,
 }
 
@@ -230,7 +230,7 @@ pub(crate) struct Locator {
     outer: Option<Box<Locator>>,
 }
 
-/// A number that stands in the record, or is always the same.
+/// A number that is in the record, or is always the same.
 #[derive(Debug, Clone, Copy)]
 enum FieldOrConst {
     At(FieldRef),
@@ -310,7 +310,7 @@ impl Locator {
         (inner, own)
     }
 
-    /// Entries in `data`, the beginning of the record, that are found from `base` on.
+    /// Entries in `data`, the start of the record, that are found from `base` on.
     fn entries_of(&self, record: &[u8], data: &[u8], base: u32) -> Located {
         let from = data.get(base as usize..).unwrap_or(&[]);
         let len = data.len() as u32;
@@ -374,7 +374,7 @@ impl Locator {
         if count > fitting {
             let lost = u64::from(if span > stride { room } else { room % stride });
             let detail = format!(
-                "{count} entries of {span} bytes from offset {first} do not fit the record of {end} bytes; {} do",
+                "{count} entries of {span} bytes at offset {first} exceed the record ({end} bytes); {} fit",
                 found.count
             );
             return (
@@ -400,9 +400,8 @@ impl Locator {
         if end <= len {
             return (end, None);
         }
-        let detail = format!(
-            "{bytes} bytes of data from offset {first} do not fit the record of {len} bytes"
-        );
+        let detail =
+            format!("{bytes} bytes of data at offset {first} exceed the record ({len} bytes)");
         let lost = 0;
         (
             len,
@@ -428,8 +427,7 @@ impl Locator {
             if let (Some(one), Some(two)) = (bytes(at), bytes(other))
                 && one != two
             {
-                let detail =
-                    "the data are torn: they were changed while they were copied, and are left out";
+                let detail = "torn data (changed while being copied); discarded";
                 return fault(lost, detail.into());
             }
         }

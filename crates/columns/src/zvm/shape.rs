@@ -12,7 +12,7 @@ const REMEMBERED: usize = 1024;
 /// Where and how one column is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Reader {
-    /// Its place among the wanted columns.
+    /// Its index among the wanted columns.
     pub builder: usize,
     pub kernel: Kernel,
     pub part: Part,
@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     /// The first of four columns that are words and follow each other in the record and in the table: they are read
     /// together, which costs little more than one.
     pub fours: Vec<Reader>,
-    /// The columns that are NULL, by place among the wanted ones.
+    /// The columns that are NULL, by index among the wanted ones.
     pub absent: Vec<usize>,
     /// Whether there is a layout for these records at all.
     pub known: bool,
@@ -57,7 +57,7 @@ impl Shapes {
         }
     }
 
-    /// Forgets all shapes if there are very many; called where nobody holds the number of one.
+    /// Forgets all shapes if there are very many; called where no one holds the number of one.
     pub(crate) fn trim(&mut self) {
         if self.found.len() > REMEMBERED {
             *self = Self::new(std::mem::take(&mut self.wanted));

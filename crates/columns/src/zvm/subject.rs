@@ -1,4 +1,4 @@
-//! Subjects: whom a row is about, numbered as they are met.
+//! Subjects: whom a row is about, numbered as they are found.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -6,8 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use crate::core::column::Value;
 
-/// How many subjects of one table and system are distinguished; there are thousands, junk that looks like more is
-/// bounded by this.
+/// Limit on subjects per table and system. Real systems have thousands; corrupt data must not exhaust memory.
 pub(crate) const MAX_SUBJECTS: usize = 1_000_000;
 
 /// A row that is about no subject that is kept track of.
@@ -16,7 +15,7 @@ pub(crate) const UNTRACKED: u32 = u32::MAX;
 /// The subjects of one table of one system.
 #[derive(Debug, Default)]
 pub(crate) struct Subjects {
-    /// All keys one after the other, and where each ends.
+    /// All keys back to back, and where each ends.
     keys: Vec<u64>,
     ends: Vec<usize>,
     /// Slots by hash of the key; keys of one hash follow each other through `same`.

@@ -159,7 +159,7 @@ impl TableScan {
         Ok(())
     }
 
-    /// Hands out what is left at the end of a file.
+    /// Returns what is left at the end of a file.
     pub(crate) fn end_file(
         &mut self,
         names: &Names<'_>,

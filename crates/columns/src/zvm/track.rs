@@ -50,7 +50,7 @@ pub(crate) struct NewRows<'b> {
     pub from: usize,
     /// When each record was built.
     pub tods: &'b [u64],
-    /// Where each stands, the first at place `first`.
+    /// Where each is, the first at place `first`.
     pub places: &'b RowOffsets,
     pub first: usize,
     pub builders: &'b [ColumnBuilder],
@@ -62,12 +62,12 @@ pub(crate) struct NewRows<'b> {
 }
 
 impl<'b> NewRows<'b> {
-    /// Where the record begins in the file that is `number` rows behind the first.
+    /// Where the record begins in the file that is `number` rows after the first.
     fn offset(&self, number: usize) -> u64 {
         self.places.offset(self.first + number)
     }
 
-    /// The value of a column in the row that is `number` rows behind the first.
+    /// The value of a column in the row that is `number` rows after the first.
     fn value(&self, builder: usize, number: usize) -> Value<'b> {
         self.builders[builder].value(self.from + number, self.wide)
     }
@@ -162,7 +162,7 @@ impl SubjectTracker {
                 }
                 Lookup::Full => {
                     place.problem(ProblemKind::Header, "full", fresh.offset(number), 0, || {
-                        format!("more than {MAX_SUBJECTS} subjects; those from here on have no differences")
+                        format!("more than {MAX_SUBJECTS} subjects; differences of further ones are NULL")
                     });
                     (UNTRACKED, None)
                 }
@@ -208,7 +208,9 @@ impl SubjectTracker {
             place.problem(ProblemKind::Time, "older", fresh.offset(number), 0, || {
                 let subject = self.subjects.name(slot);
                 let us = (last - now) / tod::UNITS_PER_US;
-                format!("a sample of {subject} is {us} us older than the one before; no difference is taken")
+                format!(
+                    "{subject}: sample is {us} us older than its predecessor; differences are NULL"
+                )
             });
             // Files that overlap: the later samples of the file before stay what this one is compared with.
             if self.file[at] != place.file {
@@ -278,7 +280,7 @@ pub(crate) struct Counter {
     validity: Validity,
 }
 
-/// What a counter needs of the batch to go on.
+/// What a counter needs of the batch to continue.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchView<'b> {
     pub rows: &'b DifferenceRows,
@@ -348,7 +350,7 @@ impl Counter {
         self.validity.finish(len, &[])
     }
 
-    /// Goes on while nothing moves, and decides the direction when something does.
+    /// Continues while nothing moves, and decides the direction when something does.
     fn infer_direction(&mut self, out: &mut [i64], readings: &[i64], batch: &BatchView<'_>) {
         for out in out {
             let row = self.done;
@@ -388,7 +390,7 @@ impl Counter {
         }
     }
 
-    /// Which way the counter of a row's subject has moved since its last reading that was taken up.
+    /// Which way the counter of a row's subject has moved since its last reading that was processed.
     fn observed_direction(
         &self,
         row: usize,
@@ -454,7 +456,7 @@ impl Counter {
                 let subject = subjects.name(slot);
                 let of = if subject.is_empty() { String::new() } else { format!(" of {subject}") };
                 let (from, to) = (self.rule.reading(before), self.rule.reading(now));
-                format!("counters{of} stepped back without a record that says why, {name} from {from} to {to}; their differences are NULL here")
+                format!("counters{of} decreased without a reset record ({name}: {from} to {to}); their differences are NULL")
             });
             return;
         }
@@ -473,7 +475,7 @@ impl Counter {
                 let (from, to) = (self.rule.reading(before), self.rule.reading(now));
                 match fault {
                     CounterChange::Overflow(ran) => format!(
-                        "{name}{of} ran by {ran} from {from} to {to}, more than can be held"
+                        "{name}{of} advanced by {ran} ({from} to {to}), more than the column can hold"
                     ),
                     _ => format!(
                         "{name}{of} stepped back from {from} to {to} without evidence of a reset"

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The most bytes of one read. The smallest spool has room for several.
+/// The most bytes of one read. The smallest spool has space for several.
 pub(super) const READ: usize = 256 << 10;
 
 /// The kind of a source, as the receiver is told.
@@ -27,7 +27,7 @@ impl SourceKind {
         }
     }
 
-    /// Whether it loses data if nobody reads it. The others wait until there is room.
+    /// Whether it loses data if no one reads it. The others wait until there is room.
     #[must_use]
     pub const fn overflows(self) -> bool {
         matches!(self, Self::Monreader)
@@ -41,7 +41,7 @@ pub enum Reason {
     Overflow,
     /// The device said that a set cannot be used (EIO).
     SetInvalid,
-    /// The device could not hand out a set (EFAULT).
+    /// The device could not return a set (EFAULT).
     SetNotCopied,
     /// A set is larger than what is kept.
     SetTooLarge,

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::log::{self, Level};
 use crate::spool::SourcePosition;
 
-/// How often a file is looked at.
+/// How often a file is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file that grows.
@@ -27,7 +27,7 @@ pub struct TailedFile {
 }
 
 impl TailedFile {
-    /// Opens a file, and goes on at a mark if it is of this file.
+    /// Opens a file, and continues at a mark if it is of this file.
     ///
     /// # Errors
     /// If it cannot be opened.

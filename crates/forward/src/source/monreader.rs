@@ -2,9 +2,9 @@
 //!
 //! Documented (the kernel's monreader.rst and driver): a read that gives no bytes ends a set of data, which is valid
 //! only then. EOVERFLOW says that the data so far are valid and that later ones may be missing. EIO says that the set
-//! was lost when it ended; the next read begins another set. EFAULT says that the set could not be copied; it goes on,
-//! and is of no use. A device whose connection to the monitor was severed gives EIO at once and for ever: it is opened
-//! again. So it is read with read(2) alone: a buffered reader takes the end of a set for the end of a file.
+//! was lost when it ended; the next read begins another set. EFAULT says that the set could not be copied; it
+//! continues, and is of no use. A device whose connection to the monitor was severed gives EIO at once and for ever: it
+//! is opened again. So it is read with read(2) alone: a buffered reader takes the end of a set for the end of a file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -133,7 +133,7 @@ impl<D: Device> SetReader<D> {
         }
     }
 
-    /// Limits a set to so many bytes.
+    /// Limits a set to this many bytes.
     #[must_use]
     pub fn with_largest(mut self, bytes: usize) -> Self {
         self.largest = bytes;

@@ -3,8 +3,9 @@
 //! Records are in segments, files that begin and end between sets of data. A record is flushed to disk before it can be
 //! sent: what a receiver has was never lost here. Segments go when all their records are acknowledged. If there is no
 //! room, the oldest whole segments are dropped where the source does not wait; the numbers of their records are then a
-//! hole in the sequence, which the sender reports as a gap. So that no set arrives in part, two are not dropped: the first
-//! one, of which a part may have arrived, and the one that is being sent; and neither is the one that is being written.
+//! hole in the sequence, which the sender reports as a gap. So that no set arrives in part, two are not dropped: the
+//! first one, of which a part may have arrived, and the one that is being sent; and neither is the one that is being
+//! written.
 
 mod segment;
 
@@ -37,15 +38,15 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
-/// What became of records to append.
+/// Result of appending records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendResult {
-    /// They are on disk; so many bytes of older ones were dropped for it.
+    /// They are on disk; this many bytes of older ones were dropped for it.
     Done {
         /// Bytes of the source.
         dropped: u64,
     },
-    /// There is no room for them.
+    /// There is no space for them.
     Full,
 }
 
@@ -157,7 +158,7 @@ impl Spool {
             .map_err(|error| fail(error.to_string()))?;
         if lock.try_lock().is_err() {
             return Err(fail(
-                "another forwarder uses it; give each one its own --spool".to_owned(),
+                "in use by another forwarder; give each its own --spool".to_owned(),
             ));
         }
         Self::load(folder, limit, lock).map_err(|error| fail(error.to_string()))
@@ -309,7 +310,7 @@ impl Spool {
         Cursor { next, place: None }
     }
 
-    /// What is at a cursor, which moves behind it.
+    /// What is at a cursor, which moves after it.
     ///
     /// # Errors
     /// If the disk cannot be read.

@@ -1,4 +1,4 @@
-//! Unpacking into a file without a name.
+//! Decompression into a file without a name.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ use super::zip;
 use crate::problem::{Problem, ProblemLog};
 use crate::source::ReadAt;
 
-/// The first bytes of what is packed, as far as the first bytes of the file tell: of a ZIP archive the
+/// The first bytes of what is compressed, as far as the first bytes of the file tell: of a ZIP archive the
 /// first member that `wanted` says yes to, or else the first.
 #[must_use]
 pub fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
@@ -38,7 +38,7 @@ pub fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<
     (!begun.is_empty()).then_some(begun)
 }
 
-/// Why a file could not be unpacked.
+/// Why a file could not be decompressed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be read.
@@ -49,8 +49,8 @@ pub enum Error {
         /// What the operating system says.
         source: io::Error,
     },
-    /// What is unpacked cannot be written.
-    #[error("unpacked data cannot be written to {folder}: {source}")]
+    /// What is decompressed cannot be written.
+    #[error("decompressed data cannot be written to {folder}: {source}")]
     Write {
         /// Where to.
         folder: PathBuf,
@@ -62,7 +62,7 @@ pub enum Error {
     Stopped,
 }
 
-/// A file without a name that takes what is unpacked, of one file behind another: thousands of packed
+/// A file without a name that takes what is decompressed, of one file after another: thousands of compressed
 /// files need not be thousands of open ones.
 #[derive(Debug)]
 struct ScratchFile {
@@ -73,17 +73,17 @@ struct ScratchFile {
 /// The spool in use, and where what comes next begins in it.
 static SPOOL: Mutex<(Weak<ScratchFile>, u64)> = Mutex::new((Weak::new(), 0));
 
-/// What was unpacked: a source of bytes, whose file is gone when all that share it are.
+/// What was decompressed: a source of bytes, whose file is gone when all that share it are.
 #[derive(Debug)]
 pub struct Decompressed {
     spool: Arc<ScratchFile>,
     base: u64,
     size: u64,
-    /// How it was packed.
+    /// How it was compressed.
     pub packing: Compression,
-    /// Members of an archive that were unpacked.
+    /// Members of an archive that were decompressed.
     pub members: u64,
-    /// What could not be unpacked; offsets are those of the unpacked bytes.
+    /// What could not be decompressed; offsets are those of the decompressed bytes.
     pub problems: Vec<Problem>,
 }
 
@@ -104,14 +104,14 @@ impl ReadAt for Decompressed {
     }
 }
 
-/// Unpacks a file into one without a name in `folder`, at most `limit` bytes of it. Of an archive only
+/// Decompresses a file into one without a name in `folder`, at most `limit` bytes of it. Of an archive only
 /// members that `wanted` says yes to, from their first bytes and size. `progress` is told how many
-/// bytes of how many packed ones are done, and stops it by saying false.
+/// bytes of how many compressed ones are done, and stops it by saying false.
 ///
 /// Damage is no error: what came before it is kept, and it is among the problems.
 ///
 /// # Errors
-/// If nothing at all can be read, what is unpacked cannot be written, or `progress` says stop.
+/// If nothing at all can be read, what is decompressed cannot be written, or `progress` says stop.
 pub fn decompress(
     source: &dyn ReadAt,
     packing: Compression,

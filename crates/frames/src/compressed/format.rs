@@ -1,18 +1,18 @@
-//! How a file is packed, by its first bytes.
+//! How a file is compressed, by its first bytes.
 
-/// How a file is packed.
+/// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// gzip: one stream, or several one behind the other.
+    /// gzip: one stream, or several back to back.
     Gzip,
-    /// A ZIP archive; all its members are unpacked, one behind the other.
+    /// A ZIP archive; all its members are decompressed, back to back.
     Zip,
-    /// Zstandard: one frame, or several one behind the other.
+    /// Zstandard: one frame, or several back to back.
     Zstd,
 }
 
 impl Compression {
-    /// How a file that begins so is packed, if it is.
+    /// How a file that begins so is compressed, if it is.
     #[must_use]
     pub fn detect(head: &[u8]) -> Option<Self> {
         match head {

@@ -1,4 +1,4 @@
-//! The packed bytes, read one after the other.
+//! The compressed bytes, read in sequence.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -10,7 +10,7 @@ use crate::source::{ReadAt, WINDOW, read_full};
 pub(super) struct Input<'s> {
     source: &'s dyn ReadAt,
     buffer: Vec<u8>,
-    /// Where the buffer begins in the source, and where in it reading goes on.
+    /// Where the buffer begins in the source, and where in it reading continues.
     base: u64,
     place: usize,
     /// Where reading ends.
@@ -45,7 +45,7 @@ impl<'s> Input<'s> {
         self.end.saturating_sub(self.position())
     }
 
-    /// Copies the next bytes without going on; how many there are.
+    /// Copies the next bytes without continuing; how many there are.
     pub(super) fn peek(&mut self, bytes: &mut [u8]) -> usize {
         let count = usize::try_from(self.rest()).map_or(bytes.len(), |n| n.min(bytes.len()));
         read_full(self.source, self.position(), &mut bytes[..count]).unwrap_or(0)

@@ -1,6 +1,6 @@
-//! Packed files: gzip, ZIP and Zstandard, unpacked into a file without a name.
+//! Compressed files: gzip, ZIP and Zstandard, decompressed into a file without a name.
 //!
-//! Unpacking takes little memory whatever the bytes say, ends at a limit that is given to it, and
+//! Decompression takes little memory whatever the bytes say, ends at a limit that is given to it, and
 //! keeps what came before damage.
 
 mod decompress;

@@ -1,11 +1,11 @@
-//! Parts of what is packed: the beginning that is looked at, and how unpacking a part ended.
+//! Parts of what is compressed: the start that is checked, and how decompression of a part ended.
 
 use std::io::{self, Read};
 
 use super::sink::Sink;
 use crate::problem::{ProblemKind, ProblemLog};
 
-/// How much of what is packed is looked at to tell what it is.
+/// How much of what is compressed is checked to tell what it is.
 pub const LOOK: usize = 64 * 1024;
 
 /// Reads what can be read up to [`LOOK`] bytes.
@@ -35,8 +35,8 @@ pub(super) fn ended_well(
             if let Some(limit) = sink.at_limit() {
                 problems.add(ProblemKind::Length, at, 0, None, || {
                     format!(
-                        "unpacking was stopped at {limit} bytes, at byte {position} of the file: so \
-                         much more than is packed is mostly no data; ZLENS_UNPACK_LIMIT=BYTES allows \
+                        "decompression stopped at {limit} bytes (byte {position} of the file): the \
+                         ratio is implausible for real data; set ZLENS_UNPACK_LIMIT=BYTES to allow \
                          more"
                     )
                 });

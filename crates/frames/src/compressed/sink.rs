@@ -1,4 +1,4 @@
-//! Where unpacked bytes go.
+//! Where decompressed bytes go.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,7 +12,7 @@ pub(super) enum SinkError {
     Write(io::Error),
 }
 
-/// Takes unpacked bytes up to a limit, from `base` on in its file, and tells how far it is.
+/// Takes decompressed bytes up to a limit, from `base` on in its file, and tells how far it is.
 pub(super) struct Sink<'s> {
     file: &'s File,
     base: u64,
@@ -24,7 +24,7 @@ pub(super) struct Sink<'s> {
     limit_reached: bool,
     ended: Option<SinkError>,
     part: Vec<u8>,
-    /// Where in the packed bytes the unpacking is, for the progress.
+    /// Where in the compressed bytes the decompression is, for the progress.
     pub done: Rc<Cell<u64>>,
 }
 

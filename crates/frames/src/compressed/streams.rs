@@ -1,4 +1,4 @@
-//! gzip and Zstandard: one stream, or several one behind the other.
+//! gzip and Zstandard: one stream, or several back to back.
 
 use std::io::{self, BufRead};
 
@@ -56,7 +56,7 @@ pub(super) fn zstd(input: &mut Input<'_>, sink: &mut Sink<'_>, problems: &mut Pr
                 {
                     Ok(whole)
                 } else {
-                    Err(io::Error::other("their checksum is another"))
+                    Err(io::Error::other("checksum mismatch"))
                 }
             }),
             Err(error) => Err(io::Error::other(error)),
@@ -67,7 +67,7 @@ pub(super) fn zstd(input: &mut Input<'_>, sink: &mut Sink<'_>, problems: &mut Pr
     }
 }
 
-/// Bytes behind the packed data.
+/// Bytes after the compressed data.
 fn report_trailing_bytes(
     input: &mut Input<'_>,
     sink: &Sink<'_>,
@@ -76,8 +76,6 @@ fn report_trailing_bytes(
 ) {
     let (from, rest) = (input.position(), input.rest());
     problems.add(ProblemKind::Length, sink.written(), 0, None, || {
-        format!(
-            "{rest} bytes behind the {form} data, from byte {from} of the file on, are not read"
-        )
+        format!("{rest} bytes after the {form} data (from byte {from}) are ignored")
     });
 }

@@ -12,13 +12,13 @@ use super::sink::Sink;
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::{ReadAt, read_full};
 
-/// How many members are looked at.
+/// How many members are checked.
 const MAX_MEMBERS: usize = 10_000;
 /// The lengths of the directory's end, of its entries and of the header before a member.
 const END: usize = 22;
 const ENTRY: usize = 46;
 const LOCAL: usize = 30;
-/// A comment at the end can be so long.
+/// A comment at the end can be this long.
 const COMMENT: usize = 65_535;
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ fn local(bytes: &[u8], at: u64) -> Option<(Member, u64)> {
     let (name, extra) = (half(bytes, 26)?, half(bytes, 28)?);
     let text = bytes.get(LOCAL..LOCAL + usize::from(name))?;
     let flags = half(bytes, 6)?;
-    // Where the sizes stand behind the data, they are zero here.
+    // Where the sizes are after the data, they are zero here.
     let behind = flags & 8 != 0;
     let member = Member {
         name: String::from_utf8_lossy(text).into_owned(),
@@ -117,7 +117,7 @@ pub(super) fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> 
     first
 }
 
-/// Unpacks all members, one behind the other.
+/// Decompresses all members, back to back.
 pub(super) fn all(
     source: &dyn ReadAt,
     sink: &mut Sink<'_>,
@@ -147,7 +147,7 @@ pub(super) fn all(
     }
 }
 
-/// Unpacks one member; whether to go on to the next.
+/// Decompresses one member; whether to continue to the next.
 fn one(
     source: &dyn ReadAt,
     member: &Member,
@@ -173,7 +173,7 @@ fn one(
     let mut head = vec![0; LOCAL + 2 * COMMENT];
     let got = read_full(source, member.at, &mut head).unwrap_or(0);
     let Some((_, length)) = local(&head[..got], member.at) else {
-        return leave("there is no such member where the directory says");
+        return leave("no such member at the offset in the directory");
     };
     let from = member.at.saturating_add(length);
     let mut input = Input::new(
@@ -195,11 +195,11 @@ fn one(
                 decoded = decoder;
                 &mut decoded
             }
-            Err(error) => return leave(&format!("its Zstandard data are damaged ({error})")),
+            Err(error) => return leave(&format!("its Zstandard data is damaged ({error})")),
         },
         other => {
             return leave(&format!(
-                "it is packed by method {other}; unpack it with unzip first"
+                "compression method {other} is not supported; unpack it with unzip first"
             ));
         }
     };
@@ -316,7 +316,7 @@ fn listed(bytes: &[u8]) -> Option<(Member, u64)> {
     while let (Some(id), Some(size)) = (half(rest, 0), half(rest, 2)) {
         let body = rest.get(4..4 + usize::from(size))?;
         if id == 1 {
-            // Only what did not fit its place stands here, in this order.
+            // Only what did not fit its place is here, in this order.
             let fields = [&mut member.size, &mut member.packed, &mut member.at];
             let missing = fields
                 .into_iter()

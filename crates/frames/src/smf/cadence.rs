@@ -1,15 +1,15 @@
 //! In which order the records of one kind come, and how regularly.
 
-/// Records that come within this of the one before belong to the same moment: what tells of one
-/// interval is written one after the other. In hundredths of a second.
+/// Records that come within this of the one before belong to the same time: what describes one
+/// interval is written back to back. In hundredths of a second.
 const SAME_MOMENT: i64 = 20 * 100;
-/// A step of more than so many halves of the usual one leaves a gap.
+/// A step of more than this many halves of the usual one leaves a gap.
 const GAP_HALVES: i64 = 3;
 /// Steps that differ by less than this part of the usual one are usual.
 const LIKE: i64 = 10;
 /// Fewer steps than this show no rule.
 const LEAST: usize = 3;
-/// How many moments are kept for all kinds of a file.
+/// How many times are kept for all kinds of a file.
 pub(crate) const MAX_MOMENTS: usize = 2_000_000;
 
 /// The times of the records of one kind as they come.
@@ -24,21 +24,21 @@ pub(crate) struct Cadence {
     pub out_of_order: u64,
     /// When records came after none had for a while.
     moments: Vec<i64>,
-    /// Whether moments were left out for want of room.
+    /// Whether times were left out for want of room.
     full: bool,
 }
 
-/// What the moments of a kind come to.
+/// Summary of the times of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CadenceSummary {
     /// The usual time between two of them, if there is one.
     pub period: Option<i64>,
-    /// How many steps leave out at least one moment.
+    /// How many steps leave out at least one time.
     pub gaps: Option<u64>,
 }
 
 impl Cadence {
-    /// Takes up a record; `room` is what is left for moments of all kinds.
+    /// Processes a record; `room` is what is left for times of all kinds.
     #[inline]
     pub(crate) fn add(&mut self, time: i64, room: &mut usize) {
         let Some(latest) = self.latest else {
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(pace(all()), (0, Some(900), Some(0)));
         let holes = (0..20).filter(|n| ![3, 4, 9].contains(n));
         assert_eq!(pace(holes.flat_map(interval)), (0, Some(900), Some(2)));
-        // The same again, and an earlier part behind a later one.
+        // The same again, and an earlier part after a later one.
         assert_eq!(pace(all().chain(all())), (1, Some(900), Some(0)));
         let parts = (10..20).chain(0..10).flat_map(interval);
         assert_eq!(pace(parts), (1, Some(900), Some(0)));

@@ -12,12 +12,12 @@ use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
 use crate::stream_map::{RecordStream, StreamMap};
 
-/// How much is read beyond a window, so that the descriptor words and headers that are looked at are
+/// How much is read beyond a window, so that the descriptor words and headers that are checked are
 /// mostly at hand.
 const AHEAD: usize = 64;
 
 /// Finds the records of a dump in any of its physical forms: a stream of records, blocks of them
-/// with short or extended descriptor words, records in segments, one form behind another.
+/// with short or extended descriptor words, records in segments, one form after another.
 /// `progress` gets how many bytes of how many are done, and stops the search by saying false.
 ///
 /// What is handed back reads as a stream of records, to be used with the index. Where `identities` tell several
@@ -144,7 +144,7 @@ impl<'s> Deblocker<'s> {
         Ok(walk)
     }
 
-    /// Walks what begins in a window; where to go on.
+    /// Walks what begins in a window; where to continue.
     fn window(
         &mut self,
         base: u64,
@@ -175,7 +175,7 @@ impl<'s> Deblocker<'s> {
         Ok(at)
     }
 
-    /// Takes up what begins at `at`; where the next thing begins.
+    /// Processes what begins at `at`; where the next thing begins.
     fn next_segment(
         &mut self,
         view: &View<'_>,
@@ -307,7 +307,7 @@ impl<'s> Deblocker<'s> {
         self.problems.add(kind, at, bytes, None, detail);
     }
 
-    /// What is neither record nor block is shown as it is, for the pass over the stream to tell of.
+    /// What is neither record nor block is shown as it is, for the pass over the stream to describe.
     fn pass_through(
         &mut self,
         view: &View<'_>,

@@ -1,18 +1,18 @@
-//! Records that stand in a file more than once, found by a fingerprint of their bytes.
+//! Records that are in a file more than once, found by a fingerprint of their bytes.
 
 /// Fingerprints of the records of one file. Its memory is bounded: at most 128 MiB, and as much again
-/// for half the moment in which it grows.
+/// for half the time in which it grows.
 pub(crate) struct FingerprintSet {
     /// Open addressing; 0 is an empty place.
     places: Vec<u64>,
     /// How many places there may be.
     max_slots: usize,
     count: usize,
-    /// Records that came when there was no more room.
+    /// Records that came when there was no more space.
     pub untracked: u64,
 }
 
-/// How many places there are at the beginning, and at the most.
+/// How many places there are at the start, and at the most.
 const MIN_SLOTS: usize = 1 << 12;
 const MAX_SLOTS: usize = 1 << 24;
 

@@ -55,7 +55,7 @@ impl Identity {
     }
 }
 
-/// The name that stands for a stream in this file, and that of its system in the records.
+/// The name that represents a stream in this file, and that of its system in the records.
 pub type Alias = ([u8; 4], [u8; 4]);
 
 /// Streams while a file is walked. The first of a system and type keeps the system's name; each other one gets a
@@ -135,13 +135,13 @@ impl Streams {
     }
 }
 
-/// Where the system's name stands in a record.
+/// Where the system's name is in a record.
 const NAME: u64 = 14;
 
 /// A stream of records in which those of several streams of one name have names of their own.
 pub(crate) struct Renamed {
     pub source: Arc<dyn ReadAt>,
-    /// Where a name stands, in rising order, and which.
+    /// Where a name is, in rising order, and which.
     pub names: Vec<(u64, [u8; 4])>,
 }
 

@@ -7,7 +7,7 @@ use super::kinds::{KindSet, RecordKindStats};
 use crate::problem::ProblemLog;
 use crate::stream_map::StreamMap;
 
-/// Records of one system and subtype that tell of one interval.
+/// Records of one system and subtype that cover one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalCount {
     /// Name of the system, EBCDIC.
@@ -31,7 +31,7 @@ pub struct BlockStats {
     pub blocks: u64,
     /// Those of them whose word is an extended one.
     pub extended: u64,
-    /// Records in segments that were put together.
+    /// Records in segments that were reassembled.
     pub spanned: u64,
     /// The segments they were in.
     pub segments: u64,
@@ -68,12 +68,12 @@ impl WindowSummary {
 /// Every byte of the file is accounted for: `record_bytes + skipped_bytes + word_bytes == size`.
 #[derive(Debug)]
 pub struct Index {
-    /// The kinds of record, in the order in which they were met.
+    /// The kinds of record, in the order in which they were found.
     pub kinds: Vec<RecordKindStats>,
-    /// The intervals that records with a clock tell of, in the order in which they were met, at most
+    /// The intervals that records with a clock describe, in the order in which they were found, at most
     /// [`Index::MAX_INTERVALS`].
     pub intervals: Vec<IntervalCount>,
-    /// What could not be read as it stands.
+    /// Problems in the input.
     pub problems: ProblemLog,
     /// The size of the file.
     pub size: u64,
@@ -89,7 +89,7 @@ pub struct Index {
     pub records: u64,
     /// The streams that do not have the name of their system.
     pub aliases: Vec<Alias>,
-    /// Where the names of their records stand in the stream of records, and which they are.
+    /// Where the names of their records are in the stream of records, and which they are.
     pub(crate) renamed: Vec<(u64, [u8; 4])>,
     pub(crate) stretches: Vec<RecordRun>,
     pub(crate) regions: Vec<WindowSummary>,
@@ -122,7 +122,7 @@ impl Index {
         }
     }
 
-    /// Makes the index of a stream that of the file it stands in.
+    /// Makes the index of a stream that of the file it is in.
     pub(crate) fn set_stream_map(
         &mut self,
         places: &Arc<StreamMap>,

@@ -1,4 +1,4 @@
-//! The records of a file as they are found: counted once it is sure that they are records.
+//! Builds the index: a record is counted once what follows confirms it.
 
 use super::header::{Fault, Header};
 use super::identity::{Identity, Streams};
@@ -22,7 +22,7 @@ pub(crate) struct PendingRecord {
     pub renamed: bool,
 }
 
-/// Records that were skipped one after the other for one reason.
+/// Records that were skipped back to back for one reason.
 struct SkippedRun {
     kind: ProblemKind,
     from: u64,
@@ -149,7 +149,7 @@ impl IndexBuilder {
         }
     }
 
-    /// A record that is not read although it is known where it ends. Several one after the other
+    /// A record that is not read although it is known where it ends. Several back to back
     /// become one problem.
     pub(crate) fn skip_record(
         &mut self,
@@ -223,7 +223,7 @@ impl IndexBuilder {
             let most = super::kinds::MAX_KINDS;
             index.problems.add(ProblemKind::Header, 0, 0, None, || {
                 format!(
-                    "more than {most} kinds of record; {uncounted} records of others are not listed"
+                    "more than {most} kinds of record; {uncounted} records of further kinds are not listed"
                 )
             });
         }

@@ -44,7 +44,7 @@ pub struct RecordKindStats {
     pub(crate) first_shown: u64,
     /// How many have the same bytes as one before them.
     pub duplicates: u64,
-    /// How many stretches there are of records that are earlier than one before them.
+    /// How many runs there are of records that are earlier than one before them.
     pub out_of_order: u64,
     /// The time that usually passes until the next ones come, in hundredths of a second; none where
     /// they come at no regular pace.
@@ -94,7 +94,7 @@ struct Counter {
     bytes: u64,
     min_length: u16,
     max_length: u16,
-    // Packed dates rise as dates do, so a time is compared as it stands.
+    // Packed dates rise as dates do, so a time is compared unchanged.
     first: u64,
     last: u64,
     first_offset: u64,
@@ -109,7 +109,7 @@ pub(crate) struct KindTable {
     /// Where the kinds met last are, by some bits of their key.
     near: [(u64, u16); 64],
     copies: FingerprintSet,
-    /// How many moments may still be kept.
+    /// How many times may still be kept.
     room: usize,
     /// The date met last, and its day.
     day: (u32, i64),
@@ -130,7 +130,7 @@ impl KindTable {
         }
     }
 
-    /// Records that were not held against those before them, of which there are too many.
+    /// Records that were not compared with those before them, of which there are too many.
     pub(crate) const fn unseen(&self) -> u64 {
         self.copies.untracked
     }

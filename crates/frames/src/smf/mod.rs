@@ -1,10 +1,10 @@
 //! Finding the records in SMF dumps.
 //!
-//! A dump is a stream of records, each behind a descriptor word of four bytes (RDW: length with
-//! the word itself, and two bytes that are zero); or of blocks of records, each behind a descriptor
+//! A dump is a stream of records, each after a descriptor word of four bytes (RDW: length with
+//! the word itself, and two bytes that are zero); or of blocks of records, each after a descriptor
 //! word of its own (BDW, short or extended); and records may be in segments (SDW). [`open`] shows
 //! all of these as a stream, goes over it once and counts its records by system, type and subtype; a
-//! [`Pass`] then hands out the records of chosen types. A chain of lengths that breaks is taken up
+//! [`Pass`] then returns the records of chosen types. A chain of lengths that breaks is processed
 //! again at the next plausible record, and every byte is accounted for.
 
 mod cadence;

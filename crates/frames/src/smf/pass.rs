@@ -10,7 +10,7 @@ use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::{ReadAt, WINDOW, read_full};
 use crate::window::{RecordRef, Window, Windows};
 
-/// The longest record there can be; it may begin in a window and end behind it.
+/// The longest record there can be; it may begin in a window and end after it.
 const LONGEST: usize = u16::MAX as usize;
 
 /// A pass over the records of some types and subtypes of a file, of all systems in it.
@@ -22,7 +22,7 @@ pub struct Pass {
     lists: Vec<Vec<RecordRef>>,
     buffer: Vec<u8>,
     next: usize,
-    /// The stretch in which the next window begins, at the earliest.
+    /// The run in which the next window begins, at the earliest.
     stretch: usize,
     problems: ProblemLog,
 }
@@ -50,7 +50,7 @@ impl Pass {
         self.next = usize::try_from(window).unwrap_or(usize::MAX);
     }
 
-    /// Notes the wanted records that begin at `base` or behind it and before `stop`; how many bytes
+    /// Notes the wanted records that begin at `base` or after it and before `stop`; how many bytes
     /// are at hand at the end, for the last record may run beyond what was.
     fn walk(&mut self, base: u64, stop: u64, mut got: usize) -> usize {
         let mut at = base;
@@ -75,7 +75,7 @@ impl Pass {
                     return self.differs(at, stop, got);
                 }
                 at += length as u64;
-                // Behind an extended header, sections stand elsewhere than behind the usual one.
+                // After an extended header, sections are elsewhere than after the usual one.
                 let usual = header.record == u16::from(self.buffer[place + 5]);
                 let Some(slot) = self.slot(&header).filter(|_| usual) else {
                     continue;
@@ -118,7 +118,7 @@ impl Pass {
         let at = self.index.original(at);
         self.problems
             .add(ProblemKind::Changed, at, bytes, None, || {
-                "there is no record where there was one when the file was opened".to_owned()
+                "an indexed record is gone: the file changed after it was opened".to_owned()
             });
         got
     }
@@ -165,7 +165,7 @@ impl Windows for Pass {
 }
 
 impl Index {
-    /// Hands out the records of some types and subtypes, of one system or of all, in the order of the
+    /// Returns the records of some types and subtypes, of one system or of all, in the order of the
     /// file: where each begins, and its bytes. `take` stops it by an error.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ impl Index {
     }
 }
 
-/// The header at the beginning of `bytes`, if it can be one.
+/// The header at the start of `bytes`, if it can be one.
 #[inline]
 fn header(bytes: &[u8]) -> Option<Header> {
     let header = match bytes.first_chunk() {

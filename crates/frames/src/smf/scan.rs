@@ -15,7 +15,7 @@ use crate::source::{ReadAt, WINDOW, read_full};
 /// After this many breaks a chain of records is given up.
 pub const MAX_BREAKS: usize = 1_000_000;
 
-/// How much is read beyond a window, so that the parts of a record that are looked at are mostly at
+/// How much is read beyond a window, so that the parts of a record that are checked are mostly at
 /// hand.
 const AHEAD: usize = 4096;
 /// After how many bytes progress is reported.
@@ -29,9 +29,9 @@ pub(crate) enum FirstPass {
     Blocked,
 }
 
-/// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds that `clocks` name are asked for their interval.
-/// `progress` gets how many bytes of how many are done, about every 4 MiB, and stops the pass by
-/// saying false.
+/// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds
+/// that `clocks` name are asked for their interval. `progress` gets how many bytes of how many are done, about every 4
+/// MiB, and stops the pass by saying false.
 ///
 /// Bad input is no error: it is in the problems of the index.
 ///
@@ -116,7 +116,7 @@ fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
 struct Scan<'s> {
     chain: IndexBuilder,
     source: &'s dyn ReadAt,
-    /// Whether to stop at a block or segment, and whether one was met.
+    /// Whether to stop at a block or segment, and whether one was found.
     stop_at_blocks: bool,
     formed: bool,
     /// Where the data end.
@@ -145,7 +145,7 @@ impl Scan<'_> {
 
     /// Walks the records that begin in a window, from `at` on; where the next one begins.
     fn window(&mut self, base: u64, bytes: &[u8], mut at: u64) -> Result<u64, Error> {
-        // Going back behind the window is a matter of reading that one again.
+        // Going back after the window is a matter of reading that one again.
         while at >= base && at < self.end.min(base + WINDOW as u64) {
             let place = (at - base) as usize;
             let view = View {
@@ -201,7 +201,7 @@ impl Scan<'_> {
         Ok(at)
     }
 
-    /// What to do where no record can begin: how to go on.
+    /// What to do where no record can begin: how to continue.
     fn fault(
         &mut self,
         view: &View<'_>,
@@ -231,7 +231,7 @@ impl Scan<'_> {
         self.lost(view, at, fault)
     }
 
-    /// Where records stand inside the record before, whose length is wrong then: that one goes.
+    /// Where records are inside the record before, whose length is wrong then: that one goes.
     fn inside(&mut self, view: &View<'_>, at: u64) -> Result<Option<u64>, Error> {
         let Some(before) = self.chain.pending.map(|pending| pending.at) else {
             return Ok(None);
@@ -250,7 +250,7 @@ impl Scan<'_> {
         Ok(Some(next))
     }
 
-    /// Goes on at the next plausible record.
+    /// Continues at the next plausible record.
     fn lost(&mut self, view: &View<'_>, at: u64, fault: Fault) -> Result<u64, Error> {
         if let Some(next) = self.inside(view, at)? {
             return Ok(next);
@@ -295,7 +295,7 @@ impl Scan<'_> {
         let last = next == self.end;
         let whole = gap.len() >= SHORT || last;
         let ends = gap.iter().all(|&byte| byte == 0) || (whole && begins(gap, &bytes));
-        // Other data behind the last record are more than what could have been put into it.
+        // Other data after the last record are more than what could have been put into it.
         let ends = ends || (last && next - at > at - before);
         if ends && (feeds == 0 || feeds as u64 != next - at) {
             return false;
@@ -348,7 +348,7 @@ impl Scan<'_> {
         Ok(next)
     }
 
-    /// The first plausible record that begins at `from` or behind it and before `to`.
+    /// The first plausible record that begins at `from` or after it and before `to`.
     fn search(&mut self, view: &View<'_>, from: u64, to: u64) -> Result<Option<u64>, Error> {
         let mut stopped = Ok(());
         let found = view.search(from, to, &mut |at| {
@@ -359,7 +359,7 @@ impl Scan<'_> {
         Ok(found)
     }
 
-    /// The data end inside something that began at `at`; where to go on, which is the end.
+    /// The data end inside something that began at `at`; where to continue, which is the end.
     fn truncated(&mut self, at: u64, inside: &str) -> u64 {
         self.chain.commit();
         if self.read_error.is_some() {
@@ -369,7 +369,7 @@ impl Scan<'_> {
         }
         let bytes = self.end - at;
         self.chain.skip(ProblemKind::Truncated, at, bytes, || {
-            format!("the file ends inside {inside}, of which {bytes} bytes are there")
+            format!("the file ends {bytes} bytes into {inside}")
         });
         self.end
     }
@@ -391,7 +391,7 @@ impl Scan<'_> {
     }
 }
 
-/// How many line feeds there are, if each stands behind a carriage return.
+/// How many line feeds there are, if each is after a carriage return.
 fn line_feeds(bytes: &[u8]) -> usize {
     let mut feeds = 0;
     for (at, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
@@ -403,7 +403,7 @@ fn line_feeds(bytes: &[u8]) -> usize {
     feeds
 }
 
-/// Whether bytes can be the beginning of a record whatever its length, as far as there are any; or at
+/// Whether bytes can be the start of a record whatever its length, as far as there are any; or at
 /// least half of the fields that rarely change are equal to the header of the preceding record.
 fn begins(bytes: &[u8], before: &[u8]) -> bool {
     if bytes.len() < SHORT {

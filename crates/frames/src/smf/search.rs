@@ -11,7 +11,7 @@ pub(crate) const MIDDLE: u16 = 0x0300;
 pub(crate) const SEGMENT: u64 = 5;
 /// A block of more segments than this is not looked through.
 const MAX_SEGMENTS: u32 = 8192;
-/// So many headers one after the other may be damaged while their lengths are good.
+/// This many headers back to back may be damaged while their lengths are good.
 const MAX_HOPS: usize = 32;
 
 /// A block, by its descriptor word.
@@ -76,7 +76,7 @@ impl View<'_> {
         self.begins_spanned(at) || self.block(at).is_some()
     }
 
-    /// The block that begins at `at`: a descriptor word, and what can be a record or a segment behind.
+    /// The block that begins at `at`: a descriptor word, and what can be a record or a segment after.
     pub(crate) fn block(&self, at: u64) -> Option<Block> {
         let word = self.descriptor(at)?;
         let extended = word >> 31 == 1;
@@ -160,7 +160,7 @@ impl View<'_> {
     }
 
     /// The first place from `from` on and before `to` where a plausible record begins that leads to
-    /// another one or to the end. `going` is asked every so often whether to go on.
+    /// another one or to the end. `going` is asked every so often whether to continue.
     pub(crate) fn search(
         &self,
         from: u64,

@@ -1,15 +1,15 @@
 //! Sections of a record, found by triplets of offset, length and number.
 
-/// Where a triplet stands in its record: an offset of four bytes, a length and a number of two
+/// Where a triplet is in its record: an offset of four bytes, a length and a number of two
 /// bytes each (documented so for all self-defining sections). Offsets count from the descriptor
 /// word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Triplet {
-    /// Where the offset of the first section stands.
+    /// Where the offset of the first section is.
     pub offset_at: u16,
-    /// Where the length of a section stands.
+    /// Where the length of a section is.
     pub length_at: u16,
-    /// Where the number of sections stands.
+    /// Where the number of sections is.
     pub count_at: u16,
 }
 

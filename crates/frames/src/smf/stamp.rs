@@ -12,13 +12,13 @@ pub struct IntervalLayout {
     pub subtype: u16,
     /// Triplet of the section with beginning and end of the interval.
     pub identification: Triplet,
-    /// Where the beginning stands in that section.
+    /// Where the start is in that section.
     pub start: u16,
-    /// Where the end stands in that section.
+    /// Where the end is in that section.
     pub end: u16,
     /// Triplet of the section that says when the record was written.
     pub data: Triplet,
-    /// Where that stands in that section.
+    /// Where that is in that section.
     pub written: u16,
 }
 
@@ -34,7 +34,7 @@ pub struct IntervalStamp {
 }
 
 /// A record is written when its interval has ended, give or take this much: the sections of one
-/// record are not filled at one moment.
+/// record are not filled at one time.
 const SLACK: u64 = tod::UNITS_PER_US * 1_000_000;
 
 impl IntervalLayout {

@@ -6,7 +6,7 @@
 //! set of data; it leaves no trace in a file, or an element of zeros where a program wrote one.
 //!
 //! [`Capture`] walks over the elements once and then is a source of its own: control records with
-//! the elements as their entries, and frames in which the data stand where their addresses say. All
+//! the elements as their entries, and frames in which the data is where their addresses say. All
 //! that reads MONWRITE files reads captures so; [`Capture::original`] leads back to the file.
 
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::Error;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 
-/// After how many elements the caller is asked whether to go on.
+/// After how many elements the caller is asked whether to continue.
 const REPORT_EVERY: usize = 4096;
 
-/// One element and where its data are.
+/// One element and where its data is.
 #[derive(Clone, Copy, Debug)]
 struct ElementData {
     /// Where its frames begin as MONWRITE would have written them.
@@ -143,7 +143,7 @@ impl Capture {
         scan::walk(self, 0, true, progress)
     }
 
-    /// What could not be read as it stands; offsets are those of the file.
+    /// Problems in the input; offsets are those of the file.
     #[must_use]
     pub const fn problems(&self) -> &ProblemLog {
         &self.problems
@@ -216,7 +216,7 @@ impl Capture {
         }
     }
 
-    /// Whether the capture can go on at an offset.
+    /// Whether the capture can continue at an offset.
     fn goes_on(&self, at: u64) -> bool {
         at == self.source.size() || !matches!(self.found(at), ElementRead::Other)
     }
@@ -325,13 +325,13 @@ impl Capture {
             let what = if kind == ProblemKind::Truncated {
                 "the file ends inside a control element"
             } else {
-                "no control element stands here"
+                "no control element here"
             };
             format!("{what}; {bytes} bytes skipped to {to}")
         });
     }
 
-    /// The next place from `from` on where an element surely stands.
+    /// The next place from `from` on where an element surely is.
     fn search(
         &self,
         from: u64,
@@ -375,7 +375,7 @@ impl Capture {
         Ok(None)
     }
 
-    /// A stream has no end of its own: an end-of-data record stands where its last element is whole.
+    /// A stream has no end of its own: an end-of-data record is where its last element is whole.
     fn end(&mut self, whole: bool) {
         if whole && !self.pieces.is_empty() {
             self.sets.push(ControlSet {

@@ -23,7 +23,7 @@ pub(crate) const ENTRY: usize = 12;
 /// How many entries fit in a control record.
 pub const MAX_ENTRIES: usize = (PAGE - ENTRIES_AT) / ENTRY;
 
-/// One entry of a control record: a stretch of records of one class.
+/// One entry of a control record: a run of records of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The class of all its records.
@@ -175,7 +175,7 @@ impl Control {
 
     /// Whether the page can be a control record found by searching, where chance must be ruled out:
     /// its first entry is valid, and so are all others if they are counted; if they are not, a
-    /// record stands where it says the data begin. `peek` gives the bytes at an offset from the
+    /// record is where it says the data begin. `peek` gives the bytes at an offset from the
     /// beginning of the page.
     pub(crate) fn found(
         page: &[u8; PAGE],
@@ -199,7 +199,7 @@ impl Control {
     /// The first control record that begins at one of the first `count` places of `bytes`, whatever
     /// its offset.
     pub(crate) fn anywhere(bytes: &[u8], count: usize, like: SearchHint) -> Option<(usize, Self)> {
-        /// So many places are looked at together, which the compiler makes few instructions of.
+        /// This many places are checked together, which the compiler makes few instructions of.
         const MANY: usize = 64;
         let last = (ENTRIES_AT + count).min(bytes.len().saturating_sub(RESERVED));
         let flags = bytes.get(ENTRIES_AT..last)?.chunks(MANY);
@@ -236,8 +236,8 @@ impl Control {
         None
     }
 
-    /// The control record at the beginning of `bytes`, which are at `place` of those that are searched.
-    /// It may stand anywhere, so that a record must follow it in any case.
+    /// The control record at the start of `bytes`, which are at `place` of those that are searched.
+    /// It may be anywhere, so that a record must follow it in any case.
     fn surely(bytes: &[u8], place: u64, like: SearchHint) -> Option<Self> {
         let first = bytes[ENTRIES_AT..].first_chunk::<ENTRY>()?;
         let entry = Entry::parse(first).ok().filter(|_| first[RESERVED] == 0)?;
@@ -263,14 +263,14 @@ impl Control {
 pub(crate) struct SearchHint {
     /// How many bytes there are in the file from the first place on.
     pub room: u64,
-    /// At this place and multiples of 4096 behind it [`Control::found`] judges.
+    /// At this place and multiples of 4096 after it [`Control::found`] judges.
     pub grid: Option<usize>,
     /// Whether its entries need not be counted. Names and numbers of devices look like an entry often
     /// enough.
     pub uncounted: bool,
 }
 
-/// How many bytes behind the place of a control record tell whether it is one.
+/// How many bytes after the place of a control record tell whether it is one.
 pub(crate) const EVIDENCE: usize = 2 * PAGE + HEADER;
 
 /// The number of entries that the interrupt buffer gives, if it is possible.

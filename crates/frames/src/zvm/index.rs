@@ -96,8 +96,8 @@ impl WindowMap {
         }
     }
 
-    /// The stretches of some of its pages that must be read for these types, as first page and the
-    /// page behind the last. Short gaps are read along, for that costs less than asking twice.
+    /// The runs of some of its pages that must be read for these types, as first page and the
+    /// page after the last. Short gaps are read along, for that costs less than asking twice.
     pub(crate) fn stretches(
         &self,
         pages: Range<usize>,
@@ -120,14 +120,14 @@ impl WindowMap {
 }
 
 /// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page
-/// where records are, two dozen for each place where reading had to be taken up again, and small
+/// where records are, two dozen for each place where reading had to be resumed, and small
 /// tables.
 ///
 /// Every byte of the file is accounted for:
 /// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
 #[derive(Debug)]
 pub struct Index {
-    /// The types of record, in the order in which they were met; the place here is the number of
+    /// The types of record, in the order in which they were found; the place here is the number of
     /// the type.
     pub types: Vec<TypeStats>,
     /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
@@ -140,7 +140,7 @@ pub struct Index {
     /// Where system configuration records are, at most [`Index::MAX_CONFIGURATIONS`]: the control record
     /// of the frames, and the record.
     pub configurations: Vec<(u64, u64)>,
-    /// What could not be read as it stands.
+    /// Problems in the input.
     pub problems: ProblemLog,
     /// The size of the file.
     pub size: u64,
@@ -158,7 +158,7 @@ pub struct Index {
     pub control_bytes: u64,
     /// Bytes of records.
     pub data_bytes: u64,
-    /// Bytes of frames before the first and behind the last record.
+    /// Bytes of frames before the first and after the last record.
     pub padding_bytes: u64,
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
@@ -247,5 +247,5 @@ impl Index {
 
 const _: () = assert!(
     PAGE < 1 << 15,
-    "a place in a page must fit in a packed page"
+    "an offset in a page must fit in a packed page"
 );

@@ -1,6 +1,6 @@
 //! Finding the records in z/VM MONWRITE files and in captures of the live stream.
 //!
-//! [`index()`] goes over a file once; a [`Pass`] hands out the records of the types it found. A [`Capture`] shows the
+//! [`index()`] goes over a file once; a [`Pass`] returns the records of the types it found. A [`Capture`] shows the
 //! live stream as MONWRITE would have written it.
 
 mod capture;

@@ -1,7 +1,7 @@
 //! Where in the file the pages are that were walked.
 //!
 //! They follow each other, 4096 bytes apart, until bytes were added to the file or lost from it. Where
-//! the walk goes on then, at whatever offset, a new span of pages begins. Pages are numbered as they
+//! the walk continues then, at whatever offset, a new span of pages begins. Pages are numbered as they
 //! were walked, so that windows hold whole pages always.
 
 /// Pages that follow each other in the file.

@@ -21,7 +21,7 @@ pub(crate) struct Cursor {
     /// The next window, and the page of it to begin with.
     next: usize,
     page: usize,
-    /// Bytes whose records are not handed out, in order and apart from each other.
+    /// Bytes whose records are not returned, in order and apart from each other.
     without: Arc<[Range<u64>]>,
     problems: ProblemLog,
 }
@@ -185,7 +185,7 @@ impl Cursor {
                 base + pos as u64,
                 (end - pos) as u64,
                 None,
-                || "there is no record where there was one when the file was opened".to_owned(),
+                || "an indexed record is gone: the file changed after it was opened".to_owned(),
             );
         }
     }
@@ -230,7 +230,7 @@ pub struct Pass {
 
 impl Pass {
     /// A pass over the records of the types numbered `wanted` (places in [`Index::types`]); a type
-    /// named twice is handed out at its last place.
+    /// named twice is returned at its last place.
     #[must_use]
     pub fn new(source: Arc<dyn ReadAt>, index: Arc<Index>, wanted: &[u16]) -> Self {
         Self {

@@ -26,7 +26,7 @@ impl Class {
         }
     }
 
-    /// The class that a flag stands for.
+    /// The class that a flag means.
     #[must_use]
     pub const fn from_flag(flag: u8) -> Option<Self> {
         match flag {
@@ -77,7 +77,7 @@ impl Header {
     /// System configuration, of which name, type and serial number are those of a system.
     pub const CONFIGURATION: (u8, u16) = (1, 4);
 
-    /// The header at the beginning of `bytes`, if there are enough of them and they can be one.
+    /// The header at the start of `bytes`, if there are enough of them and they can be one.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.first_chunk::<HEADER>()?;

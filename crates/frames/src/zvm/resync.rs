@@ -1,6 +1,6 @@
-//! Taking up the reading of a file again where control records are not where they should be.
+//! Resynchronization after a missing or misplaced control record.
 //!
-//! Where a frame is no frame, or no control record stands where one is expected, bytes are wrong, or
+//! Where a frame is no frame, or no control record is where one is expected, bytes are wrong, or
 //! bytes were added to the file or lost from it. The next control record may then begin at any offset;
 //! it tells besides where the frames before it begin that could not be read.
 
@@ -18,7 +18,7 @@ pub(crate) const NEAR: usize = 4 * PAGE;
 
 /// Where a search ended.
 pub(crate) enum SearchResult {
-    /// Reading goes on here.
+    /// Reading continues here.
     Found(u64),
     /// There is nothing more to be read, up to here.
     Ended(u64),
@@ -26,7 +26,7 @@ pub(crate) enum SearchResult {
 
 impl Scan<'_> {
     /// Where a search may begin that was found necessary at the page at `at`. The control record may
-    /// stand in the page before it if bytes were lost; what was searched already is not again.
+    /// are in the page before it if bytes were lost; what was searched already is not again.
     fn search_from(&self, at: u64) -> u64 {
         at.saturating_sub(PAGE as u64)
             .max(self.min_search_offset)
@@ -43,7 +43,7 @@ impl Scan<'_> {
     }
 
     /// Looks for a control record at any offset of a frame that is none, at `at`, and of the page before
-    /// it; goes on there if there is one. `rest` is what is in memory from `at` on.
+    /// it; continues there if there is one. `rest` is what is in memory from `at` on.
     pub(crate) fn search_page(
         &mut self,
         at: u64,
@@ -78,7 +78,7 @@ impl Scan<'_> {
         true
     }
 
-    /// Looks for the next control record in all of the file behind the place where it was lost.
+    /// Looks for the next control record in all of the file after the place where it was lost.
     pub(crate) fn search_forward(
         &mut self,
         progress: &mut dyn FnMut(u64, u64) -> bool,
@@ -119,7 +119,7 @@ impl Scan<'_> {
         Ok(SearchResult::Ended(size))
     }
 
-    /// Goes on at the control record that was searched for and found at `at`; where to read on.
+    /// Continues at the control record that was searched for and found at `at`; where to read on.
     fn resync_at(&mut self, at: u64) -> u64 {
         if let Expect::Lost { since, kind, why } =
             std::mem::replace(&mut self.expect, Expect::Control)
@@ -134,8 +134,8 @@ impl Scan<'_> {
         self.jump_to.take().unwrap_or(at)
     }
 
-    /// Where reading goes on if frames before the end of the file can be read although no control
-    /// record comes behind them, but an end-of-data record, which is the last page then.
+    /// Where reading continues if frames before the end of the file can be read although no control
+    /// record comes after them, but an end-of-data record, which is the last page then.
     fn recover_tail(&mut self, since: u64) -> Option<u64> {
         let at = self.index.size.checked_sub(PAGE as u64)?;
         if !self.skips.ends_at(since) || at.abs_diff(since).is_multiple_of(PAGE as u64) {
@@ -154,8 +154,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Goes on at the control record at `to`, or with the frames before it that can be read now. The
-    /// page at `at` was met last and is not accounted for; `why` it could not be read.
+    /// Continues at the control record at `to`, or with the frames before it that can be read now. The
+    /// page at `at` was found last and is not accounted for; `why` it could not be read.
     pub(crate) fn resume(&mut self, at: u64, to: u64, why: SkipReason) {
         if !self.skips.ends_at(at) {
             self.skips.report(&mut self.index);
@@ -210,7 +210,7 @@ impl Scan<'_> {
         self.jump_to = Some(goes_on);
     }
 
-    /// How many frames stand before the control record at `to` that belong to the last one and were
+    /// How many frames are before the control record at `to` that belong to the last one and were
     /// skipped, if a record begins the first of them; nothing if it is not about where it was expected.
     /// What is before `begin` was read.
     fn recoverable_frames(&self, at: u64, to: u64, begin: u64) -> Option<u64> {

@@ -13,7 +13,7 @@ use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 
-const NONE_HERE: &str = "no control record stands here";
+const NONE_HERE: &str = "no control record here";
 
 /// Goes over a file once. `progress` gets how many bytes of how many are done, about every 4
 /// MiB, and stops the pass by saying false.
@@ -227,7 +227,7 @@ impl Scan<'_> {
         };
         let control = Control::parse(page);
         let Some(fault) = control.fault.filter(|_| control.entries.is_empty()) else {
-            // Data that happen to stand here may look like one whose entries are not counted.
+            // Data that happen to be here may look like one whose entries are not counted.
             if odd && !control.counted && self.found(at, page, rest).is_none() {
                 self.lose(at, ProblemKind::Resync, NONE_HERE.to_owned());
             } else {
@@ -266,9 +266,9 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a page without a valid entry is an end-of-data record, and whether what is behind it says
+    /// Whether a page without a valid entry is an end-of-data record, and whether what is after it says
     /// so. Its content is nowhere documented; it is taken for one if the file ends or another control
-    /// record follows behind it, or if its control area is empty, which may be the rest of a control
+    /// record follows after it, or if its control area is empty, which may be the rest of a control
     /// record as well.
     fn ends_data(&self, at: u64, page: &[u8; PAGE], rest: &[u8]) -> Option<bool> {
         let next = at + PAGE as u64;
@@ -447,7 +447,7 @@ impl Scan<'_> {
         let control_at = self.control_at;
         self.problem(ProblemKind::Resync, at, 0, None, || {
             format!(
-                "a control record stands here, {missing} frames before the data end that the \
+                "a control record is here, {missing} frames before the data end that the \
                  control record at offset {control_at} describes (x'{:08X}' to x'{:08X}'); \
                  it is read instead, 0 bytes skipped",
                 entry.start, entry.end
@@ -542,7 +542,7 @@ impl Scan<'_> {
 }
 
 /// Why the data of a frame cannot end with these records, if they cannot: `left` bytes follow that are
-/// all zero. Documented: an end-of-frame record stands behind the records of every frame but the `last`
+/// all zero. Documented: an end-of-frame record is after the records of every frame but the `last`
 /// one, whose data end where the control record says; for sample data with an interval end.
 fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<SkipReason> {
     // Fewer bytes than a header has can be no record that was lost.

@@ -37,7 +37,7 @@ pub(crate) struct Scan<'s> {
     /// The window that is walked, and where the next page is among all those walked.
     pub(crate) current_window: Box<WindowMap>,
     pub(crate) logical_offset: u64,
-    /// Where the walk goes on, if not at the next page.
+    /// Where the walk continues, if not at the next page.
     pub(crate) jump_to: Option<u64>,
     pub(crate) skips: PendingSkips,
     /// How many bytes without a meaning the last page has at its end that is no bad frame, and how many

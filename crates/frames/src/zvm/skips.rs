@@ -1,5 +1,5 @@
 //! Frames and ends of frames that cannot be read, kept until it is known what follows them: where
-//! reading has to be taken up again, they are part of what was lost there.
+//! reading has to be resumed, they are part of what was lost there.
 
 use super::index::Index;
 use crate::problem::ProblemKind;
@@ -21,7 +21,7 @@ pub(crate) struct SkippedRange {
     pub bytes: u64,
     /// How many frames; none, if it is the rest of one.
     pub frames: u64,
-    /// The first whole frame in it or behind it: where it begins, and which it is of those that the
+    /// The first whole frame in it or after it: where it begins, and which it is of those that the
     /// control record describes.
     pub next: (u64, u64),
 }

@@ -22,9 +22,9 @@ pub enum Sniff {
 
 /// How to transfer a file so that it arrives as it was.
 const CURE: &str =
-    "transfer it again in binary (FTP: BINARY, and QUOTE SITE FIXED 4096 or LOCSITE FIXED 4096)";
+    "transfer it again in binary (FTP: BINARY, and QUOTE SITE FIX 4096 or LOCSITE FIX 4096)";
 
-/// Says what a file is from its first bytes (256 KiB are looked at; 8 KiB are enough for an
+/// Says what a file is from its first bytes (256 KiB are checked; 8 KiB are enough for an
 /// undamaged file) and its size.
 #[must_use]
 pub fn sniff(head: &[u8], size: u64) -> Sniff {
@@ -93,7 +93,7 @@ pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
 /// read.
 fn translated(head: &[u8]) -> Option<String> {
     let head = &head[..head.len().min(2 * PAGE)];
-    // Monitor data are full of zeros, and most translations leave those alone.
+    // Monitor data is full of zeros, and most translations leave those alone.
     let zeros = head.iter().filter(|&&byte| byte == 0).count() * 16 >= head.len();
     if head.windows(3).any(|bytes| bytes == [0xEF, 0xBF, 0xBD]) && zeros {
         return Some(format!(

@@ -153,7 +153,7 @@ impl RecordStats {
         id
     }
 
-    /// How many ends of intervals were met and are kept.
+    /// How many ends of intervals were found and are kept.
     pub(crate) const fn ends(&self) -> usize {
         self.ends.len()
     }

@@ -109,7 +109,7 @@ impl TypeMap {
     }
 }
 
-/// Records of one type and length, one after the other: how many, and their plausible times.
+/// Records of one type and length, back to back: how many, and their plausible times.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordRun {
     pub count: u64,

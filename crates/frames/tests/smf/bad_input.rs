@@ -122,8 +122,8 @@ fn a_length_past_the_end_of_the_file() {
 #[test]
 fn a_header_that_is_none_costs_its_record_only() {
     for (at, value, words) in [
-        (13, 0x10, "no date"),
-        (10, 0x33, "no date"),
+        (13, 0x10, "invalid date"),
+        (10, 0x33, "invalid date"),
         (6, 0xFF, "no time of day"),
         (15, 0x00, "no system's name"),
         (3, 0x40, "descriptor word"),

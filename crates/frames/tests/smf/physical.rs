@@ -300,7 +300,7 @@ mod tests {
         // Up to the third block, and up to its middle.
         for (end, words) in [
             (third, "file ends before its last segment"),
-            (third + 1700, "the file ends inside"),
+            (third + 1700, "the file ends"),
         ] {
             let (index, found) = builders::read(&bytes[..end]);
             let rows = index.problems.rows();

@@ -22,10 +22,7 @@ fn is_damaged(bytes: &[u8], words: &str) {
     let rows = builders::problems(bytes);
     assert!(says(&rows, ProblemKind::Transfer, words), "{rows:#?}");
     assert!(says(&rows, ProblemKind::Transfer, "binary"), "{rows:#?}");
-    assert!(
-        says(&rows, ProblemKind::Transfer, "FIXED 4096"),
-        "{rows:#?}"
-    );
+    assert!(says(&rows, ProblemKind::Transfer, "FIX 4096"), "{rows:#?}");
     match sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64) {
         Sniff::Damaged(sentence) => assert!(sentence.contains(words), "{sentence}"),
         other => panic!("{other:?}"),
