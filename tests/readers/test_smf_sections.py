@@ -211,7 +211,7 @@ def test_what_is_missing_of_a_broken_record_is_told(tmp_path: Path) -> None:
     assert all(row["section_no"] == row["smf70pdt"] for row in found)
     told = [(problem.kind, problem.detail) for problem in source.problems(complete=True)]
     assert told[0][0] == "truncated"
-    assert "broken into 2 pieces only 1 is there (2)" in told[0][1]
+    assert "incomplete: 1 of 2 parts found (2)" in told[0][1]
     assert f"{len(found)} of 600 are there" in told[-1][1]
 
 

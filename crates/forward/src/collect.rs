@@ -38,7 +38,7 @@ struct Collector<'a> {
     kind: SourceKind,
     spool: &'a Spool,
     stop: &'a AtomicBool,
-    /// What found no room, in sets and bytes, since then.
+    /// Records that did not fit, in sets and bytes, since then.
     lost: Option<(u64, u64, Duration)>,
 }
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::source::SourceKind;
 use crate::spool::MIN_SIZE;
 
-/// What `--help` prints.
+/// Text of `--help`.
 pub const HELP: &str = "\
 Sends what a source gives to `zlens live`, and keeps it on disk until it has arrived.
 
@@ -45,7 +45,7 @@ const DEFAULT_SPOOL: &str = "/var/lib/zlens-forward";
 const DEFAULT_SPOOL_SIZE: u64 = 1 << 30;
 const LONGEST_TOKEN: usize = 1024;
 
-/// What is to be done.
+/// Command to run.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Print the help.
@@ -56,7 +56,7 @@ pub enum Command {
     Forward(Box<Options>),
 }
 
-/// What is forwarded where.
+/// Source, spool and receiver.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The path of the source; `-` is standard input.
@@ -67,7 +67,7 @@ pub struct Options {
     pub name: String,
     /// Where to.
     pub receiver: ReceiverConfig,
-    /// What the receiver asks for.
+    /// Token that the receiver requires.
     pub token: Option<String>,
     /// The folder of the spool.
     pub spool: PathBuf,

@@ -26,14 +26,14 @@ const MAX_BACKOFF: Duration = Duration::from_secs(60);
 /// How long what is left is sent after the program is asked to end.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What a forwarder says of itself.
+/// First frame of a forwarder: its identity.
 #[derive(Clone, Debug)]
 pub struct Hello {
     /// The name of the source.
     pub name: String,
     /// Its kind.
     pub kind: SourceKind,
-    /// What the receiver asks for.
+    /// Token that the receiver requires.
     pub token: Option<String>,
 }
 
@@ -92,9 +92,9 @@ fn refusal_error(kind: FrameKind, payload: &[u8]) -> io::Error {
 pub struct Sender<'a> {
     /// Makes connections.
     pub connector: &'a Connector,
-    /// Who speaks.
+    /// Identity of the forwarder.
     pub greeting: &'a Hello,
-    /// What is sent.
+    /// Records to send.
     pub spool: &'a Spool,
     /// Whether the program is asked to end.
     pub stop: &'a AtomicBool,

@@ -17,7 +17,7 @@ pub const ENDS_SET: u8 = 1;
 const MAGIC: [u8; 2] = *b"ZF";
 const CHECKED: usize = HEADER - 4;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -73,10 +73,10 @@ pub enum FrameError {
     Damaged,
 }
 
-/// What is before a payload.
+/// Header of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// What the frame is.
+    /// Kind of the frame.
     pub kind: FrameKind,
     /// Flags of a record.
     pub flags: u8,

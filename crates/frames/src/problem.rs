@@ -73,11 +73,11 @@ impl ProblemKind {
 /// One problem in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind of thing.
+    /// Kind of problem.
     pub kind: ProblemKind,
     /// Where in the file.
     pub offset: u64,
-    /// How many bytes of the file were not read because of it.
+    /// Number of bytes that were not read because of it.
     pub bytes: u64,
     /// Domain and number of the record it was found in, if known.
     pub record: Option<(u8, u16)>,
@@ -95,7 +95,7 @@ pub struct ProblemLog {
 }
 
 impl ProblemLog {
-    /// How many problems are kept in full.
+    /// Maximum number of problems kept in full.
     pub const LIMIT: usize = 10_000;
 
     /// Adds a problem.
@@ -166,7 +166,7 @@ impl ProblemLog {
         }
     }
 
-    /// How many problems were found.
+    /// Number of problems found.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.rows.len() as u64 + self.more.iter().sum::<u64>()
@@ -184,7 +184,7 @@ impl ProblemLog {
         &self.rows
     }
 
-    /// How many problems of one kind were found.
+    /// Number of problems of one kind.
     #[must_use]
     pub fn count_of(&self, kind: ProblemKind) -> u64 {
         self.rows.iter().filter(|row| row.kind == kind).count() as u64 + self.more[kind as usize]

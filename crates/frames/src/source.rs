@@ -24,10 +24,10 @@ pub trait ReadAt: Send + Sync {
     /// Reads up to `buf.len()` bytes from `offset` on; fewer only at the end, 0 at or past it.
     ///
     /// # Errors
-    /// What the operating system reports.
+    /// Errors of the operating system.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
 
-    /// How many bytes there were when the source was opened.
+    /// Number of bytes when the source was opened.
     fn size(&self) -> u64;
 }
 
@@ -59,7 +59,7 @@ pub enum Error {
     Io {
         /// Where.
         offset: u64,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The progress callback said stop.
@@ -99,7 +99,7 @@ impl fmt::Display for FileChange {
     }
 }
 
-/// How many files are kept open; a process may have some hundred, and a folder may hold thousands.
+/// Maximum number of files kept open; a process may have some hundred, and a folder may hold thousands.
 const MAX_OPEN_FILES: usize = 100;
 static OPEN_FILES: AtomicUsize = AtomicUsize::new(0);
 
@@ -116,7 +116,7 @@ impl FileSource {
     /// Opens a regular file; anything else (a folder, a pipe, a device) is an error.
     ///
     /// # Errors
-    /// What the operating system reports, or `InvalidInput` for what is not a regular file.
+    /// Errors of the operating system, or `InvalidInput` if it is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         // Asked before opening, for opening a pipe would wait for its writer.

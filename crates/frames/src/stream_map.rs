@@ -22,13 +22,13 @@ pub(crate) struct StreamMap {
     pieces: Vec<Extent>,
     /// Records reassembled: where each begins in the stream, and its length.
     joined: Vec<(u64, u16)>,
-    /// How many bytes the stream has, and the file.
+    /// Length of the stream, and of the file.
     pub logical_len: u64,
     pub file: u64,
 }
 
 impl StreamMap {
-    /// How many pieces are kept, in 16 bytes each: 230 GB in the usual blocks of 28 KB.
+    /// Maximum number of extents, 16 bytes each: 230 GB in the usual blocks of 28 KB.
     pub(crate) const MAX_PIECES: usize = 8 << 20;
 
     /// Of a file of this many bytes.

@@ -1,4 +1,4 @@
-//! What a later pass over a file returns.
+//! Windows of records, returned by a later pass over a file.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub struct RecordRef {
     pub len: u16,
 }
 
-/// What a pass returns at a time: bytes, and where the wanted records are in them.
+/// A window: bytes, and where the wanted records are in them.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'p> {
     /// Offset of the first byte in what was read, which is the file unless that is shown in another form.
@@ -63,12 +63,12 @@ pub trait Windows {
     /// The next window that holds wanted records, or nothing at the end.
     ///
     /// # Errors
-    /// What the operating system reports. A file that has become shorter is no error but a problem.
+    /// Errors of the operating system. A file that has become shorter is a problem, not an error.
     fn next_window(&mut self) -> io::Result<Option<Window<'_>>>;
 
     /// Where the next window begins, at the earliest.
     fn position(&self) -> u64;
 
-    /// What the pass found different from the index.
+    /// Differences from the index.
     fn problems(&self) -> &ProblemLog;
 }

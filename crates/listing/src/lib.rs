@@ -1,7 +1,7 @@
 //! Rows of printed tables as columns: words below heads, numbers with their precision, and times of a local day.
 //!
-//! Who reads a listing finds its heads; from there on, rows are read line by line until one is none. Knows nothing of
-//! Python, of reports or of what columns mean.
+//! The reader of a listing finds its headings; from there on, rows are read line by line until a line is not a row.
+//! Knows nothing of Python, of reports or of what columns mean.
 
 #![forbid(unsafe_code)]
 

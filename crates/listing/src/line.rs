@@ -1,6 +1,6 @@
 //! How a row begins: with a time of day, or with a label such as >>Mean>>.
 
-/// What a row begins with.
+/// Start of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowStart<'a> {
     /// Days since 1970 if it has a date, and seconds of the day.
@@ -18,7 +18,7 @@ pub struct Label {
     pub kind: String,
 }
 
-/// What a line begins with, and where that ends.
+/// Returns the start of a line, and where it ends.
 pub fn start<'a>(line: &'a str, labels: &'a [Label], timed: bool) -> (RowStart<'a>, usize) {
     if timed && let Some((date, seconds, end)) = time(line.as_bytes()) {
         return (RowStart::Time(date, seconds), end);

@@ -9,7 +9,7 @@ pub struct Interval {
     pub offset: u64,
 }
 
-/// What the header of a report says of its rows. Times are local, in microseconds since 1970 as if they were UTC.
+/// Data of a report header that applies to its rows. Times are local, in microseconds since 1970 as if they were UTC.
 #[derive(Clone, Debug, Default)]
 pub struct ReportHeader {
     pub system: String,

@@ -3,7 +3,7 @@
 use crate::line::stamp;
 use crate::number::{Number, number};
 
-/// What the values of a column are.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Float,

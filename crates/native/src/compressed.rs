@@ -9,7 +9,7 @@ use zlens_frames::{FileSource, ReadAt};
 
 use crate::errors::InputError;
 
-/// What the first bytes of a file say, compressed or not: `smf`, `damaged` with a sentence, or `no`.
+/// Format of a file, compressed or not, by its first bytes: `smf`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
     let Some(packing) = Compression::detect(head) else {
@@ -45,7 +45,7 @@ pub fn scale_progress(done: u64, total: u64, whole: u64) -> u64 {
     (u128::from(done) * u128::from(whole) / u128::from(total.max(1))) as u64
 }
 
-/// What the file is compressed from, if it is compressed; half of the progress is then reported.
+/// Decompresses the file if it is compressed; half of the progress is then reported.
 pub fn decompress_if_needed(
     file: &FileSource,
     limit: Option<u64>,

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use zlens_columns::ScanError;
 use zlens_frames::FileSource;
 
-/// What a person needs to act on an input that cannot be read.
+/// File, reason and fix of an input that cannot be read.
 pub struct InputError<'m> {
     pub message: String,
     pub file: &'m OsStr,

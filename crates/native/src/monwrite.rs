@@ -261,7 +261,7 @@ impl MonwriteFile {
             .collect()
     }
 
-    /// What is from a control record at `begin` up to `end`, as a file of its own; not of a capture.
+    /// The bytes from a control record at `begin` up to `end`, as a file of its own; not of a capture.
     fn slice(&self, py: Python<'_>, begin: u64, end: u64) -> PyResult<Self> {
         if self.capture.is_some() {
             return Err(PyValueError::new_err("a capture has no parts"));

@@ -1,4 +1,4 @@
-//! What scans found out besides values, as rows of plain values.
+//! Diagnostics of scans as rows of plain values.
 
 use zlens_columns::{DecodeProblem, Reset};
 

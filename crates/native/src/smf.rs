@@ -96,7 +96,7 @@ pub struct SmfFile {
     source: Arc<dyn ReadAt>,
     file: Arc<FileSource>,
     index: Arc<Index>,
-    /// What it was unpacked to.
+    /// Its decompressed data.
     unpacked: Option<Arc<Decompressed>>,
 }
 

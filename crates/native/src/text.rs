@@ -95,7 +95,7 @@ impl PySection {
         Ok(Self(section.finish()))
     }
 
-    /// What is known of the rows of each block, in the order of its blocks.
+    /// Statistics of the rows of each block, in the order of its blocks.
     #[getter]
     fn runs(&self) -> Vec<BlockStats> {
         self.0.runs().iter().map(run_of).collect()
@@ -260,7 +260,7 @@ struct Answer {
     reader: Option<RecordBatchStreamReader>,
     kinds: Vec<Kind>,
     form: Form,
-    /// What is before the first row.
+    /// Text before the first row.
     head: String,
 }
 
@@ -403,7 +403,7 @@ pub fn samples(
     .map_err(raised)
 }
 
-/// How many rows a stream has.
+/// Counts the rows of a stream.
 #[pyfunction]
 pub fn count_rows(py: Python<'_>, stream: &Bound<'_, PyAny>) -> PyResult<usize> {
     let mut reader = capsule::reader(stream)?;

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use crate::error::Error;
 
-/// What a column holds, where its Arrow type does not say it.
+/// Type of a column, where its Arrow type does not define it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number, also where it comes as its digits.

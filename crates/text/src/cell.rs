@@ -17,7 +17,7 @@ pub struct Style {
 pub struct Cell<'a> {
     pub values: &'a Values,
     pub style: &'a Style,
-    /// What is added to UTC to give the time that is shown.
+    /// Offset added to UTC for the time that is shown.
     pub offset_us: i64,
 }
 
@@ -105,7 +105,7 @@ fn is_printable(character: char) -> bool {
         .is_ok_and(|pair| pair.escape_debug().nth(1) != Some('\\'))
 }
 
-/// How many characters a text has.
+/// Number of characters of a text.
 pub fn length(text: &str) -> usize {
     if text.is_ascii() {
         text.len()

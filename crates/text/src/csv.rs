@@ -60,7 +60,7 @@ pub fn csv_rows(out: &mut String, batch: &RecordBatch, kinds: &[Kind]) -> Result
 
 /// Rows of a report.
 pub struct Csv {
-    /// What the rows of each section begin with.
+    /// Text that the rows of each section begin with.
     before: Vec<String>,
     /// Whether time and flag of a row follow.
     timed: bool,

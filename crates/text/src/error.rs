@@ -1,4 +1,4 @@
-//! What can go wrong between an Arrow stream and text.
+//! Errors between an Arrow stream and text.
 
 use arrow_schema::{ArrowError, DataType};
 

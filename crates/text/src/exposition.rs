@@ -10,7 +10,7 @@ pub type Labels = Vec<(String, usize)>;
 
 /// One metric family.
 pub struct Family {
-    /// What is before its samples; left out with them.
+    /// Text before its samples; left out with them.
     pub head: String,
     /// The name of its samples.
     pub name: String,

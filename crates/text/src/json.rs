@@ -115,7 +115,7 @@ impl Objects {
         Ok(())
     }
 
-    /// What follows the last row.
+    /// Text after the last row.
     pub fn end(&self) -> &'static str {
         if self.between.starts_with('[') {
             "[]\n"
@@ -181,7 +181,7 @@ impl Arrays {
         Ok(())
     }
 
-    /// What follows the last row.
+    /// Text after the last row.
     pub fn end(&self) -> &'static str {
         if self.rows.min(self.limit) == 0 {
             "[]"
@@ -198,7 +198,7 @@ impl Arrays {
 
 /// Rows of a report, one object a line, with nothing before the first and nothing after the last.
 pub struct Json {
-    /// What the rows of each section begin with.
+    /// Text that the rows of each section begin with.
     before: Vec<String>,
     timed: Option<(String, String)>,
     heads: Vec<String>,

@@ -11,7 +11,7 @@ use crate::table::Table;
 /// A chunk is at least this long, unless it is the last.
 pub const CHUNK: usize = 256 << 10;
 
-/// What rows become.
+/// Format of rows.
 pub enum Printer {
     Table(Table),
     Csv(Csv),

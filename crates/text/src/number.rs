@@ -16,7 +16,7 @@ const TIE: f64 = 1.0 + 1e-15;
 /// More decimals than this are left to the standard library.
 const MOST_PLACES: usize = 22;
 
-/// What `repr` of Python says of a float: the shortest digits that read back as the same value.
+/// A float as Python's `repr` writes it: the shortest digits that read back as the same value.
 pub fn push_float(out: &mut String, value: f64) {
     if !value.is_finite() {
         out.push_str(if value.is_nan() {

@@ -21,7 +21,7 @@ enum Slot {
 
 pub struct BatchSpill {
     places: Vec<Slot>,
-    /// What columns are, for those that come from the file.
+    /// Types of the columns that come from the file.
     columns: Vec<Column>,
     memory: usize,
     most: usize,
@@ -116,7 +116,7 @@ fn kind(values: &Values) -> Column {
     }
 }
 
-/// What is before the values of a column.
+/// Header of the values of a column.
 const ALL_NULL: u8 = 0;
 const NO_NULL: u8 = 1;
 const SOME_NULL: u8 = 2;

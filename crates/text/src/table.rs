@@ -14,7 +14,7 @@ pub struct PrintedColumn {
     pub right: bool,
 }
 
-/// What the rows of one section have in common.
+/// Label shared by the rows of one section.
 #[derive(Clone, Debug)]
 pub struct SectionLabel {
     pub label: String,
@@ -124,7 +124,7 @@ impl Table {
         out.push('\n');
     }
 
-    /// What is before the first row of a time.
+    /// Text before the first row of a time.
     fn begin(&mut self, out: &mut String, at: i64) {
         if self.begun && self.blank {
             out.push('\n');

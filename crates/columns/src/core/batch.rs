@@ -1,4 +1,4 @@
-//! What batches of dumps share: their size, and the columns that every table begins with.
+//! Shared by batches of dumps: their size, and the leading columns of every table.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::select::{LeadingColumn, OutputColumn};
 use super::utf8::Utf8Builder;
 use super::validity::Validity;
 
-/// What the columns of a batch should take: little enough to stay in the processor's cache.
+/// Target size of the columns of a batch: little enough to stay in the processor's cache.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// How many rows a batch of this many columns should have.
+/// Target number of rows of a batch with this many columns.
 pub(crate) fn target_rows(columns: usize) -> usize {
     (BATCH_BYTES / (8 * columns.max(1))).clamp(1024, 8192)
 }

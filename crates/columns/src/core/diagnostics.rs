@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use zlens_frames::zvm::Capture;
 use zlens_frames::{Problem, ProblemKind, ProblemLog};
 
-/// How many problems, and how many resets, are kept in full.
+/// Maximum number of problems, and of resets, kept in full.
 pub const LIMIT: usize = 10_000;
-/// How many are distinguished beyond that, to count them; 8 bytes each.
+/// Maximum number distinguished beyond that, to count them; 8 bytes each.
 const COUNTED: usize = 1_000_000;
 
 /// A problem met while decoding.
@@ -72,7 +72,7 @@ impl<T> DedupList<T> {
         }
     }
 
-    /// How many there are beyond those kept, and whether there may be still more.
+    /// Number of rows beyond those kept, and whether there may be more.
     fn beyond(&self) -> (usize, bool) {
         (
             self.seen.len() - self.rows.len(),
@@ -118,7 +118,7 @@ impl Diagnostics {
         let (beyond, more) = list.beyond();
         if let Some(last) = rows.last().filter(|_| beyond > 0) {
             let least = if more { "at least " } else { "" };
-            let detail = format!("{least}{beyond} more problems met while decoding are not listed");
+            let detail = format!("{least}{beyond} more problems of decoding are not listed");
             let problem = Problem {
                 detail,
                 bytes: 0,

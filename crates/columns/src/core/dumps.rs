@@ -35,9 +35,9 @@ pub struct File {
 
 /// Dumps and the systems whose records are in them.
 pub struct DumpSet<S> {
-    /// What the column `source` shows.
+    /// Value of the column `source`.
     pub source: String,
-    /// What is known about each system.
+    /// Data of each system.
     pub systems: Vec<S>,
     /// The dumps in the order of their first time.
     pub files: Vec<File>,

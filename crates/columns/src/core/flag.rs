@@ -9,7 +9,7 @@ const GAP_FACTOR: f64 = 1.5;
 /// Below this part of the nominal interval, an interval is a stub.
 pub(crate) const SHORT_FACTOR: f64 = 0.5;
 
-/// What the column `flag` says of a row.
+/// Value of the column `flag` of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntervalFlag {
     None,

@@ -8,8 +8,8 @@ use arrow_array::{Int64Array, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
-/// What the 8-byte columns of a batch should take: little enough that those of some twenty tables stay in the
-/// processor's last cache.
+/// Target size of the 8-byte columns of a batch: little enough that those of some twenty tables stay in the processor's
+/// last cache.
 pub(crate) const BATCH_BYTES: usize = 512 * 1024;
 
 /// The type of every time that leaves the program.
@@ -25,7 +25,7 @@ pub(crate) struct Pool {
     keep: usize,
 }
 
-/// How many buffers are checked for a free one; further back they are more likely free, but no longer in a cache.
+/// Number of buffers that are checked for a free one; further back they are more likely free, but no longer in a cache.
 const SCAN_DEPTH: usize = 8;
 
 impl Pool {

@@ -17,7 +17,7 @@ pub enum ScanError {
         file: String,
         /// Where.
         offset: u64,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Arrow refuses a batch.

@@ -23,7 +23,7 @@ pub enum LeadingColumn {
     IntervalEnd,
     /// The time that differences are of.
     Seconds,
-    /// What is odd about that time.
+    /// Flag of that time.
     Flag,
 }
 
@@ -60,7 +60,7 @@ pub enum OutputColumn<C> {
 
 /// A raw table, as its plan describes it.
 pub(crate) trait Table {
-    /// What tells its own columns apart.
+    /// Identifies its own columns.
     type Column: Copy + PartialEq;
 
     fn name(&self) -> &str;

@@ -31,7 +31,7 @@ struct CachedName {
 
 /// Bytes of text that are translated at a time.
 const WORD: usize = 8;
-/// How many words are remembered.
+/// Number of cached words.
 const NAMES: usize = 512;
 
 impl TranslationCache {

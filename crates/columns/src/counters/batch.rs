@@ -22,7 +22,7 @@ use crate::core::flag::IntervalFlag;
 use crate::core::int64_block::Int64Block;
 use crate::core::validity::Validity;
 
-/// What the whole table knows of a window.
+/// Context of a window.
 pub(crate) struct Context<'c> {
     pub tracks: &'c Tracker,
     pub systems: &'c [System],
@@ -30,7 +30,7 @@ pub(crate) struct Context<'c> {
     pub leap_s: i32,
 }
 
-/// How many counters a record has of a set.
+/// Column with the number of counters that a record has of a set.
 #[derive(Debug)]
 struct SetSizeColumn {
     part: usize,

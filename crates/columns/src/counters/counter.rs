@@ -34,7 +34,7 @@ pub(crate) struct CounterColumn {
 pub(crate) struct Scratch {
     readings: Vec<i64>,
     there: Vec<bool>,
-    /// What was counted, and whether that is known.
+    /// Differences, and whether they are known.
     pub counted: Vec<i64>,
     pub known: Vec<bool>,
 }
@@ -258,7 +258,7 @@ impl CounterColumn {
         let at = window.offset(lines.records[row]);
         let number = self.number;
         place.problem(ProblemKind::Long, ("counter", number), at, 0, || {
-            format!("counter {number} is above 2^63 - 1 here and maybe later; such values are NULL")
+            format!("counter {number} is above 2^63 - 1 (first occurrence); such values are NULL")
         });
     }
 }

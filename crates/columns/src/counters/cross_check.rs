@@ -8,14 +8,14 @@ use super::rows::{RowState, UNTRACKED};
 use crate::core::diagnostics::Reporter;
 use crate::core::interval::NO_INTERVAL;
 
-/// What one counter of one processor was in the record that waits for its counterpart.
+/// Value of one counter of one processor in the record that waits for its counterpart.
 #[derive(Debug, Clone, Copy, Default)]
 struct PendingValue {
     counted: i64,
     known: bool,
 }
 
-/// What is done with a record.
+/// Next step for a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     Skip,

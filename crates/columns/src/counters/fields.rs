@@ -178,7 +178,7 @@ impl FieldColumn {
                     let at = window.offset(lines.records[large - row]);
                     place.problem(ProblemKind::Long, ("large", &self.name), at, 0, || {
                         format!(
-                            "{} is above 2^63 - 1 here and maybe later; such values are NULL",
+                            "{} is above 2^63 - 1 (first occurrence); such values are NULL",
                             self.name
                         )
                     });
@@ -208,7 +208,7 @@ impl FieldColumn {
                             words.push(&code.to_string());
                             let at = window.offset(lines.records[nth]);
                             place.problem(ProblemKind::Section, ("code", &self.name, code), at, 0, || {
-                                format!("{code} is no {} that is known, here and maybe later; shown as it is", self.name)
+                                format!("{code}: unknown {} (first occurrence); shown unchanged", self.name)
                             });
                         }
                     }

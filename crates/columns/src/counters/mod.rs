@@ -1,9 +1,9 @@
 //! Counter records of SMF to one table: a row for each record, counters by their numbers, the differences of
 //! cumulative ones made on the way.
 //!
-//! What is where comes as a [`Plan`]; here is only how such records are built: sections found by triplets, a
-//! list of counter sets with the counters of each, one subtype with what was counted in the interval and another
-//! with what was counted since the run began.
+//! Offsets come as a [`Plan`]; this module knows how such records are built: sections found by triplets, a list of
+//! counter sets with the counters of each, one subtype with what was counted in the interval and another with what was
+//! counted since the run began.
 
 mod batch;
 mod changes;

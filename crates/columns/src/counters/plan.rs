@@ -42,7 +42,7 @@ pub struct Plan {
 pub struct Subtype {
     /// The subtype.
     pub subtype: u16,
-    /// What its counters are.
+    /// Meaning of its counters.
     pub values: Values,
     /// Triplet of the section that says of which interval the record is.
     pub identification: TripletRef,
@@ -58,13 +58,13 @@ pub struct Subtype {
     pub list: CounterSetList,
 }
 
-/// What the counters of a record are.
+/// Meaning of the counters of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Values {
-    /// What was counted since the record before.
+    /// Differences since the previous record.
     Delta,
-    /// What was counted since the run began.
+    /// Totals since the run began.
     Absolute,
 }
 
@@ -107,7 +107,7 @@ pub enum Counters {
     Own(TripletRef),
     /// The counters of all sets follow each other in the order of the entries.
     Shared {
-        /// How many counters an entry has, in the entry.
+        /// Number of counters of an entry, in the entry.
         count: FieldRef,
         /// Triplet of all counters, in the data section.
         area: TripletRef,
@@ -123,7 +123,7 @@ pub struct Set {
     pub size: String,
     /// Number of its first counter.
     pub first: u32,
-    /// How many of its counters have a column, `c<number>_d` each.
+    /// Number of its counters that have a column, `c<number>_d` each.
     pub counters: u32,
 }
 
@@ -132,7 +132,7 @@ pub struct Set {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What its bytes mean.
+    /// Type of its bytes.
     #[serde(rename = "type")]
     pub kind: ColumnKind,
     /// Where it is: the first of these that the record's subtype and the length of its section allow.
@@ -260,7 +260,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What tells the interval of a record, for the first pass over a file.
+    /// Offsets of the interval of a record, for the first pass over a file.
     #[must_use]
     pub fn clocks(&self) -> Vec<IntervalLayout> {
         let clock = |subtype: &Subtype| IntervalLayout {
@@ -341,7 +341,7 @@ impl Plan {
                 .column(&marked.by)
                 .is_none_or(|by| by.kind != ColumnKind::Bit)
         {
-            return Err(format!("column {}: {} is no bit", column.name, marked.by));
+            return Err(format!("column {}: {} is not a bit", column.name, marked.by));
         }
         Ok(())
     }

@@ -130,7 +130,7 @@ fn report(shape: &RecordShape, offset: u64, place: &Reporter<'_>) {
             );
         } else {
             place.problem(fault.kind, &fault.detail, offset, fault.bytes, || {
-                format!("{}; so here and maybe later", fault.detail)
+                format!("{} (first occurrence)", fault.detail)
             });
         }
     }

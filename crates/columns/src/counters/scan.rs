@@ -140,7 +140,7 @@ pub struct Counters {
     lines: RecordColumns,
     rows: RowState,
     batch: Batch,
-    /// What was left at the end of a file, for a batch is of one file.
+    /// Batches left at the end of a file, because a batch is of one file.
     last: Option<RecordBatch>,
 }
 

@@ -11,7 +11,7 @@ use crate::core::select::{self, Table};
 pub enum Column {
     /// A field.
     Field(usize),
-    /// How many counters of a set there are.
+    /// Number of counters of a set.
     Size(usize),
     /// A counter: its set and its place in it.
     Counter(usize, u32),

@@ -42,7 +42,7 @@ impl IntervalRanges {
     }
 }
 
-/// What the last record of a processor said; of one subtype.
+/// Last record of a processor, of one subtype.
 #[derive(Debug)]
 pub(crate) struct PreviousRecord {
     pub file: usize,
@@ -58,7 +58,7 @@ pub(crate) struct ProcessorState {
     pub met: IntervalRanges,
 }
 
-/// What a record says of itself.
+/// Times and identity of a record.
 pub(crate) struct CurrentRecord {
     pub stamp: IntervalStamp,
     pub written: u64,
@@ -69,7 +69,7 @@ pub(crate) struct CurrentRecord {
     pub absolute: bool,
 }
 
-/// What comes of a record and the one before it.
+/// Result of comparing a record with its predecessor.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     pub usable: bool,
@@ -98,7 +98,7 @@ impl CurrentRecord {
         }
     }
 
-    /// What it tells without the record before.
+    /// Comparison without a predecessor.
     pub(crate) fn standalone(&self) -> Comparison {
         let seconds = if self.absolute {
             f64::NAN

@@ -173,7 +173,7 @@ impl ShapeParser<'_> {
         self.signature.push((at, bytes));
     }
 
-    /// How many bytes from an offset on are there at all.
+    /// Number of bytes from an offset on.
     fn bytes_after(&self, offset: u32) -> u64 {
         self.record.len().saturating_sub(offset as usize) as u64
     }

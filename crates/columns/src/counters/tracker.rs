@@ -20,7 +20,7 @@ use crate::core::dumps::{DuplicateRecords, Id, numbers};
 use crate::core::flag::IntervalFlag;
 use crate::core::interval::{Intervals, NO_INTERVAL};
 
-/// How many processors are distinguished; there are thousands, junk that looks like more is bounded by this.
+/// Maximum number of processors. Real systems have thousands; corrupt data must not exhaust memory.
 const MAX_SLOTS: usize = 100_000;
 
 /// A system and what is known about it.
@@ -114,7 +114,7 @@ impl Tracker {
         }
     }
 
-    /// How many processors there are.
+    /// Number of processors.
     pub(crate) fn len(&self) -> usize {
         self.slots.first().map_or(0, Vec::len)
     }

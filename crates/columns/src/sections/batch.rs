@@ -16,7 +16,7 @@ use crate::core::dumps::DumpSet;
 use crate::core::flag::IntervalFlag;
 use crate::core::int64_block::Int64Block;
 
-/// What all rows of a window have in common.
+/// Context shared by all rows of a window.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'c> {
     pub systems: &'c [System],

@@ -36,7 +36,7 @@ impl SectionRun {
 /// The sections of a record by kind; those of which there is none have a count of 0.
 pub(crate) type SectionRuns = [SectionRun; MAX_PARTS];
 
-/// What a record has lost, and how that is reported.
+/// Reports damage of a record.
 pub(crate) type Report<'r> = &'r mut dyn FnMut(ProblemKind, &str, u64, String);
 
 /// Finds the sections of a record. Every one of a run lies in the record.

@@ -68,7 +68,7 @@ pub struct Time {
     /// How far local time is ahead, in TOD units.
     #[serde(default)]
     pub zone: Option<FieldRef>,
-    /// How many seconds it should have been.
+    /// Expected length in seconds.
     #[serde(default)]
     pub nominal: Option<FieldRef>,
 }
@@ -82,7 +82,7 @@ pub struct Reassembly {
     pub at: ReassemblyArea,
     /// What is there.
     pub fields: ReassemblyFields,
-    /// What is in a block, one for each kind of section.
+    /// Fields of a block, one block for each kind of section.
     pub block: ReassemblyBlock,
 }
 
@@ -100,7 +100,7 @@ pub struct ReassemblyArea {
 /// Description of a broken record.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ReassemblyFields {
-    /// How many pieces there are.
+    /// Number of parts.
     pub total: FieldRef,
     /// Which one this is.
     pub sequence: FieldRef,
@@ -108,14 +108,14 @@ pub struct ReassemblyFields {
     pub blocks: FieldRef,
     /// Length of a block.
     pub block_length: FieldRef,
-    /// How many blocks there are.
+    /// Number of blocks.
     pub block_number: FieldRef,
 }
 
 /// Description of a kind of section.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ReassemblyBlock {
-    /// How many the whole record has.
+    /// Number of sections of the complete record.
     pub total: FieldRef,
     /// The place of the first one of this piece.
     pub first: FieldRef,
@@ -143,7 +143,7 @@ pub struct Owner {
     pub part: usize,
     /// The first that belongs to it.
     pub first: FieldRef,
-    /// How many do; none: one.
+    /// Number of them; `None`: one.
     #[serde(default)]
     pub number: Option<FieldRef>,
     /// The number of the first section of all: 0 or 1.
@@ -158,7 +158,7 @@ pub struct Owner {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What its bytes mean.
+    /// Type of its bytes.
     pub kind: ColumnKind,
     /// Where it is in the section.
     #[serde(default)]

@@ -26,14 +26,14 @@ pub(crate) struct SplitPart {
     pub places: Option<[(u32, u32); MAX_PARTS]>,
 }
 
-/// What is the same in all pieces of a record.
+/// Key shared by all parts of a split record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     system: u16,
     subtype: u16,
     total: u64,
     section: Vec<u8>,
-    /// How many sections of each kind the whole record has.
+    /// Number of sections of each kind of the complete record.
     sections: Option<[u32; MAX_PARTS]>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct ReassembledRecord {
     pub bytes: Vec<u8>,
     pub pieces: Vec<SectionRuns>,
     pub facts: RecordMeta,
-    /// What is to be said of it.
+    /// Problems to report of it.
     pub faults: Vec<(ProblemKind, &'static str, String)>,
 }
 
@@ -233,7 +233,7 @@ impl SplitGroup {
                 pieces[1..].iter_mut().for_each(|runs| runs[part].count = 0);
             } else if let Err(detail) = self.assign_numbers(part, &mut pieces, complete) {
                 let detail = format!(
-                    "{} sections of a broken record: {detail}",
+                    "{} sections of a split record: {detail}",
                     plan.parts[part].name
                 );
                 faults.push((ProblemKind::Section, "places", detail));

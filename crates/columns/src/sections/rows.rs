@@ -64,7 +64,7 @@ impl Rows {
         }
     }
 
-    /// Who owns the rows from `from` on.
+    /// Assigns owners to the rows from `from` on.
     fn assign_owner(&mut self, owner: &Owner, from: usize, bytes: &[u8], pieces: &[SectionRuns]) {
         let mut ranges = Vec::new();
         for runs in pieces {

@@ -31,7 +31,7 @@ pub struct Interval {
     pub seconds: Option<f64>,
     /// Whether it is a stub.
     pub short: bool,
-    /// How many records describe it.
+    /// Number of records that describe it.
     pub records: u64,
 }
 
@@ -232,7 +232,7 @@ impl WindowDecoder for Sections {
         Ok(())
     }
 
-    /// What waits for more pieces, then what is left of each table.
+    /// Decodes records that wait for more parts, then returns what is left of each table.
     fn rest(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let decoder = Arc::clone(&self.decoder);
         let Some(plan) = decoder.plan(self.plan) else {
@@ -284,7 +284,7 @@ impl Sections {
         Ok(batch.map(|batch| (number, batch)))
     }
 
-    /// What is known of a record, and where its sections are; nothing if it is not read.
+    /// Metadata of a record and its sections; `None` if it is not read.
     fn record(
         &mut self,
         decoder: &Decoder,

@@ -19,7 +19,7 @@ pub struct System {
     pub zone_us: Option<i64>,
 }
 
-/// What a time is that is not known.
+/// Value of an unknown time.
 pub(crate) const NO_TIME: i64 = i64::MIN;
 /// The time at which an interval was to end is the one at which it ended, if both are as near as this: beginnings
 /// are told in whole seconds.
@@ -27,7 +27,7 @@ const END_TOLERANCE_US: i64 = 2_000_000;
 /// No zone is further from UTC.
 const MAX_ZONE_US: i64 = 26 * DAY_US / 24;
 
-/// What is known of a whole record.
+/// Metadata of a complete record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RecordMeta {
     pub system: u16,

@@ -161,7 +161,7 @@ impl Values {
             let at = from.record(large - row).offset;
             from.reporter(large - row)
                 .problem(ProblemKind::Long, ("large", name), at, 0, || {
-                    format!("{name} is above 2^63 - 1 here and maybe later; such values are NULL")
+                    format!("{name} is above 2^63 - 1 (first occurrence); such values are NULL")
                 });
         }
     }
@@ -336,7 +336,7 @@ impl Values {
     }
 }
 
-/// What a field should have been.
+/// Expected content of a field.
 const fn expected_type(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Date => "packed date",

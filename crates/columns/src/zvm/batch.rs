@@ -26,8 +26,8 @@ use crate::core::select::LeadingColumn;
 use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
 
-/// How many bytes of records are decoded at a time: few enough to stay in the processor's first cache from column
-/// to column.
+/// Number of bytes of records decoded at a time: few enough to stay in the processor's first cache from column to
+/// column.
 const TILE_BYTES: usize = 32 * 1024;
 
 /// The file that is being scanned, as rows show it.
@@ -37,7 +37,7 @@ pub(crate) struct Names<'n> {
     pub file: &'n str,
 }
 
-/// What compares a row with the one before it.
+/// State that compares rows with their predecessors.
 struct DifferenceState {
     track: SubjectTracker,
     rows: DifferenceRows,
@@ -180,7 +180,7 @@ impl BatchBuilder {
         self.len
     }
 
-    /// How many 8-byte columns and others there are.
+    /// Number of 8-byte columns and of others.
     pub(crate) fn columns(&self) -> usize {
         self.selection.outputs.len().max(self.builders.len())
     }
@@ -268,7 +268,7 @@ impl BatchBuilder {
         }
     }
 
-    /// What the header of every record gives.
+    /// Columns from the record header.
     fn heads(
         &mut self,
         bytes: &[u8],
@@ -435,7 +435,7 @@ impl BatchBuilder {
                 place.problem(ProblemKind::Long, ("large", number), offset, 0, || {
                     let name = self.builder_of.iter().position(|b| *b == Some(number));
                     let name = name.map_or("", |column| self.plan.columns[column].name.as_str());
-                    format!("{name} is above 2^63 - 1 here and maybe later; such values are NULL")
+                    format!("{name} is above 2^63 - 1 (first occurrence); such values are NULL")
                 });
             }
         }

@@ -9,7 +9,7 @@ pub(crate) enum CountDirection {
     Down,
 }
 
-/// What two readings of a counter say.
+/// Change between two readings of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CounterChange {
     /// How far it ran.

@@ -1,4 +1,4 @@
-//! What is known to have reset the counters of a table: IPL, logon, VARY and the like.
+//! Evidence of resets of the counters of a table: IPL, logon, VARY and the like.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub struct ResetEvidence {
     /// Whose counters: the subject's values joined by `/`, fewer of them for all subjects that begin so; `None`: all
     /// subjects of that table.
     pub subject: Option<String>,
-    /// What it was.
+    /// Kind of event.
     pub what: String,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct ResetIndex {
 pub(crate) const NO_ENTRY: u32 = u32::MAX;
 
 impl ResetIndex {
-    /// What `all` says about `table`.
+    /// Indexes the evidence of `all` about `table`.
     pub(crate) fn new(table: &str, all: &[ResetEvidence]) -> Self {
         let mut known = Self::default();
         for evidence in all.iter().filter(|evidence| evidence.table == table) {

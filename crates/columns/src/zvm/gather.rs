@@ -186,7 +186,7 @@ pub(crate) struct RowGatherer {
     merged: Vec<(RecordRef, bool)>,
 }
 
-/// What is to be done with the records of a window.
+/// Next step for the records of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GatherOutcome {
     /// Nothing yet: there were none, or they are set aside.

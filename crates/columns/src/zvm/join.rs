@@ -19,7 +19,7 @@ pub struct ContinuationPlan {
     /// Fields that are the same in all records that belong together.
     #[serde(default)]
     pub same: Vec<ByteRange>,
-    /// How many microseconds after the one before a record still continues it.
+    /// Maximum time between a record and its continuation, in microseconds.
     pub within_us: u64,
     /// Where the counters of all sets are, one set after the other; none: every set says where its own are.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct ContinuationPlan {
 pub struct ByteRange {
     /// Where they begin.
     pub at: u32,
-    /// How many there are.
+    /// Number of bytes.
     pub len: u32,
 }
 
@@ -51,7 +51,7 @@ pub struct CounterArea {
 /// A set of counters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CounterSet {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The number of its first counter.
     pub first: u32,
@@ -59,14 +59,14 @@ pub struct CounterSet {
     pub bit: u32,
     /// The field with the version that tells how many counters it has.
     pub version: FieldRef,
-    /// How many it has.
+    /// Number of its counters.
     pub sizes: Vec<SetSize>,
     /// Where its own counters are, if each set says so.
     #[serde(default)]
     pub area: Option<CounterArea>,
 }
 
-/// How many counters a set has with some versions.
+/// Number of counters of a set for some versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct SetSize {
     /// The first of these versions.
@@ -128,7 +128,7 @@ impl CounterSet {
     }
 }
 
-/// How many counters each set of a joined record has; none: the set is not there.
+/// Number of counters of each set of a joined record; `None` if the set is missing.
 type Counts = Vec<Option<u16>>;
 
 /// The forms of joined records found so far.
@@ -177,7 +177,7 @@ impl Forms {
     }
 }
 
-/// What waits for the records that continue it.
+/// A record that waits for its continuations.
 #[derive(Debug)]
 struct Waiting {
     head: Vec<u8>,
@@ -207,7 +207,7 @@ pub(crate) struct ContinuationJoiner {
     waiting: Option<Waiting>,
 }
 
-/// What is to be told, at an offset in the file.
+/// A fault to report, at an offset in the file.
 pub(crate) type Told = (u64, SectionFault);
 
 fn tod_of(record: &[u8]) -> u64 {

@@ -45,7 +45,7 @@ pub struct Plan {
 pub struct Column {
     /// Name of the column.
     pub name: String,
-    /// What its bytes mean.
+    /// Type of its bytes.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// How its differences are made; none: it has no `_d` column.
@@ -136,11 +136,11 @@ pub enum Part {
     Ordinal,
     /// The text of the entry that `element` counts, from 0.
     String,
-    /// What follows the texts of the entry.
+    /// Bytes after the texts of the entry.
     Tail,
     /// The counter of the joined records whose number is the field's offset.
     Counter,
-    /// How many counters the set of the joined records has that the field's offset counts, from 0.
+    /// Number of counters of the set of the joined records that the field's offset counts, from 0.
     Count,
 }
 
@@ -281,7 +281,7 @@ impl Plan {
             }
             Part::Entry => None,
             Part::Ordinal => {
-                (column.kind != Kind::Int).then_some("counts entries and is no integer")
+                (column.kind != Kind::Int).then_some("counts entries and is not an integer")
             }
             Part::String | Part::Tail if texts.is_none() => {
                 Some("is after texts of an entry, which has none")
@@ -289,7 +289,7 @@ impl Plan {
             Part::String => {
                 let text = matches!(column.kind, Kind::Text | Kind::Ascii | Kind::Hex);
                 let there = texts.is_some_and(|texts| field.element.unwrap_or(0) < texts.count);
-                (!text || field.length > 0 || !there).then_some("is no text of the entry")
+                (!text || field.length > 0 || !there).then_some("is not a text of the entry")
             }
             Part::Tail => texts
                 .is_some_and(|texts| {
@@ -303,10 +303,10 @@ impl Plan {
                 Some("is counted, but no records are joined")
             }
             Part::Counter => {
-                (column.kind != Kind::Int || field.length != 8).then_some("is no counter")
+                (column.kind != Kind::Int || field.length != 8).then_some("is not a counter")
             }
             Part::Count => (column.kind != Kind::Int || field.length != 2)
-                .then_some("is no number of counters"),
+                .then_some("is not a number of counters"),
         };
         match wrong {
             Some(wrong) => Err(format!("column {name} {wrong}")),

@@ -48,7 +48,7 @@ pub struct System {
     pub lost_ends: Vec<u64>,
     /// How long an interval should be.
     pub nominal_s: Option<f64>,
-    /// What is known to have reset counters.
+    /// Evidence of resets.
     pub resets: Vec<ResetEvidence>,
 }
 

@@ -104,7 +104,7 @@ pub struct TornCheck {
 pub struct TrailingStrings {
     /// Where the length of the first one is.
     pub at: u32,
-    /// How many there are.
+    /// Number of them.
     pub count: u32,
     /// Bytes that must follow after the last one.
     #[serde(default)]

@@ -6,7 +6,7 @@ use super::join::Forms;
 use super::plan::{Field, Part, Plan};
 use crate::core::kernel::Kernel;
 
-/// How many pairs of record length and entry length are remembered before all are forgotten; a file has few.
+/// Maximum number of pairs of record length and entry length before the cache is cleared; a file has few.
 const REMEMBERED: usize = 1024;
 
 /// Where and how one column is read.

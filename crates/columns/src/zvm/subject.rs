@@ -41,7 +41,7 @@ pub(crate) enum Lookup {
 }
 
 impl Subjects {
-    /// How many there are.
+    /// Number of subjects.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

@@ -1,7 +1,7 @@
 //! From one sample of a subject to the next: elapsed time, evidence of resets, differences.
 //!
-//! What was last seen of every subject is kept in columns indexed by the subject's slot, for each system and table,
-//! and lives on from file to file.
+//! The last sample of every subject is kept in columns indexed by the subject's slot, for each system and table, and
+//! lives on from file to file.
 
 use arrow_buffer::NullBuffer;
 use zlens_frames::{ProblemKind, tod};
@@ -80,7 +80,7 @@ pub(crate) struct WatchedColumn {
     pub name: String,
 }
 
-/// What is kept of the subjects of one table of one system.
+/// State of the subjects of one table of one system.
 #[derive(Debug)]
 pub(crate) struct SubjectTracker {
     /// Columns that identify the subject.
@@ -275,12 +275,12 @@ pub(crate) struct Counter {
     way: Option<CountDirection>,
     /// By slot.
     last: Vec<PreviousValue>,
-    /// How many rows of the batch being built have their difference.
+    /// Number of rows of the batch that have their difference.
     pub done: usize,
     validity: Validity,
 }
 
-/// What a counter needs of the batch to continue.
+/// Data of the batch that a counter needs to continue.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchView<'b> {
     pub rows: &'b DifferenceRows,

@@ -62,7 +62,7 @@ fn values_that_are_none_are_null_and_told() {
         [
             "begin: not a valid time of day (first occurrence); invalid values are NULL",
             "digits: not a valid packed number (first occurrence); invalid values are NULL",
-            "large is above 2^63 - 1 here and maybe later; such values are NULL",
+            "large is above 2^63 - 1 (first occurrence); such values are NULL",
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! What sources give.
+//! Events of sources.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ pub struct FileStart {
     pub id: (u64, u64),
 }
 
-/// What a source gives.
+/// An event of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Bytes that belong together.
@@ -130,6 +130,6 @@ pub enum Event {
 
 /// Where data come from.
 pub trait Source: Send {
-    /// What comes next. Errors of the source are gaps, and are tried to overcome.
+    /// Returns the next event. Errors of the source are gaps; the source tries to recover from them.
     fn next(&mut self) -> Event;
 }

@@ -22,7 +22,7 @@ pub struct TailedFile {
     file: File,
     id: (u64, u64),
     offset: u64,
-    /// What has to be said before its bytes.
+    /// Events to return before its bytes.
     waiting: Vec<Event>,
 }
 
@@ -67,7 +67,7 @@ impl TailedFile {
         }));
     }
 
-    /// What followed in the earlier file is unknown.
+    /// The rest of the earlier file is unknown.
     fn replaced(&mut self) {
         self.waiting
             .push(Event::Gap(Gap::new(Reason::FileReplaced)));

@@ -1,4 +1,4 @@
-//! What is read: the device, a file that grows, a pipe.
+//! Sources: the device, a file that grows, a pipe.
 //!
 //! A source is asked for what comes next. It may block, and it knows nothing of the spool or the network.
 

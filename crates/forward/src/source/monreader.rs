@@ -29,18 +29,18 @@ const MAX_SET_SIZE: usize = 64 << 20;
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
-/// What is read with read(2), and can be opened again.
+/// A device that is read with read(2), and can be opened again.
 pub trait Device: Send {
     /// One read.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Closes and opens it.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn reopen(&mut self) -> io::Result<()>;
 
     /// Waits before something is tried again.

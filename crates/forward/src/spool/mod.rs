@@ -50,7 +50,7 @@ pub enum AppendResult {
     Full,
 }
 
-/// What comes next.
+/// Result of reading at a cursor.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadResult {
     /// A frame, ready to be sent.
@@ -310,7 +310,7 @@ impl Spool {
         Cursor { next, place: None }
     }
 
-    /// What is at a cursor, which moves after it.
+    /// Reads at a cursor, which moves past it.
     ///
     /// # Errors
     /// If the disk cannot be read.

@@ -46,15 +46,15 @@ pub enum Error {
     Read {
         /// Where.
         offset: u64,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// What is decompressed cannot be written.
+    /// Decompressed data cannot be written.
     #[error("decompressed data cannot be written to {folder}: {source}")]
     Write {
         /// Where to.
         folder: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The caller said stop.
@@ -73,7 +73,7 @@ struct ScratchFile {
 /// The spool in use, and where what comes next begins in it.
 static SPOOL: Mutex<(Weak<ScratchFile>, u64)> = Mutex::new((Weak::new(), 0));
 
-/// What was decompressed: a source of bytes, whose file is gone when all that share it are.
+/// Decompressed data: a source of bytes, whose file is gone when all that share it are.
 #[derive(Debug)]
 pub struct Decompressed {
     spool: Arc<ScratchFile>,
@@ -83,7 +83,7 @@ pub struct Decompressed {
     pub packing: Compression,
     /// Members of an archive that were decompressed.
     pub members: u64,
-    /// What could not be decompressed; offsets are those of the decompressed bytes.
+    /// Problems of decompression; offsets are those of the decompressed bytes.
     pub problems: Vec<Problem>,
 }
 

@@ -40,7 +40,7 @@ impl<'s> Input<'s> {
         self.base + self.place as u64
     }
 
-    /// How many bytes there still are.
+    /// Number of bytes left.
     pub(super) fn rest(&self) -> u64 {
         self.end.saturating_sub(self.position())
     }

@@ -51,7 +51,7 @@ pub(super) fn ended_well(
             };
             problems.add(kind, at, 0, None, || {
                 format!(
-                    "the {form} data are damaged or cut off near byte {position} of the file \
+                    "the {form} data is damaged or cut off near byte {position} of the file \
                      ({error}); what was unpacked before is read"
                 )
             });

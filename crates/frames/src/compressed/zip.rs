@@ -12,7 +12,7 @@ use super::sink::Sink;
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::{ReadAt, read_full};
 
-/// How many members are checked.
+/// Maximum number of members that are checked.
 const MAX_MEMBERS: usize = 10_000;
 /// The lengths of the directory's end, of its entries and of the header before a member.
 const END: usize = 22;
@@ -211,7 +211,7 @@ fn one(
         size => size,
     };
     if !wanted(&begun, size) {
-        return leave("it is no SMF dump");
+        return leave("it is not an SMF dump");
     }
     sink.member();
     let mut checked = Checked {

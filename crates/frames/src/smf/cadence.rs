@@ -9,7 +9,7 @@ const GAP_HALVES: i64 = 3;
 const LIKE: i64 = 10;
 /// Fewer steps than this show no rule.
 const LEAST: usize = 3;
-/// How many times are kept for all kinds of a file.
+/// Maximum number of times kept for all kinds of a file.
 pub(crate) const MAX_MOMENTS: usize = 2_000_000;
 
 /// The times of the records of one kind as they come.
@@ -33,7 +33,7 @@ pub(crate) struct Cadence {
 pub(crate) struct CadenceSummary {
     /// The usual time between two of them, if there is one.
     pub period: Option<i64>,
-    /// How many steps leave out at least one time.
+    /// Number of steps that leave out at least one time.
     pub gaps: Option<u64>,
 }
 

@@ -20,8 +20,8 @@ const AHEAD: usize = 64;
 /// with short or extended descriptor words, records in segments, one form after another.
 /// `progress` gets how many bytes of how many are done, and stops the search by saying false.
 ///
-/// What is handed back reads as a stream of records, to be used with the index. Where `identities` tell several
-/// streams of one system apart, all but the first have other names in it ([`Index::aliases`]).
+/// The returned source reads as a stream of records and is used with the index. Where `identities` tell several streams
+/// of one system apart, all but the first have other names in it ([`Index::aliases`]).
 ///
 /// # Errors
 /// If nothing at all can be read, or `progress` says stop.
@@ -307,7 +307,7 @@ impl<'s> Deblocker<'s> {
         self.problems.add(kind, at, bytes, None, detail);
     }
 
-    /// What is neither record nor block is shown as it is, for the pass over the stream to describe.
+    /// Bytes that are neither record nor block are passed through, for the pass over the stream to report.
     fn pass_through(
         &mut self,
         view: &View<'_>,

@@ -3,20 +3,20 @@
 /// Fingerprints of the records of one file. Its memory is bounded: at most 128 MiB, and as much again
 /// for half the time in which it grows.
 pub(crate) struct FingerprintSet {
-    /// Open addressing; 0 is an empty place.
+    /// Open addressing; 0 is an empty slot.
     places: Vec<u64>,
-    /// How many places there may be.
+    /// Maximum number of slots.
     max_slots: usize,
     count: usize,
     /// Records that came when there was no more space.
     pub untracked: u64,
 }
 
-/// How many places there are at the start, and at the most.
+/// Number of slots at the start, and at the most.
 const MIN_SLOTS: usize = 1 << 12;
 const MAX_SLOTS: usize = 1 << 24;
 
-/// How many different records are distinguished.
+/// Maximum number of different records.
 pub(crate) const MAX_RECORDS: usize = MAX_SLOTS / 8 * 7;
 
 impl FingerprintSet {
@@ -53,7 +53,7 @@ impl FingerprintSet {
         false
     }
 
-    /// Where the fingerprint is, or an empty place for it.
+    /// Where the fingerprint is, or an empty slot for it.
     #[inline]
     fn find(&self, print: u64) -> usize {
         let mask = self.places.len() - 1;

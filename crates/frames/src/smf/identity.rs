@@ -15,7 +15,7 @@ pub struct Identity {
     pub record: u16,
     /// Its subtype, if those of a type differ.
     pub subtype: Option<u16>,
-    /// What two streams of one system's name differ in.
+    /// Fields in which two streams of one system name differ.
     pub parts: Vec<Part>,
 }
 
@@ -26,7 +26,7 @@ pub struct Part {
     pub triplet: Triplet,
     /// Where the bytes begin in the section.
     pub at: u16,
-    /// How many there are.
+    /// Number of them.
     pub length: u16,
 }
 

@@ -1,4 +1,4 @@
-//! What the first pass over a dump finds.
+//! Index of a dump, built by the first pass.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ pub struct IntervalCount {
     pub start: Option<u64>,
     /// When it ended; a TOD value.
     pub end: u64,
-    /// How many of them there are.
+    /// Number of them.
     pub records: u64,
 }
 
-/// What a file has besides records and their descriptor words.
+/// Counts of blocks and segments of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockStats {
     /// Blocks with a descriptor word.
@@ -44,7 +44,7 @@ pub(crate) struct RecordRun {
     pub end: u64,
 }
 
-/// What begins in one window of a file.
+/// Summary of the records that begin in one window of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowSummary {
     /// Where in the window the first record begins; [`WindowSummary::NONE`] if none does.
@@ -62,8 +62,8 @@ impl WindowSummary {
     };
 }
 
-/// What the first pass over a dump found. Its memory is bounded: 16 bytes for each window of 256 KiB,
-/// 16 for each break in the chain and for each block, and small tables.
+/// Result of the first pass over a dump. Its memory is bounded: 16 bytes for each window of 256 KiB, 16 for each break
+/// in the chain and for each block, and small tables.
 ///
 /// Every byte of the file is accounted for: `record_bytes + skipped_bytes + word_bytes == size`.
 #[derive(Debug)]
@@ -81,11 +81,11 @@ pub struct Index {
     pub record_bytes: u64,
     /// Bytes of other descriptor words: of blocks, and of all segments but the first.
     pub word_bytes: u64,
-    /// What the file has besides records.
+    /// Blocks and segments of the file.
     pub forms: BlockStats,
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
-    /// How many whole records there are.
+    /// Number of complete records.
     pub records: u64,
     /// The streams that do not have the name of their system.
     pub aliases: Vec<Alias>,
@@ -93,13 +93,13 @@ pub struct Index {
     pub(crate) renamed: Vec<(u64, [u8; 4])>,
     pub(crate) stretches: Vec<RecordRun>,
     pub(crate) regions: Vec<WindowSummary>,
-    /// How many bytes the stream of records has, and where they are in a file that is none.
+    /// Length of the record stream, and its map for a file that is not one.
     pub(crate) shown: u64,
     pub(crate) places: Option<Arc<StreamMap>>,
 }
 
 impl Index {
-    /// How many intervals are kept: at one a minute and twenty systems, more than a month.
+    /// Maximum number of intervals: at one a minute and twenty systems, more than a month.
     pub const MAX_INTERVALS: usize = 1_000_000;
 
     pub(crate) fn empty(size: u64) -> Self {

@@ -32,7 +32,7 @@ struct SkippedRun {
     why: String,
 }
 
-/// What has been found so far.
+/// State of the index while it is built.
 pub(crate) struct IndexBuilder {
     pub index: Index,
     pub pending: Option<PendingRecord>,

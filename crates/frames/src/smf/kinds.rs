@@ -6,11 +6,10 @@ use super::cadence::{Cadence, MAX_MOMENTS};
 use super::duplicates::FingerprintSet;
 use super::header::Header;
 
-/// How many kinds of record are distinguished. A sysplex has some hundreds; junk that looks like more
-/// is bounded by this.
+/// Maximum number of record kinds. A sysplex has some hundreds; junk that looks like more is bounded by this.
 pub const MAX_KINDS: usize = 4096;
 
-/// What tells one kind of record from another.
+/// Key of a record kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKind {
     /// Name of the system, EBCDIC.
@@ -26,7 +25,7 @@ pub struct RecordKind {
 pub struct RecordKindStats {
     /// System, type and subtype.
     pub kind: RecordKind,
-    /// How many records.
+    /// Number of records.
     pub count: u64,
     /// Their bytes, descriptor words included.
     pub bytes: u64,
@@ -42,9 +41,9 @@ pub struct RecordKindStats {
     pub first_offset: u64,
     /// The same in the stream of records.
     pub(crate) first_shown: u64,
-    /// How many have the same bytes as one before them.
+    /// Number of duplicates: records with the bytes of an earlier one.
     pub duplicates: u64,
-    /// How many runs there are of records that are earlier than one before them.
+    /// Number of runs of records that are earlier than one before them.
     pub out_of_order: u64,
     /// The time that usually passes until the next ones come, in hundredths of a second; none where
     /// they come at no regular pace.
@@ -109,7 +108,7 @@ pub(crate) struct KindTable {
     /// Where the kinds met last are, by some bits of their key.
     near: [(u64, u16); 64],
     copies: FingerprintSet,
-    /// How many times may still be kept.
+    /// Number of times that may still be kept.
     room: usize,
     /// The date met last, and its day.
     day: (u32, i64),

@@ -169,7 +169,7 @@ impl Index {
     /// file: where each begins, and its bytes. `take` stops it by an error.
     ///
     /// # Errors
-    /// What the operating system reports, and what `take` does.
+    /// Errors of the operating system and of `take`.
     pub fn each(
         self: &Arc<Self>,
         source: &Arc<dyn ReadAt>,
@@ -199,7 +199,7 @@ impl Index {
     /// and its bytes.
     ///
     /// # Errors
-    /// What the operating system reports.
+    /// Errors of the operating system.
     pub fn first_records(
         self: &Arc<Self>,
         source: &Arc<dyn ReadAt>,

@@ -21,7 +21,7 @@ const AHEAD: usize = 4096;
 /// After how many bytes progress is reported.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
-/// What a look at a file comes to.
+/// Outcome of the first pass.
 pub(crate) enum FirstPass {
     /// A stream of records.
     Stream(Box<Index>),
@@ -201,7 +201,7 @@ impl Scan<'_> {
         Ok(at)
     }
 
-    /// What to do where no record can begin: how to continue.
+    /// Decides how to continue where no record can begin.
     fn fault(
         &mut self,
         view: &View<'_>,
@@ -391,7 +391,7 @@ impl Scan<'_> {
     }
 }
 
-/// How many line feeds there are, if each is after a carriage return.
+/// Number of line feeds, if each follows a carriage return.
 fn line_feeds(bytes: &[u8]) -> usize {
     let mut feeds = 0;
     for (at, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {

@@ -13,7 +13,7 @@ pub struct Triplet {
     pub count_at: u16,
 }
 
-/// What a triplet leads to.
+/// Result of following a triplet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// No section of this kind.
@@ -24,7 +24,7 @@ pub enum Section {
         offset: u32,
         /// Its length.
         length: u32,
-        /// How many there are, by the triplet.
+        /// Number of sections, by the triplet.
         count: u32,
     },
     /// The record ends before the triplet, or before the end of the first section.

@@ -5,7 +5,7 @@ use super::search::View;
 use crate::ebcdic;
 use crate::problem::ProblemKind;
 
-/// What the first bytes of a file say.
+/// Format of a file by its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sniff {
     /// SMF records after their descriptor words, in blocks or segments or without.
@@ -45,7 +45,7 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
     if found { Sniff::Smf } else { Sniff::No }
 }
 
-/// What a file is that does not begin with a record: kind of problem and sentence.
+/// Problem kind and sentence for a file that does not begin with a record.
 pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
     match form(&head[..head.len().min(LOOK)]) {
         Some(form) => (ProblemKind::Transfer, form),

@@ -22,7 +22,7 @@ pub struct IntervalLayout {
     pub written: u16,
 }
 
-/// What a record says of its interval; TOD values, none where it says nothing plausible.
+/// Times that a record has of its interval; TOD values, `None` where they are implausible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntervalStamp {
     /// When the interval began.
@@ -38,7 +38,7 @@ pub struct IntervalStamp {
 const SLACK: u64 = tod::UNITS_PER_US * 1_000_000;
 
 impl IntervalLayout {
-    /// What a record says.
+    /// Times of a record.
     #[inline]
     #[must_use]
     pub fn read(&self, record: &[u8]) -> IntervalStamp {

@@ -61,7 +61,7 @@ pub struct Capture {
     problems: ProblemLog,
 }
 
-/// What an attempt to read an element comes to.
+/// Result of reading an element.
 enum ElementRead {
     Element(Entry, bool),
     /// Twelve bytes of zeros, where a program wrote down that a set of data ended.
@@ -70,7 +70,7 @@ enum ElementRead {
 }
 
 impl Capture {
-    /// How many elements are kept.
+    /// Maximum number of elements.
     pub const MAX_ELEMENTS: usize = 2_000_000;
 
     /// Walks over the elements of a file. `progress` gets how many bytes of how many are done, and
@@ -149,7 +149,7 @@ impl Capture {
         &self.problems
     }
 
-    /// How many bytes of the file are elements and their data; the others are those of the problems.
+    /// Number of bytes of the file that are elements and their data; the others are those of the problems.
     #[must_use]
     pub const fn read_bytes(&self) -> u64 {
         self.read

@@ -20,7 +20,7 @@ const RESERVED: usize = 3;
 /// The length of an entry.
 pub(crate) const ENTRY: usize = 12;
 
-/// How many entries fit in a control record.
+/// Maximum number of entries of a control record.
 pub const MAX_ENTRIES: usize = (PAGE - ENTRIES_AT) / ENTRY;
 
 /// One entry of a control record: a run of records of one class.
@@ -85,7 +85,7 @@ impl Entry {
         })
     }
 
-    /// How many 4 KB frames of the file it describes.
+    /// Number of 4 KB frames of the file that it describes.
     #[must_use]
     pub const fn pages(&self) -> u32 {
         // An end before the start does not get past `parse`; made by hand it describes nothing more
@@ -126,12 +126,12 @@ impl Entry {
     }
 }
 
-/// What a 4 KB page says when it is read as a control record.
+/// A 4 KB page parsed as a control record.
 #[derive(Debug)]
 pub(crate) struct Control {
     /// The valid entries from the first on.
     pub entries: Vec<Entry>,
-    /// What is wrong with the entry after them, if the record says that there is one.
+    /// Fault of the entry after them, if the record says that there is one.
     pub fault: Option<EntryFault>,
     /// Whether the interrupt buffer gives a number of entries that is possible.
     pub counted: bool,
@@ -162,7 +162,7 @@ impl Control {
         }
     }
 
-    /// How many frames of data it describes.
+    /// Number of data frames that it describes.
     pub(crate) fn frames(&self) -> u64 {
         self.entries.iter().map(|one| u64::from(one.pages())).sum()
     }
@@ -258,10 +258,10 @@ impl Control {
     }
 }
 
-/// What a control record that is searched for at any offset may be like.
+/// Constraints on a control record that is searched for at any offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchHint {
-    /// How many bytes there are in the file from the first place on.
+    /// Number of bytes of the file from the first offset on.
     pub room: u64,
     /// At this place and multiples of 4096 after it [`Control::found`] judges.
     pub grid: Option<usize>,
@@ -270,7 +270,7 @@ pub(crate) struct SearchHint {
     pub uncounted: bool,
 }
 
-/// How many bytes after the place of a control record tell whether it is one.
+/// Number of bytes from the offset of a control record on that show whether it is one.
 pub(crate) const EVIDENCE: usize = 2 * PAGE + HEADER;
 
 /// The number of entries that the interrupt buffer gives, if it is possible.

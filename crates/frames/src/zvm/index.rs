@@ -1,5 +1,4 @@
-//! What the first pass over a file finds: where its records are, of which types, and what could not
-//! be read.
+//! Index of a file, built by the first pass: where its records are, of which types, and what could not be read.
 
 use std::ops::Range;
 
@@ -15,21 +14,20 @@ use crate::source::{PAGE, WINDOW};
 pub struct IntervalEnd {
     /// The time of day in its header.
     pub tod: u64,
-    /// How many sample records came since the one before it, those of domain 1 (configuration) not
-    /// counted.
+    /// Number of sample records since the one before it, those of domain 1 (configuration) not counted.
     pub records: u64,
     /// Where the record begins.
     pub offset: u64,
 }
 
-/// What the records of an interval are, whatever their order, so that intervals of two files can be
-/// compared. Configuration records differ from file to file and are in neither sum, and where a recording
-/// begins, so does its first interval.
+/// Digest of the records of an interval, independent of their order, so that intervals of two files can be compared.
+/// Configuration records differ from file to file and are in neither sum, and where a recording begins, so does its
+/// first interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntervalDigest {
     /// The sum of the fingerprints of its sample records.
     pub samples: u64,
-    /// How many event records it has.
+    /// Number of its event records.
     pub events: u64,
     /// The sum of the fingerprints of its event records.
     pub event_sum: u64,
@@ -75,7 +73,7 @@ impl PackedPage {
     }
 }
 
-/// How many pages a window has.
+/// Number of pages of a window.
 pub(crate) const WINDOW_PAGES: usize = WINDOW / PAGE;
 
 /// Where the records of a window are, page by page, and of which types.
@@ -119,9 +117,8 @@ impl WindowMap {
     }
 }
 
-/// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page
-/// where records are, two dozen for each place where reading had to be resumed, and small
-/// tables.
+/// Result of the first pass over a file. Its memory is bounded: twelve bytes for each 4 KB page where records are, two
+/// dozen for each place where reading had to be resumed, and small tables.
 ///
 /// Every byte of the file is accounted for:
 /// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
@@ -148,9 +145,9 @@ pub struct Index {
     pub first_tod: Option<u64>,
     /// Latest plausible time of day of any record.
     pub last_tod: Option<u64>,
-    /// How many control records describe data.
+    /// Number of control records that describe data.
     pub control_records: u64,
-    /// How many end-of-data records there are.
+    /// Number of end-of-data records.
     pub end_of_data: u64,
     /// Whether the last thing in the file is an end-of-data record, so that nothing is cut off.
     pub complete: bool,
@@ -170,10 +167,10 @@ pub struct Index {
 }
 
 impl Index {
-    /// How many interval ends are kept: at one every ten seconds, more than seven months.
+    /// Maximum number of interval ends: at one every ten seconds, more than seven months.
     pub const MAX_INTERVAL_ENDS: usize = 2_000_000;
 
-    /// How many configuration records are kept: one a day for more than a century.
+    /// Maximum number of configuration records: one a day for more than a century.
     pub const MAX_CONFIGURATIONS: usize = 50_000;
 
     /// The index of nothing yet.
@@ -207,7 +204,7 @@ impl Index {
         Some(self.map.get(class, domain, record)).filter(|&id| id != NONE)
     }
 
-    /// How many records of known types there are.
+    /// Number of records of known types.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.types.iter().map(|kind| kind.count).sum()
@@ -227,7 +224,7 @@ impl Index {
         })
     }
 
-    /// How many bytes of the file a pass over these types reads.
+    /// Number of bytes that a pass over these types reads.
     #[must_use]
     pub fn bytes_with(&self, wanted: &[u16]) -> u64 {
         let mut set = TypeSet::NONE;

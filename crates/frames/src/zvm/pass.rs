@@ -195,7 +195,7 @@ impl Index {
     /// The first `limit` records of a type: where each begins, and its bytes.
     ///
     /// # Errors
-    /// What the operating system reports.
+    /// Errors of the operating system.
     pub fn first_records(
         &self,
         source: &dyn ReadAt,

@@ -123,7 +123,7 @@ impl Header {
         u64::from_be_bytes([w0, w1, w2, w3, w4, w5, w6, w7])
     }
 
-    /// What is wrong with it whatever its frame.
+    /// Its fault, independent of its frame.
     #[inline]
     pub(crate) fn fault(&self, bytes: &[u8; HEADER]) -> Option<Fault> {
         let halfword = u16::from_be_bytes([bytes[2], bytes[3]]);

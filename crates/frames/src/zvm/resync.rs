@@ -33,7 +33,7 @@ impl Scan<'_> {
             .max(self.searched_to)
     }
 
-    /// What a control record is like that is searched for from an offset on.
+    /// Constraints on a control record that is searched for from an offset on.
     fn like(&self, from: u64, grid: Option<usize>) -> SearchHint {
         SearchHint {
             room: self.index.size.saturating_sub(from),
@@ -210,9 +210,8 @@ impl Scan<'_> {
         self.jump_to = Some(goes_on);
     }
 
-    /// How many frames are before the control record at `to` that belong to the last one and were
-    /// skipped, if a record begins the first of them; nothing if it is not about where it was expected.
-    /// What is before `begin` was read.
+    /// Number of frames before the control record at `to` that belong to the last one and were skipped, if a record
+    /// begins the first of them; nothing if it is not about where it was expected. Bytes before `begin` were read.
     fn recoverable_frames(&self, at: u64, to: u64, begin: u64) -> Option<u64> {
         let total = self.control.frames();
         let (base, frame) = match (self.skips.first(), &self.expect) {

@@ -242,7 +242,7 @@ impl Scan<'_> {
             self.lose(
                 at,
                 ProblemKind::Resync,
-                "what follows the end-of-data record is no control record".to_owned(),
+                "what follows the end-of-data record is not a control record".to_owned(),
             );
         } else if matches!(fault, EntryFault::Flag(_))
             && !adrift
@@ -528,7 +528,7 @@ impl Scan<'_> {
         }
     }
 
-    /// How many bytes of the frames of the current control record are not in the file.
+    /// Number of bytes of the frames of the current control record that are not in the file.
     fn missing(&self, entry: usize, frame: u32, read: u64) -> u64 {
         let rest = self.control.entries.get(entry..).unwrap_or(&[]);
         let frames = rest

@@ -10,7 +10,7 @@ use crate::source::{Error, ReadAt, WINDOW};
 /// After how many bytes progress is reported.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
-/// What the next page is.
+/// Expected content of the next page.
 pub(crate) enum Expect {
     /// A control record.
     Control,

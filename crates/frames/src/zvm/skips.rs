@@ -19,7 +19,7 @@ pub(crate) struct SkippedRange {
     /// Where what is skipped begins, and how many bytes that are.
     pub offset: u64,
     pub bytes: u64,
-    /// How many frames; none, if it is the rest of one.
+    /// Number of frames; 0 if it is the rest of one.
     pub frames: u64,
     /// The first whole frame in it or after it: where it begins, and which it is of those that the
     /// control record describes.

@@ -6,7 +6,7 @@ use super::element;
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
 
-/// What the first bytes of a file say.
+/// Format of a file by its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sniff {
     /// MONWRITE output.
@@ -72,7 +72,7 @@ fn begins(head: &[u8]) -> bool {
     control.counted && !control.entries.is_empty()
 }
 
-/// What a file is that does not begin with a control record: kind of problem and sentence.
+/// Problem kind and sentence for a file that does not begin with a control record.
 pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
     if let Some(damage) = translated(head) {
         return (ProblemKind::Transfer, damage);
@@ -89,8 +89,7 @@ pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
     )
 }
 
-/// What a file looks like whose EBCDIC was taken for text and translated; such a file cannot be
-/// read.
+/// Recognizes a file whose EBCDIC was taken for text and translated; such a file cannot be read.
 fn translated(head: &[u8]) -> Option<String> {
     let head = &head[..head.len().min(2 * PAGE)];
     // Monitor data is full of zeros, and most translations leave those alone.
@@ -124,7 +123,7 @@ fn translated(head: &[u8]) -> Option<String> {
     None
 }
 
-/// What a capture looks like whose EBCDIC was translated: zeros are where they belong, the flag is not.
+/// Recognizes a capture whose EBCDIC was translated: zeros are where they belong, the flag is not.
 fn translated_capture(head: &[u8]) -> Option<String> {
     let begin = head.first_chunk::<32>()?;
     let flag = begin[0];
@@ -139,8 +138,7 @@ fn translated_capture(head: &[u8]) -> Option<String> {
     })
 }
 
-/// What a file looks like into which line ends were put; only a size that is no multiple of 4096 is
-/// suspect.
+/// Recognizes a file into which line ends were inserted; only a size that is no multiple of 4096 is suspect.
 pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
     if size.is_multiple_of(PAGE as u64) {
         return None;

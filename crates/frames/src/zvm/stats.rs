@@ -22,7 +22,7 @@ pub(crate) enum WalkEnd {
     Long(Header),
 }
 
-/// What has been counted.
+/// Counts of the first pass.
 pub(crate) struct RecordStats {
     map: TypeMap,
     counters: Vec<Counter>,
@@ -153,7 +153,7 @@ impl RecordStats {
         id
     }
 
-    /// How many ends of intervals were found and are kept.
+    /// Number of interval ends found and kept.
     pub(crate) const fn ends(&self) -> usize {
         self.ends.len()
     }

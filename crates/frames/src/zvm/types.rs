@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::record::{Class, MAX_DOMAIN};
 
-/// How many types of record are distinguished. There are about 250; junk that looks like more is
-/// bounded by this.
+/// Maximum number of record types that are distinguished. There are about 250; junk that looks like more is bounded by
+/// this.
 pub const MAX_TYPES: usize = 512;
 
 /// No such type.
@@ -26,7 +26,7 @@ pub struct TypeStats {
     pub record: u16,
     /// Written as sample or as event data.
     pub class: Class,
-    /// How many records.
+    /// Number of records.
     pub count: u64,
     /// Their bytes, headers included.
     pub bytes: u64,
@@ -34,7 +34,7 @@ pub struct TypeStats {
     pub first_tod: u64,
     /// Latest plausible time of day in their headers; 0 if there is none.
     pub last_tod: u64,
-    /// How many records there are of each length.
+    /// Number of records of each length.
     pub lengths: BTreeMap<u16, u64>,
     /// Where the first one begins.
     pub first_offset: u64,
@@ -117,7 +117,7 @@ pub(crate) struct RecordRun {
     pub latest: u64,
 }
 
-/// What is counted of one type while the file is walked.
+/// Counts of one type while the file is scanned.
 pub(crate) struct Counter {
     pub domain: u8,
     pub record: u16,

@@ -23,7 +23,7 @@ pub enum WriteError {
     Record {
         /// Which record, from 0.
         number: usize,
-        /// What is wrong with it.
+        /// Its fault.
         reason: &'static str,
     },
     /// The address of a group leaves no room: not for a record in its first frame, or not below 4
@@ -151,7 +151,7 @@ fn lay<R: AsRef<[u8]>>(group: &Group<'_, R>, frames: &mut Vec<u8>) -> Result<Ent
     })
 }
 
-/// What keeps the bytes from being written as a record.
+/// Reason why bytes cannot be written as a record.
 fn check(record: &[u8]) -> Result<(), &'static str> {
     let header = Header::parse(record).ok_or("its header is not one")?;
     if usize::from(header.length) != record.len() {
