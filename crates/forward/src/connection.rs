@@ -45,7 +45,7 @@ impl Connector {
     /// Reads certificates.
     ///
     /// # Errors
-    /// If they cannot be used, or there are none and the receiver is another machine.
+    /// If they cannot be used, or are missing and the receiver is another machine.
     pub fn new(receiver: &ReceiverConfig) -> Result<Self, Error> {
         let ReceiverConfig {
             host,

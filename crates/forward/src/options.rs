@@ -65,7 +65,7 @@ pub struct Options {
     pub kind: SourceKind,
     /// Its name.
     pub name: String,
-    /// Where to.
+    /// Its destination.
     pub receiver: ReceiverConfig,
     /// Token that the receiver requires.
     pub token: Option<String>,

@@ -126,7 +126,7 @@ impl Sender<'_> {
             let until = Instant::now() + retry;
             while Instant::now() < until {
                 if self.stop.load(Ordering::Relaxed) {
-                    // Nobody is there to send to; the spool keeps it.
+                    // The receiver is not connected; the spool keeps the records.
                     return false;
                 }
                 sleep(POLL_INTERVAL);

@@ -112,7 +112,7 @@ impl FrameHeader {
     }
 }
 
-/// Appends a frame to bytes; a payload has at most [`MOST`].
+/// Appends a frame to bytes; a payload has at most [`MAX_PAYLOAD`].
 pub fn encode(out: &mut Vec<u8>, kind: FrameKind, flags: u8, sequence: u64, payload: &[u8]) {
     debug_assert!(payload.len() <= MAX_PAYLOAD);
     let from = out.len();

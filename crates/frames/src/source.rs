@@ -1,4 +1,4 @@
-//! Where bytes come from: a file read by position, never mapped.
+//! Source of bytes: a file read by position, never mapped.
 //!
 //! A mapped file that shrinks kills the process, and mapped junk counts as memory; a positioned
 //! read merely comes back short.
@@ -33,9 +33,9 @@ pub trait ReadAt: Send + Sync {
 
 /// The bytes of a source before an end; offsets stay those of the source.
 pub struct BoundedSource {
-    /// Where the bytes come from.
+    /// Source of the bytes.
     pub source: Arc<dyn ReadAt>,
-    /// Where they end.
+    /// Their end.
     pub end: u64,
 }
 
@@ -57,7 +57,7 @@ pub enum Error {
     /// Nothing at all could be read.
     #[error("cannot be read at offset {offset}: {source}")]
     Io {
-        /// Where.
+        /// Its location.
         offset: u64,
         /// Error of the operating system.
         source: io::Error,

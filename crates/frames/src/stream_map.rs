@@ -2,7 +2,7 @@
 //!
 //! Block descriptor words and those of all segments but the first are left out, and the first gets
 //! the length of its whole record. All that reads streams of records reads these dumps so;
-//! [`StreamMap::original`] leads back to the file.
+//! [`StreamMap::to_file_offset`] leads back to the file.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ struct Extent {
     file_offset: u64,
 }
 
-/// Where the bytes of the stream are in the file.
+/// Position of the bytes of the stream in the file.
 #[derive(Debug, Default)]
 pub(crate) struct StreamMap {
     pieces: Vec<Extent>,
@@ -73,7 +73,7 @@ impl StreamMap {
         self.joined.push((shown, length));
     }
 
-    /// Where in the file a byte of the stream is.
+    /// Offset in the file of a byte of the stream.
     pub(crate) fn to_file_offset(&self, shown: u64) -> u64 {
         if shown >= self.logical_len {
             return self.file + (shown - self.logical_len);

@@ -5,10 +5,10 @@ use std::io;
 use crate::problem::ProblemLog;
 use crate::stream_map::StreamMap;
 
-/// Where a record lies in its window.
+/// Position of a record in its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordRef {
-    /// Where it begins in the bytes of the window.
+    /// Its start in the bytes of the window.
     pub pos: u32,
     /// Its length; the window has at least this many bytes from `pos` on.
     pub len: u16,
@@ -22,7 +22,7 @@ pub struct Window<'p> {
     /// The bytes.
     pub bytes: &'p [u8],
     pub(crate) lists: &'p [Vec<RecordRef>],
-    /// Where in the file the bytes are, if it is shown in another form.
+    /// Offset of the bytes in the file, if the file is read as another format.
     pub(crate) places: Option<&'p StreamMap>,
 }
 
@@ -42,13 +42,13 @@ impl<'p> Window<'p> {
             .unwrap_or(&[])
     }
 
-    /// Where a record of this window begins in the file.
+    /// Start of a record of this window in the file.
     #[must_use]
     pub fn offset_of(&self, record: RecordRef) -> u64 {
         self.offset(record.pos)
     }
 
-    /// Where in the file the byte at `pos` is.
+    /// Offset in the file of the byte at `pos`.
     #[inline]
     #[must_use]
     pub fn offset(&self, pos: u32) -> u64 {
@@ -66,7 +66,7 @@ pub trait Windows {
     /// Errors of the operating system. A file that has become shorter is a problem, not an error.
     fn next_window(&mut self) -> io::Result<Option<Window<'_>>>;
 
-    /// Where the next window begins, at the earliest.
+    /// Start of the next window, at the earliest.
     fn position(&self) -> u64;
 
     /// Differences from the index.

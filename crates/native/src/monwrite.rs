@@ -34,7 +34,7 @@ pub struct MonwriteFile {
     /// The bytes that the index is of.
     pub bytes: Arc<dyn ReadAt>,
     pub index: Arc<Index>,
-    /// Where the first control record is.
+    /// Position of the first control record.
     begin: u64,
     /// The capture that these bytes are, if they are one.
     pub capture: Option<Arc<Capture>>,
@@ -46,7 +46,7 @@ impl MonwriteFile {
         &self.path
     }
 
-    /// Where in the file a byte is that the index speaks of.
+    /// Offset in the file of a byte that the index speaks of.
     fn original(&self, offset: u64) -> u64 {
         self.capture
             .as_ref()
@@ -252,7 +252,7 @@ impl MonwriteFile {
             .collect())
     }
 
-    /// Where system configuration records are: the control record before them, and the record itself.
+    /// Position of system configuration records: the control record before them, and the record itself.
     fn configurations(&self) -> Vec<(u64, u64)> {
         self.index
             .configurations

@@ -61,9 +61,9 @@ pub fn dumps<S>(
 }
 
 /// Where offset, length and number of a section are, where bytes begin in it, and their number.
-type Places = (u16, u16, u16, u16, u16);
+type TripletOffsets = (u16, u16, u16, u16, u16);
 
-fn identity((record, subtype, places): (u16, Option<u16>, Vec<Places>)) -> Identity {
+fn identity((record, subtype, places): (u16, Option<u16>, Vec<TripletOffsets>)) -> Identity {
     let part = |(offset_at, length_at, count_at, at, length)| Part {
         triplet: Triplet {
             offset_at,
@@ -123,7 +123,7 @@ impl SmfFile {
         py: Python<'_>,
         path: PathBuf,
         plan_json: &str,
-        identities: Vec<(u16, Option<u16>, Vec<Places>)>,
+        identities: Vec<(u16, Option<u16>, Vec<TripletOffsets>)>,
         progress: Option<Py<PyAny>>,
         unpack_limit: Option<u64>,
     ) -> PyResult<Self> {
@@ -267,7 +267,7 @@ impl SmfFile {
             .collect())
     }
 
-    /// Where the records of a type and some subtypes begin, of one system (as in the records) or of all.
+    /// Start of the records of a type and some subtypes, of one system (as in the records) or of all.
     #[pyo3(signature = (record, subtypes, system = None))]
     fn offsets(
         &self,

@@ -36,7 +36,7 @@ fn raised(error: Error) -> PyErr {
 
 fn broken(error: &ArrowError) -> PyErr {
     let text = error.to_string();
-    // Of the sentence around it, only what the producer says helps whoever asked.
+    // Only the producer's part of the sentence helps the caller.
     let said = text
         .split_once("Producer error: ")
         .map(|(_, said)| said.to_owned());

@@ -213,7 +213,7 @@ pub fn time(batch: &Batch, row: usize) -> Option<i64> {
     batch.columns[TIME].time(row)
 }
 
-/// The flag of a row; an empty one is none.
+/// The flag of a row; `None` if it is empty.
 pub fn flag(batch: &Batch, row: usize) -> Option<&str> {
     batch.columns[FLAG].text(row)
 }

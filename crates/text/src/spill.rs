@@ -13,7 +13,7 @@ use crate::batch::{Batch, Values};
 /// This many bytes of a section stay in memory.
 const MEMORY: usize = 32 << 20;
 
-/// Where a batch is.
+/// Position of a batch.
 enum Slot {
     Memory(Arc<Batch>),
     File { at: u64, length: usize, rows: usize },

@@ -52,9 +52,9 @@ pub(crate) enum Value<'b> {
 pub(crate) struct FieldSlices<'w> {
     /// The bytes in which the records are.
     pub bytes: &'w [u8],
-    /// Where the part begins that holds the field, for every row.
+    /// Start of the part that holds the field, for every row.
     pub places: &'w [u32],
-    /// Where the part ends, for every row of a part of varying length; else empty.
+    /// End of the part, for every row of a part of varying length; else empty.
     pub lens: &'w [u16],
     /// Length of the part where `lens` is empty.
     pub len: u32,
@@ -329,7 +329,7 @@ impl ColumnBuilder {
     }
 }
 
-/// Kernels are made from the column's own kind (see [`Kernel::of`]).
+/// Kernels are made from the column's own kind (see [`Kernel::for_kind`]).
 #[cold]
 fn kernel_mismatch() {
     debug_assert!(false, "a kernel that is not of its column's kind");

@@ -148,7 +148,7 @@ pub(crate) struct Reporter<'j> {
 }
 
 impl Reporter<'_> {
-    /// Where in the file a byte is.
+    /// Offset in the file of a byte.
     fn original(&self, offset: u64) -> u64 {
         self.capture
             .map_or(offset, |capture| capture.original(offset))

@@ -29,7 +29,7 @@ pub struct File {
     pub name: String,
     /// Its bytes.
     pub source: Arc<dyn ReadAt>,
-    /// Where its records are.
+    /// Position of its records.
     pub index: Arc<Index>,
 }
 
@@ -57,7 +57,7 @@ impl<S> DumpSet<S> {
 /// Records of a file that came before.
 #[derive(Debug, Default)]
 pub(crate) struct DuplicateRecords {
-    /// Where the first of them begins.
+    /// Start of the first of them.
     first: u64,
     count: u64,
     bytes: u64,
@@ -73,7 +73,7 @@ impl DuplicateRecords {
     }
 
     /// Reports them at the end of their file and clears them.
-    pub(crate) fn tell(&mut self, place: &Reporter<'_>) {
+    pub(crate) fn report(&mut self, place: &Reporter<'_>) {
         let Self {
             first,
             count: count @ 1..,

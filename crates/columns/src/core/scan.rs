@@ -15,7 +15,7 @@ pub enum ScanError {
     Io {
         /// Its name.
         file: String,
-        /// Where.
+        /// Its location.
         offset: u64,
         /// Error of the operating system.
         source: io::Error,

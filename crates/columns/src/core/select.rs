@@ -11,11 +11,11 @@ use super::int64_block::TIMESTAMP;
 pub enum LeadingColumn {
     /// Name of the system.
     System,
-    /// Where the data come from.
+    /// Source of the data.
     Source,
     /// Name of the file.
     File,
-    /// Where the record begins in it.
+    /// Start of the record in it.
     Offset,
     /// When the record was built.
     Tod,

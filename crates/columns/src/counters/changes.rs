@@ -12,7 +12,7 @@ pub struct Change {
     pub system: usize,
     /// Number of the file with the record that shows it.
     pub file: usize,
-    /// Where that record begins.
+    /// Start of that record.
     pub offset: u64,
     /// The processor.
     pub processor: u64,

@@ -152,7 +152,7 @@ impl CrossCheck {
             let [one, two] = subtypes;
             place.problem(ProblemKind::Duplicate, "differ", offset, 0, || {
                 format!(
-                    "subtypes {one} and {two} tell of the same processor and interval {pairs} times and differ \
+                    "subtypes {one} and {two} describe the same processor and interval {pairs} times and differ \
                      {differ} times, here first: counter {number} is {first} and {second}; subtype {one} is shown"
                 )
             });

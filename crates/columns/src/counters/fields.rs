@@ -77,7 +77,7 @@ struct Codes {
     by: Vec<Vec<ResolvedField>>,
 }
 
-/// Where values come from.
+/// Source of values.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldInput<'f> {
     /// Which subtype.
@@ -207,9 +207,18 @@ impl FieldColumn {
                         None => {
                             words.push(&code.to_string());
                             let at = window.offset(lines.records[nth]);
-                            place.problem(ProblemKind::Section, ("code", &self.name, code), at, 0, || {
-                                format!("{code}: unknown {} (first occurrence); shown unchanged", self.name)
-                            });
+                            place.problem(
+                                ProblemKind::Section,
+                                ("code", &self.name, code),
+                                at,
+                                0,
+                                || {
+                                    format!(
+                                        "{code}: unknown {} (first occurrence); shown unchanged",
+                                        self.name
+                                    )
+                                },
+                            );
                         }
                     }
                 }
@@ -248,7 +257,7 @@ fn find(spots: &[ResolvedField], lines: &RecordColumns, row: usize, bytes: &[u8]
     spots.iter().find_map(|spot| spot.number(lines, row, bytes))
 }
 
-/// Where the field is in the record at `from`, and in how many records back to back it is there.
+/// Position of the field in the record at `from`, and the number of consecutive records that have it there.
 fn same(
     spots: &[ResolvedField],
     lines: &RecordColumns,

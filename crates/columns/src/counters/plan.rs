@@ -46,13 +46,13 @@ pub struct Subtype {
     pub values: Values,
     /// Triplet of the section that says of which interval the record is.
     pub identification: TripletRef,
-    /// Where the start of the interval is in it.
+    /// Position of the start of the interval in it.
     pub start: u16,
-    /// Where the end of the interval is in it.
+    /// Position of the end of the interval in it.
     pub end: u16,
     /// Triplet of the section with the processor, the run and the list of counter sets.
     pub data: TripletRef,
-    /// Where the time is in it when the record was written.
+    /// Position of the time in it when the record was written.
     pub written: u16,
     /// The list of counter sets.
     pub list: CounterSetList,
@@ -68,14 +68,14 @@ pub enum Values {
     Absolute,
 }
 
-/// Where a triplet is: an offset of four bytes, a length and a number of two.
+/// Position of a triplet: an offset of four bytes, a length and a number of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct TripletRef {
-    /// Where the offset is.
+    /// Position of the offset.
     pub offset_at: u16,
-    /// Where the length is.
+    /// Position of the length.
     pub length_at: u16,
-    /// Where the number is.
+    /// Position of the number.
     pub count_at: u16,
 }
 
@@ -86,14 +86,14 @@ pub struct CounterSetList {
     pub entries: TripletRef,
     /// The kind of set, in an entry.
     pub kind: FieldRef,
-    /// Where the counters of an entry are.
+    /// Position of the counters of an entry.
     pub counters: Counters,
 }
 
 /// A number of one or two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct FieldRef {
-    /// Where it is.
+    /// Its position.
     pub offset: u16,
     /// How long it is.
     pub length: u16,
@@ -135,7 +135,7 @@ pub struct Column {
     /// Type of its bytes.
     #[serde(rename = "type")]
     pub kind: ColumnKind,
-    /// Where it is: the first of these that the record's subtype and the length of its section allow.
+    /// Its position: the first of these that the record's subtype and the length of its section allow.
     pub places: Vec<FieldSpec>,
     /// Words for codes.
     #[serde(default)]
@@ -172,7 +172,7 @@ pub enum ColumnKind {
     Code,
 }
 
-/// Where a field is.
+/// Position of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct FieldSpec {
     /// Subtype of the records that have it here; none: all.
@@ -341,7 +341,10 @@ impl Plan {
                 .column(&marked.by)
                 .is_none_or(|by| by.kind != ColumnKind::Bit)
         {
-            return Err(format!("column {}: {} is not a bit", column.name, marked.by));
+            return Err(format!(
+                "column {}: {} is not a bit",
+                column.name, marked.by
+            ));
         }
         Ok(())
     }

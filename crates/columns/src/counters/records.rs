@@ -12,9 +12,9 @@ pub(crate) const NO_COUNTER: u32 = u32::MAX;
 /// Records that are read alike, one row each.
 #[derive(Debug)]
 pub(crate) struct RecordColumns {
-    /// Where the record begins.
+    /// Start of the record.
     pub records: Vec<u32>,
-    /// Where its first counter is, or [`NOWHERE`].
+    /// Position of its first counter, or [`NO_COUNTER`].
     pub first_counters: Vec<u32>,
     /// By part: where it begins, and its form.
     pub starts: [Vec<u32>; PARTS],

@@ -95,7 +95,7 @@ pub(crate) struct RowKey {
 }
 
 impl RowKey {
-    pub(crate) const fn nobody(system: u16) -> Self {
+    pub(crate) const fn untracked(system: u16) -> Self {
         Self {
             system,
             processor: 0,

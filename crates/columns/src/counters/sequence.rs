@@ -167,7 +167,7 @@ impl CurrentRecord {
     }
 }
 
-/// Where a record is among those of its processor.
+/// Position of a record among those of its processor.
 pub(crate) enum Order {
     First,
     Next,

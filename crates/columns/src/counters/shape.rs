@@ -93,7 +93,7 @@ pub(crate) struct ShapeCache {
 }
 
 impl ShapeCache {
-    /// Where the parts of a record are.
+    /// Position of the parts of a record.
     #[inline]
     pub(crate) fn get(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &RecordShape {
         if !self
@@ -366,7 +366,7 @@ impl ShapeParser<'_> {
     }
 }
 
-/// Where counters of the next set begin.
+/// Start of counters of the next set.
 struct Area {
     offset: u64,
     width: u32,

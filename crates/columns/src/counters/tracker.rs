@@ -205,7 +205,7 @@ impl Tracker {
                     || "record of a system missing from the index; skipped".to_owned(),
                 );
                 rows.push(
-                    RowKey::nobody(0),
+                    RowKey::untracked(0),
                     &Comparison::NONE,
                     NO_INTERVAL,
                     0,
@@ -294,7 +294,7 @@ impl Tracker {
                         .to_owned()
                 });
             return rows.push(
-                RowKey::nobody(system),
+                RowKey::untracked(system),
                 &now.standalone(),
                 interval,
                 now.written,
@@ -310,7 +310,7 @@ impl Tracker {
                     )
                 });
             return rows.push(
-                RowKey::nobody(system),
+                RowKey::untracked(system),
                 &now.standalone(),
                 interval,
                 now.written,
@@ -403,7 +403,7 @@ impl Tracker {
     /// Says what came again in the file that ends here.
     pub(crate) fn end_file(&mut self, place: &Reporter<'_>) {
         for (number, system) in self.systems.iter_mut().enumerate() {
-            system.again.tell(&Reporter {
+            system.again.report(&Reporter {
                 system: number,
                 ..*place
             });

@@ -1,4 +1,4 @@
-//! Where the sections of a record are.
+//! Position of the sections of a record.
 
 use zlens_frames::ProblemKind;
 use zlens_frames::smf::{CURE, LONG, swallowed};
@@ -33,7 +33,7 @@ impl SectionRun {
     }
 }
 
-/// The sections of a record by kind; those of which there is none have a count of 0.
+/// The sections of a record by kind; missing kinds have a count of 0.
 pub(crate) type SectionRuns = [SectionRun; MAX_PARTS];
 
 /// Reports damage of a record.
@@ -53,7 +53,7 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
             };
         }
     }
-    // Older levels have fewer triplets: where the first section is, there are none.
+    // Older levels have fewer triplets: from the first section on, there are no more.
     let mut limit = size;
     let mut faulty = false;
     for &part in &plan.order {
@@ -148,8 +148,8 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
     runs
 }
 
-/// Where the last section of a record ends, of those kinds too that no table is made of: triplets are one after the
-/// other, up to the first section.
+/// End of the last section of a record, of those kinds too that no table is made of: triplets are back to back, up to
+/// the first section.
 fn last(record: &[u8], plan: &Plan, limit: u64) -> usize {
     let first = plan
         .order

@@ -37,14 +37,14 @@ pub struct Plan {
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// Where its triplet is: an offset of four bytes, a length and a number of two; none: the record itself.
+    /// Position of its triplet: an offset of four bytes, a length and a number of two; none: the record itself.
     pub triplet: Option<u16>,
 }
 
 /// A number in a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct FieldRef {
-    /// Where it is.
+    /// Its position.
     pub offset: u32,
     /// How long it is.
     pub length: u32,
@@ -78,7 +78,7 @@ pub struct Time {
 pub struct Reassembly {
     /// The section that leads to this.
     pub part: usize,
-    /// Where it is, in that section.
+    /// Its position, in that section.
     pub at: ReassemblyArea,
     /// What is there.
     pub fields: ReassemblyFields,
@@ -160,7 +160,7 @@ pub struct Column {
     pub name: String,
     /// Type of its bytes.
     pub kind: ColumnKind,
-    /// Where it is in the section.
+    /// Its position in the section.
     #[serde(default)]
     pub offset: u32,
     /// How long it is.
@@ -169,7 +169,7 @@ pub struct Column {
     /// Which bit of the byte, from the left.
     #[serde(default)]
     pub bit: u32,
-    /// Where the packed date of a time of day is.
+    /// Position of the packed date of a time of day.
     #[serde(default)]
     pub date: Option<u32>,
     /// Where the time of day is that this one is not before; if it is, it is of the next day.

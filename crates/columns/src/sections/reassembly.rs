@@ -263,7 +263,7 @@ impl SplitGroup {
         let told: Option<Vec<(u32, u32)>> = both.map(place).collect();
         let mut next = 0;
         let Some(told) = told else {
-            // Nothing says where they belong: in the order of the pieces.
+            // Nothing says where they belong: in the order of the parts.
             for runs in pieces.iter_mut() {
                 runs[part].number = next;
                 next += runs[part].count;

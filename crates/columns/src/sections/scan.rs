@@ -226,7 +226,7 @@ impl WindowDecoder for Sections {
         if let (Some(problems), Some(plan)) = (problems, decoder.plan(self.plan)) {
             let place = decoder.place(plan, NO_SYSTEM, self.file);
             decoder.journal.pass(problems, &place);
-            self.again.tell(&place);
+            self.again.report(&place);
         }
         self.file += 1;
         Ok(())
@@ -350,7 +350,8 @@ impl Sections {
         Some((facts, runs))
     }
 
-    /// Processes a piece of a broken record; the records that are whole by it. Nothing if the record is none.
+    /// Processes a part of a split record and returns the records that it completes; `None` if the record is not a
+    /// part.
     fn piece(
         &mut self,
         decoder: &Decoder,

@@ -33,7 +33,7 @@ pub(crate) struct RecordMeta {
     pub system: u16,
     pub subtype: u16,
     pub file: u32,
-    /// Where the record begins in its file.
+    /// Start of the record in its file.
     pub offset: u64,
     /// When it was written, microseconds UTC or [`NO_TIME`].
     pub tod: i64,

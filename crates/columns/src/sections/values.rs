@@ -22,7 +22,7 @@ use crate::core::plan::Kind;
 use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
 
-/// Where values come from.
+/// Source of values.
 #[derive(Clone, Copy)]
 pub(crate) struct ValueInput<'f> {
     pub bytes: &'f [u8],

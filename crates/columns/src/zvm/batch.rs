@@ -48,7 +48,7 @@ struct DifferenceState {
     learns: bool,
 }
 
-/// Where a text of some rows is.
+/// Position of a text of some rows.
 fn text_of<'w>(
     (places, lens): &'w (Vec<u32>, Vec<u16>),
     rows: Range<usize>,

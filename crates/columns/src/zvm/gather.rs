@@ -1,10 +1,10 @@
-//! Where the rows of a table are in a window.
+//! Position of the rows of a table in a window.
 
 use std::ops::Range;
 
 use zlens_frames::{ProblemKind, RecordRef, Window};
 
-use super::join::{ContinuationJoiner, Forms, JoinedRecord, Told};
+use super::join::{ContinuationJoiner, FaultAt, Forms, JoinedRecord};
 use super::plan::{Part, Plan};
 use super::section::Locator;
 use super::shape::Shapes;
@@ -26,7 +26,7 @@ pub(crate) struct RowRun {
 #[derive(Debug, Default)]
 pub(crate) struct RowOffsets {
     pub records: Vec<u32>,
-    /// Where the records begin in the file; where this is empty, as far after `base` as in the bytes.
+    /// Start of the records in the file; where this is empty, as far after `base` as in the bytes.
     offsets: Vec<u64>,
     base: u64,
     /// Lengths of the records; only where a field runs to the end of its record.
@@ -41,7 +41,7 @@ pub(crate) struct RowOffsets {
 }
 
 impl RowOffsets {
-    /// Where the record of a row begins in the file.
+    /// Start of the record of a row in the file.
     #[inline]
     pub(crate) fn offset(&self, row: usize) -> u64 {
         match self.offsets.get(row) {
@@ -50,7 +50,7 @@ impl RowOffsets {
         }
     }
 
-    /// Where the records of some rows begin in the file.
+    /// Start of the records of some rows in the file.
     pub(crate) fn offsets(&self, rows: Range<usize>, out: &mut [i64]) {
         if let Some(offsets) = self.offsets.get(rows.clone()) {
             out.iter_mut()
@@ -432,7 +432,7 @@ impl RowGatherer {
 }
 
 /// Reports what was found while records were joined.
-fn report_all(told: Vec<Told>, place: &Reporter<'_>) {
+fn report_all(told: Vec<FaultAt>, place: &Reporter<'_>) {
     for (offset, fault) in told {
         place.problem(
             ProblemKind::Section,

@@ -21,7 +21,7 @@ pub struct ContinuationPlan {
     pub same: Vec<ByteRange>,
     /// Maximum time between a record and its continuation, in microseconds.
     pub within_us: u64,
-    /// Where the counters of all sets are, one set after the other; none: every set says where its own are.
+    /// Position of the counters of all sets, one set after the other; none: every set says where its own are.
     #[serde(default)]
     pub counters: Option<CounterArea>,
     /// The field whose bits say which sets there are.
@@ -33,7 +33,7 @@ pub struct ContinuationPlan {
 /// Some bytes of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct ByteRange {
-    /// Where they begin.
+    /// Their start.
     pub at: u32,
     /// Number of bytes.
     pub len: u32,
@@ -170,7 +170,7 @@ impl Forms {
         None
     }
 
-    /// Where the number of counters of a set is.
+    /// Position of the number of counters of a set.
     pub(crate) fn count(&self, form: u32, set: u32) -> Option<u32> {
         let counts = self.known.get(form as usize)?;
         counts.get(set as usize)?.map(|_| COUNT as u32 * set)
@@ -208,7 +208,7 @@ pub(crate) struct ContinuationJoiner {
 }
 
 /// A fault to report, at an offset in the file.
-pub(crate) type Told = (u64, SectionFault);
+pub(crate) type FaultAt = (u64, SectionFault);
 
 fn tod_of(record: &[u8]) -> u64 {
     record
@@ -232,7 +232,7 @@ impl ContinuationJoiner {
         offset: u64,
         sample: bool,
         forms: &mut Forms,
-        told: &mut Vec<Told>,
+        told: &mut Vec<FaultAt>,
         done: &mut dyn FnMut(JoinedRecord),
     ) {
         if let Some(waiting) = &self.waiting
@@ -285,7 +285,7 @@ impl ContinuationJoiner {
     }
 
     /// The bytes of counters of a record, of all sets or of each.
-    fn areas<'r>(&self, record: &'r [u8], offset: u64, told: &mut Vec<Told>) -> Vec<&'r [u8]> {
+    fn areas<'r>(&self, record: &'r [u8], offset: u64, told: &mut Vec<FaultAt>) -> Vec<&'r [u8]> {
         let mut of = |area: &CounterArea| -> &'r [u8] {
             let (Some(at), Some(len)) = (area.offset.read(record), area.length.read(record)) else {
                 return &[];
@@ -324,7 +324,7 @@ impl ContinuationJoiner {
     pub(crate) fn finish(
         &mut self,
         forms: &mut Forms,
-        told: &mut Vec<Told>,
+        told: &mut Vec<FaultAt>,
         done: &mut dyn FnMut(JoinedRecord),
     ) {
         let Some(waiting) = self.waiting.take() else {

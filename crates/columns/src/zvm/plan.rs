@@ -30,7 +30,7 @@ pub struct Plan {
     /// Columns whose change is evidence of a reset.
     #[serde(default)]
     pub reset_on: Vec<String>,
-    /// Where the entries are, if a row is an entry and not a record.
+    /// Position of the entries, if a row is an entry and not a record.
     #[serde(default)]
     pub section: Option<Section>,
     /// How records are joined, if a row is several of them.
@@ -99,7 +99,7 @@ pub struct Layout {
     /// Record lengths this layout is for; none: every length no other layout names.
     #[serde(default)]
     pub lengths: Vec<u32>,
-    /// Where the columns are; a column without a place is NULL.
+    /// Position of the columns; a column without a place is NULL.
     pub fields: Vec<Field>,
 }
 

@@ -25,7 +25,7 @@ pub struct File {
     pub name: String,
     /// Its bytes.
     pub source: Arc<dyn ReadAt>,
-    /// Where its records are.
+    /// Position of its records.
     pub index: Arc<Index>,
     /// Bytes that repeat what was read before, in order; their records are left out.
     pub repeats: Arc<[Range<u64>]>,
@@ -38,7 +38,7 @@ pub struct File {
 pub struct System {
     /// Its name, as the column `system` shows it.
     pub name: String,
-    /// Where its data come from, as the column `source` shows it.
+    /// Source of its data, as the column `source` shows it.
     pub source: String,
     /// Its files in the order of their first time.
     pub files: Vec<File>,

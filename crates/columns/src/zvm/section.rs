@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Bytes of the header that begins every record; no section can be inside it.
 const HEADER: u32 = zlens_frames::zvm::HEADER as u32;
 
-/// Where the entries of a record are. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
+/// Position of the entries of a record. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
 /// inside another section's entry, places count from the start of that entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Section {
@@ -39,8 +39,7 @@ pub struct Section {
     /// Records without these bytes at this place have no such entries.
     #[serde(default, rename = "match")]
     pub matching: Option<Match>,
-    /// Bytes of an entry where they are more than those to the next one: a row of tables that are one after the
-    /// other.
+    /// Bytes of an entry where they are more than those to the next one: a row of tables that are back to back.
     #[serde(default)]
     pub span: Option<u32>,
     /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is
@@ -102,7 +101,7 @@ pub struct TornCheck {
 /// Texts of an entry, back to back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct TrailingStrings {
-    /// Where the length of the first one is.
+    /// Position of the length of the first one.
     pub at: u32,
     /// Number of them.
     pub count: u32,
@@ -211,7 +210,7 @@ pub(crate) struct EntryRange {
     pub stride: u32,
     pub count: u32,
     pub span: u32,
-    /// Where the texts of the one entry are, and after them what follows.
+    /// Position of the texts of the one entry, and after them what follows.
     pub texts: Vec<(u32, u16)>,
 }
 

@@ -176,7 +176,7 @@ impl Shape {
     }
 }
 
-/// Where the field begins, if a part of `len` bytes holds all of it.
+/// Start of the field, if a part of `len` bytes holds all of it.
 fn place(field: &Field, len: u32) -> Option<u32> {
     let start = field.start()?;
     (start.checked_add(field.length)? <= len).then_some(start)

@@ -62,7 +62,7 @@ pub(crate) struct NewRows<'b> {
 }
 
 impl<'b> NewRows<'b> {
-    /// Where the record begins in the file that is `number` rows after the first.
+    /// Start of the record in the file that is `number` rows after the first.
     fn offset(&self, number: usize) -> u64 {
         self.places.offset(self.first + number)
     }
@@ -495,7 +495,7 @@ fn read(
     valid: &Validity,
     rows: &DifferenceRows,
 ) -> Option<(i64, i64)> {
-    // Nobody has no place.
+    // An untracked subject has no slot.
     let last = last.get_mut(rows.slots[row] as usize)?;
     if !valid.get(row) {
         last.present = false;

@@ -128,7 +128,7 @@ pub enum Event {
     End,
 }
 
-/// Where data come from.
+/// Source of data.
 pub trait Source: Send {
     /// Returns the next event. Errors of the source are gaps; the source tries to recover from them.
     fn next(&mut self) -> Event;

@@ -34,7 +34,7 @@ pub struct Record<'a> {
     pub kind: FrameKind,
     /// Whether it ends a set.
     pub flags: u8,
-    /// At most [`wire::MOST`] bytes.
+    /// At most [`wire::MAX_PAYLOAD`] bytes.
     pub payload: &'a [u8],
 }
 

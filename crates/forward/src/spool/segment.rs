@@ -153,7 +153,7 @@ impl Segment {
         Ok(file)
     }
 
-    /// Where the frame of a number is.
+    /// Position of the frame of a number.
     pub fn find(&self, file: &File, sequence: u64) -> io::Result<Option<u64>> {
         let mut at = HEADER_LEN;
         for number in self.from.sequence..sequence {

@@ -44,7 +44,7 @@ pub enum Error {
     /// It cannot be read.
     #[error("reading failed at byte {offset}: {source}")]
     Read {
-        /// Where.
+        /// Its location.
         offset: u64,
         /// Error of the operating system.
         source: io::Error,
@@ -52,7 +52,7 @@ pub enum Error {
     /// Decompressed data cannot be written.
     #[error("decompressed data cannot be written to {folder}: {source}")]
     Write {
-        /// Where to.
+        /// Its destination.
         folder: PathBuf,
         /// Error of the operating system.
         source: io::Error,

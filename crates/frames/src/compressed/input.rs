@@ -10,7 +10,7 @@ use crate::source::{ReadAt, WINDOW, read_full};
 pub(super) struct Input<'s> {
     source: &'s dyn ReadAt,
     buffer: Vec<u8>,
-    /// Where the buffer begins in the source, and where in it reading continues.
+    /// Start of the buffer in the source, and the position in it at which reading continues.
     base: u64,
     place: usize,
     /// Where reading ends.
@@ -35,7 +35,7 @@ impl<'s> Input<'s> {
         }
     }
 
-    /// Where the next byte is in the source.
+    /// Position of the next byte in the source.
     pub(super) fn position(&self) -> u64 {
         self.base + self.place as u64
     }

@@ -24,7 +24,7 @@ pub(super) struct Sink<'s> {
     limit_reached: bool,
     ended: Option<SinkError>,
     part: Vec<u8>,
-    /// Where in the compressed bytes the decompression is, for the progress.
+    /// Position of the decompression in the compressed bytes, for the progress.
     pub done: Rc<Cell<u64>>,
 }
 

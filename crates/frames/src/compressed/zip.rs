@@ -30,7 +30,7 @@ struct Member {
     crc: Option<u32>,
     packed: u64,
     size: u64,
-    /// Where its header begins.
+    /// Start of its header.
     at: u64,
 }
 

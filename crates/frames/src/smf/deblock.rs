@@ -84,7 +84,7 @@ fn renamed(source: Arc<dyn ReadAt>, index: &mut Index) -> Arc<dyn ReadAt> {
 
 /// A record in segments of which the last has not come yet.
 struct PartialRecord {
-    /// Where it begins in the file and in the stream.
+    /// Its start in the file and in the stream.
     at: u64,
     shown: u64,
     /// Its length in the stream, and in the file.
@@ -103,7 +103,7 @@ struct Deblocker<'s> {
     words: u64,
     /// Bytes of segments that no record could be made of.
     lost: u64,
-    /// Where the block ends that is walked, and where it begins.
+    /// End and start of the block that is walked.
     block: Option<(u64, u64)>,
     open: Option<PartialRecord>,
 }

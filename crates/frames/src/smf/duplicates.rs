@@ -53,7 +53,7 @@ impl FingerprintSet {
         false
     }
 
-    /// Where the fingerprint is, or an empty slot for it.
+    /// Position of the fingerprint, or an empty slot for it.
     #[inline]
     fn find(&self, print: u64) -> usize {
         let mask = self.places.len() - 1;

@@ -59,7 +59,7 @@ pub(crate) enum Fault {
     Length(u16),
     /// The record is one segment of a spanned one.
     Segment(u16),
-    /// The date is none.
+    /// The date is invalid.
     Date(u32),
     /// The time is beyond a day.
     Time(u32),

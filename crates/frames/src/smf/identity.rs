@@ -24,7 +24,7 @@ pub struct Identity {
 pub struct Part {
     /// Triplet of the section.
     pub triplet: Triplet,
-    /// Where the bytes begin in the section.
+    /// Start of the bytes in the section.
     pub at: u16,
     /// Number of them.
     pub length: u16,
@@ -135,13 +135,13 @@ impl Streams {
     }
 }
 
-/// Where the system's name is in a record.
+/// Position of the system's name in a record.
 const NAME: u64 = 14;
 
 /// A stream of records in which those of several streams of one name have names of their own.
 pub(crate) struct Renamed {
     pub source: Arc<dyn ReadAt>,
-    /// Where a name is, in rising order, and which.
+    /// Position of a name, in rising order, and which.
     pub names: Vec<(u64, [u8; 4])>,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct RecordRun {
 /// Summary of the records that begin in one window of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowSummary {
-    /// Where in the window the first record begins; [`WindowSummary::NONE`] if none does.
+    /// Start of the first record in the window; [`WindowSummary::NONE`] if none does.
     pub first: u32,
     /// Kinds of the records that begin in it.
     pub kinds: KindSet,
@@ -89,7 +89,7 @@ pub struct Index {
     pub records: u64,
     /// The streams that do not have the name of their system.
     pub aliases: Vec<Alias>,
-    /// Where the names of their records are in the stream of records, and which they are.
+    /// Position of the names of their records in the stream of records, and which they are.
     pub(crate) renamed: Vec<(u64, [u8; 4])>,
     pub(crate) stretches: Vec<RecordRun>,
     pub(crate) regions: Vec<WindowSummary>,
@@ -144,7 +144,7 @@ impl Index {
         self.places = Some(Arc::clone(places));
     }
 
-    /// Where in the file a byte of the stream of records is.
+    /// Offset in the file of a byte of the stream of records.
     #[inline]
     pub(crate) fn original(&self, shown: u64) -> u64 {
         self.places

@@ -231,7 +231,7 @@ impl IndexBuilder {
             let most = super::duplicates::MAX_RECORDS;
             index.problems.add(ProblemKind::Duplicate, 0, 0, None, || {
                 format!(
-                    "more than {most} different records; {unseen} records were not held against \
+                    "more than {most} different records; {unseen} records were not compared with \
                      those before them, and duplicates among them are not counted"
                 )
             });

@@ -37,7 +37,7 @@ pub struct RecordKindStats {
     pub first_local: i64,
     /// Latest local time in their headers.
     pub last_local: i64,
-    /// Where the first one begins.
+    /// Start of the first one.
     pub first_offset: u64,
     /// The same in the stream of records.
     pub(crate) first_shown: u64,

@@ -48,19 +48,19 @@ pub fn index(
     }
 }
 
-/// Goes over a file once; up to the first block or segment if `asking` for those.
+/// Goes over a file once; up to the first block or segment if `stop_at_blocks` for those.
 pub(crate) fn first_pass(
     source: &dyn ReadAt,
     clocks: &[IntervalLayout],
     identities: &[Identity],
-    asking: bool,
+    stop_at_blocks: bool,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<FirstPass, Error> {
     let size = source.size();
     let mut scan = Scan {
         chain: IndexBuilder::new(size, clocks, identities),
         source,
-        stop_at_blocks: asking,
+        stop_at_blocks,
         formed: false,
         end: size,
         read_error: None,
@@ -119,7 +119,7 @@ struct Scan<'s> {
     /// Whether to stop at a block or segment, and whether one was found.
     stop_at_blocks: bool,
     formed: bool,
-    /// Where the data end.
+    /// End of the data.
     end: u64,
     /// Why they end before the file does.
     read_error: Option<String>,
@@ -306,7 +306,7 @@ impl Scan<'_> {
             self.chain.skip(ProblemKind::Transfer, before, skipped, || {
                 format!(
                     "the record here is longer than its length says, and each of the {feeds} line \
-                     feeds up to the next one stands behind a carriage return, as a transfer in text \
+                     feeds up to the next one follows a carriage return, as a transfer in text \
                      mode puts there; {skipped} bytes skipped; {}",
                     sniff::CURE
                 )

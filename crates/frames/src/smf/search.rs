@@ -26,7 +26,7 @@ pub(crate) struct Block {
 /// Bytes of a source, some of them at hand.
 pub(crate) struct View<'v> {
     pub source: &'v dyn ReadAt,
-    /// Where the data end.
+    /// End of the data.
     pub end: u64,
     /// Bytes at hand, and where they begin.
     pub base: u64,

@@ -1,15 +1,15 @@
 //! Sections of a record, found by triplets of offset, length and number.
 
-/// Where a triplet is in its record: an offset of four bytes, a length and a number of two
+/// Position of a triplet in its record: an offset of four bytes, a length and a number of two
 /// bytes each (documented so for all self-defining sections). Offsets count from the descriptor
 /// word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Triplet {
-    /// Where the offset of the first section is.
+    /// Position of the offset of the first section.
     pub offset_at: u16,
-    /// Where the length of a section is.
+    /// Position of the length of a section.
     pub length_at: u16,
-    /// Where the number of sections is.
+    /// Position of the number of sections.
     pub count_at: u16,
 }
 
@@ -20,7 +20,7 @@ pub enum Section {
     Absent,
     /// The first section, wholly in the record.
     At {
-        /// Where it begins.
+        /// Its start.
         offset: u32,
         /// Its length.
         length: u32,
@@ -29,7 +29,7 @@ pub enum Section {
     },
     /// The record ends before the triplet, or before the end of the first section.
     Outside {
-        /// Where it should begin.
+        /// Its expected start.
         offset: u32,
         /// Its length.
         length: u32,

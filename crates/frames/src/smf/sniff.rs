@@ -152,7 +152,7 @@ fn without_words(head: &[u8]) -> Option<String> {
             )
         }
         [second, ..] => format!(
-            "one directly behind the other (the second seems to begin at byte {second}), as FTP \
+            "directly back to back (the second seems to begin at byte {second}), as FTP \
              leaves them without SITE RDW, and Connect:Direct but for record format U"
         ),
     };

@@ -12,13 +12,13 @@ pub struct IntervalLayout {
     pub subtype: u16,
     /// Triplet of the section with beginning and end of the interval.
     pub identification: Triplet,
-    /// Where the start is in that section.
+    /// Position of the start in that section.
     pub start: u16,
-    /// Where the end is in that section.
+    /// Position of the end in that section.
     pub end: u16,
     /// Triplet of the section that says when the record was written.
     pub data: Triplet,
-    /// Where that is in that section.
+    /// Position of that in that section.
     pub written: u16,
 }
 

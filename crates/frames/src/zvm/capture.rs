@@ -25,9 +25,9 @@ const REPORT_EVERY: usize = 4096;
 /// One element and where its data is.
 #[derive(Clone, Copy, Debug)]
 struct ElementData {
-    /// Where its frames begin as MONWRITE would have written them.
+    /// Start of its frames as MONWRITE would have written them.
     shown: u64,
-    /// Where its first byte is in the file.
+    /// Position of its first byte in the file.
     at: u64,
     entry: Entry,
 }
@@ -155,7 +155,7 @@ impl Capture {
         self.read
     }
 
-    /// Where in the file a byte comes from; for what was added, where it was added.
+    /// Offset in the file of a byte; for what was added, where it was added.
     #[must_use]
     pub fn original(&self, shown: u64) -> u64 {
         let after = self.pieces.partition_point(|piece| piece.shown <= shown);
@@ -177,7 +177,7 @@ impl Capture {
         piece.at + within.min(piece.len())
     }
 
-    /// Where in the file the data of an element end, of which the frames are shown up to `shown`.
+    /// Offset in the file of the end of the data of an element, whose frames reach up to `shown`.
     #[must_use]
     pub fn original_end(&self, shown: u64) -> u64 {
         let before = self.pieces.partition_point(|piece| piece.shown < shown);
@@ -187,7 +187,7 @@ impl Capture {
             .map_or(0, |piece| piece.at + piece.len())
     }
 
-    /// Where a byte of the file is shown.
+    /// Position in the stream of a byte of the file.
     #[must_use]
     pub fn shown(&self, original: u64) -> u64 {
         let after = self.pieces.partition_point(|piece| piece.at <= original);
@@ -258,8 +258,8 @@ impl Capture {
                 let bytes = next - data;
                 self.problems.add(ProblemKind::Length, at, lost, None, || {
                     format!(
-                        "the control element says that {length} bytes follow, but another one stands \
-                         behind {bytes}; those are read"
+                        "the control element says that {length} bytes follow, but another one is \
+                         after {bytes}; those are read"
                     )
                 });
                 Ok((next, true))

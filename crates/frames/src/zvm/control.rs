@@ -11,10 +11,10 @@ use super::record::{Class, HEADER, Header};
 use crate::source::PAGE;
 use crate::tod;
 
-/// Where the entries begin.
+/// Start of the entries.
 pub(crate) const ENTRIES_AT: usize = 40;
 
-/// Where in an entry its byte of zero is.
+/// Position of the byte of zero in an entry.
 const RESERVED: usize = 3;
 
 /// The length of an entry.
@@ -93,13 +93,13 @@ impl Entry {
         (self.end >> 12).saturating_sub(self.start >> 12) + 1
     }
 
-    /// Where in its first frame the first record begins.
+    /// Start of the first record in its first frame.
     #[must_use]
     pub const fn first(&self) -> usize {
         (self.start & 0xFFF) as usize
     }
 
-    /// Where in its last frame the data end (the first byte that is not data).
+    /// End of the data in its last frame (the first byte that is not data).
     #[must_use]
     pub const fn limit(&self) -> usize {
         (self.end & 0xFFF) as usize + 1

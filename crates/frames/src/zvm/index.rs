@@ -16,7 +16,7 @@ pub struct IntervalEnd {
     pub tod: u64,
     /// Number of sample records since the one before it, those of domain 1 (configuration) not counted.
     pub records: u64,
-    /// Where the record begins.
+    /// Start of the record.
     pub offset: u64,
 }
 
@@ -76,7 +76,7 @@ impl PackedPage {
 /// Number of pages of a window.
 pub(crate) const WINDOW_PAGES: usize = WINDOW / PAGE;
 
-/// Where the records of a window are, page by page, and of which types.
+/// Position of the records of a window, page by page, and of which types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowMap {
     pub pages: [PackedPage; WINDOW_PAGES],
@@ -134,7 +134,7 @@ pub struct Index {
     pub wholes: Vec<u64>,
     /// Their digests, one for each of them; empty unless asked for.
     pub digests: Vec<IntervalDigest>,
-    /// Where system configuration records are, at most [`Index::MAX_CONFIGURATIONS`]: the control record
+    /// Position of system configuration records, at most [`Index::MAX_CONFIGURATIONS`]: the control record
     /// of the frames, and the record.
     pub configurations: Vec<(u64, u64)>,
     /// Problems in the input.
@@ -160,9 +160,9 @@ pub struct Index {
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
     pub(crate) map: TypeMap,
-    /// Where the records of the pages are, in the order in which those were walked.
+    /// Position of the records of the pages, in the order in which those were walked.
     pub(crate) windows: Vec<Option<Box<WindowMap>>>,
-    /// Where the pages are in the file.
+    /// Position of the pages in the file.
     pub(crate) spans: PageMap,
 }
 

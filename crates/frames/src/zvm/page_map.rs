@@ -1,4 +1,4 @@
-//! Where in the file the pages are that were walked.
+//! Offset in the file of the pages that were walked.
 //!
 //! They follow each other, 4096 bytes apart, until bytes were added to the file or lost from it. Where
 //! the walk continues then, at whatever offset, a new span of pages begins. Pages are numbered as they
@@ -9,9 +9,9 @@
 pub(crate) struct PageRun {
     /// Where its first page is among all those walked, in bytes.
     pub logical_offset: u64,
-    /// Where that page is in the file.
+    /// Position of that page in the file.
     pub file_offset: u64,
-    /// Where the next span begins among all pages walked.
+    /// Start of the next span among all pages walked.
     pub end: u64,
 }
 
@@ -56,7 +56,7 @@ impl PageMap {
         self.run_containing(u64::MAX)
     }
 
-    /// Where in the file a page is.
+    /// Offset in the file of a page.
     pub(crate) fn to_file_offset(&self, place: u64) -> u64 {
         let span = self.run_containing(place);
         span.file_offset.saturating_add(place - span.logical_offset)

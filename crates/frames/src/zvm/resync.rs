@@ -42,8 +42,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Looks for a control record at any offset of a frame that is none, at `at`, and of the page before
-    /// it; continues there if there is one. `rest` is what is in memory from `at` on.
+    /// Looks for a control record at any offset of a page at `at` that is not a frame, and of the page before it;
+    /// continues there if there is one. `rest` is what is in memory from `at` on.
     pub(crate) fn search_page(
         &mut self,
         at: u64,
@@ -194,7 +194,7 @@ impl Scan<'_> {
             let moved = match on_grid {
                 true => "",
                 false => {
-                    "; it is not a multiple of 4096 bytes behind those before: bytes were added to \
+                    "; it is not a multiple of 4096 bytes after those before: bytes were added to \
                      the file or lost from it"
                 }
             };

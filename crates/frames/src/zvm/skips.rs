@@ -13,7 +13,7 @@ pub(crate) struct SkipReason {
 
 /// The rest of a frame, or whole frames that follow each other.
 pub(crate) struct SkippedRange {
-    /// Where it begins and ends, with the padding in it.
+    /// Its start and end, with the padding in it.
     pub from: u64,
     pub end: u64,
     /// Where what is skipped begins, and how many bytes that are.

@@ -172,7 +172,7 @@ pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
         .is_some_and(|&flag| super::record::Class::from_flag(flag).is_some());
     if binary && feeds >= 3 && feeds == pairs {
         return Some(format!(
-            "every x'0A' of its first bytes stands behind a x'0D': line ends were changed in \
+            "every x'0A' of its first bytes follows a x'0D': line ends were changed in \
              transfer; {CURE}"
         ));
     }

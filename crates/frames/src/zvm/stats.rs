@@ -31,7 +31,7 @@ pub(crate) struct RecordStats {
     ends: Vec<IntervalEnd>,
     /// Digests of the intervals, where they are asked for, and that of the interval walked now.
     pub(crate) digests: Option<(Vec<IntervalDigest>, IntervalDigest)>,
-    /// Where the last system configuration record is.
+    /// Position of the last system configuration record.
     pub(crate) configuration: Option<u64>,
     /// Interval ends not kept: how many, and where the first is.
     more_ends: Option<(u64, u64)>,

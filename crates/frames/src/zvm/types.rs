@@ -36,7 +36,7 @@ pub struct TypeStats {
     pub last_tod: u64,
     /// Number of records of each length.
     pub lengths: BTreeMap<u16, u64>,
-    /// Where the first one begins.
+    /// Start of the first one.
     pub first_offset: u64,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct Counter {
     pub first_offset: u64,
     earliest: u64,
     latest: u64,
-    /// Where the first record with an impossible time is, and how many there are.
+    /// Position of the first record with an impossible time, and how many there are.
     pub odd_times: Option<(u64, u64)>,
     // Records of one type mostly have one length: runs are counted here and put into the table when
     // they end.
