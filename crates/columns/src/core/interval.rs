@@ -111,7 +111,7 @@ mod tests {
         Intervals::of_ends(&IntervalEnds::new(known, lost))
     }
 
-    fn intervals(ends: &[u64]) -> Intervals {
+    fn intervals_of(ends: &[u64]) -> Intervals {
         with_lost(ends, &[])
     }
 
@@ -119,7 +119,7 @@ mod tests {
     fn the_first_end_at_or_after_a_time_is_its_interval() {
         let ends = [10, 20, 20, 35];
         let times = [0, 10, 11, 20, 21, 9, 36, 35, 36, 37, 1, 20];
-        let mut intervals = intervals(&ends);
+        let mut intervals = intervals_of(&ends);
         for time in times {
             let expected = ends
                 .iter()
@@ -127,11 +127,11 @@ mod tests {
                 .map_or(NO_INTERVAL, |at| at as u32);
             assert_eq!(intervals.index_of(time), expected, "time {time}");
             let alike = [time, 15, 40, time];
-            let same = |other: &u64| intervals(&ends).index_of(*other) == expected;
+            let same = |other: &u64| intervals_of(&ends).index_of(*other) == expected;
             let count = alike.iter().position(|other| !same(other)).unwrap_or(4);
             assert_eq!(intervals.run_length(expected, &alike), count, "time {time}");
         }
-        assert_eq!(intervals(&[]).index_of(5), NO_INTERVAL);
+        assert_eq!(intervals_of(&[]).index_of(5), NO_INTERVAL);
     }
 
     #[test]

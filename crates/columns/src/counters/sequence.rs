@@ -174,7 +174,7 @@ pub(crate) enum Order {
     /// The same as one before.
     Duplicate,
     /// Before one that was read already; in the same file or not.
-    OutOfOrder {
+    Earlier {
         same_file: bool,
     },
     /// It says no time.
@@ -201,7 +201,7 @@ pub(crate) fn classify_order(
     } else if now.written == last.written || (interval != NO_INTERVAL && kept.met.has(interval)) {
         Order::Duplicate
     } else {
-        Order::OutOfOrder {
+        Order::Earlier {
             same_file: last.file == file,
         }
     }

@@ -338,7 +338,7 @@ impl Tracker {
                     Disposition::Duplicate,
                 );
             }
-            Order::OutOfOrder { same_file: ours } => {
+            Order::Earlier { same_file: ours } => {
                 at.place.problem(ProblemKind::Time, "older", at.offset, 0, || {
                     format!("processor {processor}: record is older than its predecessor; differences are NULL")
                 });
