@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use libfuzzer_sys::fuzz_target;
-use zlens_columns::zvm::{Decoder, ResetEvidence, File, Plan, Selection, System};
-use zlens_columns::{Step, IncrementalScan};
+use zlens_columns::zvm::{Decoder, File, Plan, ResetEvidence, Selection, System};
+use zlens_columns::{IncrementalScan, Step};
 use zlens_frames::zvm::{Class, Group, Header, Writer, index};
 
 const PLANS: &str = include_str!("columns.json");

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process;
 
 use libfuzzer_sys::fuzz_target;
-use zlens_forward::spool::{ReadResult, Record, SMALLEST, Spool};
+use zlens_forward::spool::{MIN_SIZE, ReadResult, Record, Spool};
 use zlens_forward::wire::{FrameKind, decode, encode, field};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let folder = parent.join(format!("zlens-fuzz-{}", process::id()));
     let _ = fs::remove_dir_all(&folder);
-    let made = Spool::open(&folder, SMALLEST).expect("a new spool can be made");
+    let made = Spool::open(&folder, MIN_SIZE).expect("a new spool can be made");
     let record = |kind, payload| Record {
         kind,
         flags: 1,
@@ -45,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
     fs::write(&path, segment).expect("memory can be written");
     fs::write(folder.join(format!("{:020}.seg", 9)), bytes).expect("memory can be written");
 
-    let spool = Spool::open(&folder, SMALLEST).expect("whatever is in it");
+    let spool = Spool::open(&folder, MIN_SIZE).expect("whatever is in it");
     spool
         .append(&[record(FrameKind::Data, &b"more"[..])], true)
         .expect("memory can be written");

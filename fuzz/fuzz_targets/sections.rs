@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use zlens_columns::sections::{Decoder, Plan, Selection, System};
-use zlens_columns::{DumpSet, File, Step, IncrementalScan};
+use zlens_columns::{DumpSet, File, IncrementalScan, Step};
 use zlens_frames::ReadAt;
 use zlens_frames::smf::index;
 

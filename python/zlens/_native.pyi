@@ -6,14 +6,14 @@ from typing import Any, final
 @final
 class MonwriteFile:
     """A file of z/VM monitor data, written by MONWRITE or captured from the live stream: opened by one pass
-    that finds its records, read again for what is asked."""
+    that finds its records, read again for queries."""
 
     path: str
     size: int
     #: Raw TOD values, None when the file holds no record.
     first_tod: int | None
     last_tod: int | None
-    #: Whether the end-of-data record stands at the end.
+    #: Whether the end-of-data record is at the end.
     complete: bool
     #: Whether it is a capture of the live stream.
     capture: bool
@@ -137,7 +137,7 @@ class MonwriteWriter:
 
 @final
 class SmfFile:
-    """An SMF dump: opened by one pass that finds its records, read again for what is asked."""
+    """An SMF dump: opened by one pass that finds its records, read again for queries."""
 
     path: str
     size: int
@@ -222,7 +222,7 @@ class StreamError(RuntimeError):
 
 @final
 class Section:
-    """Some rows of a report, read from an Arrow stream and printed as often as is asked.
+    """Some rows of a report, read from an Arrow stream and printable any number of times.
 
     The first three columns of the stream are block, time and flag.
     """
