@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 import pytest
-from played import MEASURES, Pieces, differences, split_points, play
+from played import MEASURES, Pieces, differences, play, split_points
 
 from rounds import rounds
 from zlens.catalog import measures

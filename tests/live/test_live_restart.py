@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import PATIENCE_S, Pieces, differences, split_points, play
+from played import PATIENCE_S, Pieces, differences, play, split_points
 
 from monwrite_made import beginning
 from patience import until

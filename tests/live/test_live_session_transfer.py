@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import Pieces, differences, split_points, play
+from played import Pieces, differences, play, split_points
 
 from rounds import first
 from zlens.api import Session

@@ -239,7 +239,7 @@ class TestPacked:
         details = sorted(p.detail for p in source.problems())
         assert [detail.partition(" of the ZIP archive is not read: ")[::2] for detail in details] == [
             ("member photo.jpg", "it is not an SMF dump"),
-            ("member two.smf", "it is packed by method 12; unpack it with unzip first"),
+            ("member two.smf", "compression method 12 is not supported; unpack it with unzip first"),
         ]
         assert len(rows(source)) == 24
 
