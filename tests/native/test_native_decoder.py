@@ -146,11 +146,11 @@ def test_wrong_questions_and_plans_are_told(tmp_path: Path) -> None:
         decoder.schema("d9r9")
     with pytest.raises(QueryError, match="has no column color"):
         decoder.stream("d0r2", ["cpu", "color"])
-    with pytest.raises(QueryError, match="asked for twice"):
+    with pytest.raises(QueryError, match="is selected twice"):
         decoder.stream("d0r2", ["cpu", "cpu"])
     with pytest.raises(QueryError, match="unknown raw table d9r9"):
         decoder.batches(["d9r9"])
-    with pytest.raises(CatalogError, match="no column nobody"):
+    with pytest.raises(CatalogError, match="unknown column nobody"):
         native_made.decoder(plan={**PLAN, "subject": ["nobody"]})
     with pytest.raises(CatalogError, match="plan"):
         _native.MonwriteDecoder([], "{")
