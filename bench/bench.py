@@ -126,7 +126,7 @@ def decode_all(source: MonwriteSource) -> int:
             "nominal_s": group.info.nominal_s,
             "resets": [],
         }
-        decoder = _native.Decoder([system], json.dumps(chosen), 0)
+        decoder = _native.MonwriteDecoder([system], json.dumps(chosen), 0)
         for _, batch in decoder.batches(differences=False):
             rows += batch.num_rows
     return rows

@@ -121,5 +121,5 @@ def minutes(count: int, busy: float = 0.5, cpus: int = 2, first: int = 0) -> lis
 
 def beginning(path: Path, intervals: int) -> bytes:
     """The first intervals of a recording. Its configuration ends one without samples, not counted here."""
-    cuts = _native.MonwriteFile.open(str(path)).interval_cuts()
+    cuts = _native.MonwriteFile.open(str(path)).split_points()
     return path.read_bytes()[: cuts[intervals + 1][1]]

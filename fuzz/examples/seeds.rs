@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use zlens_forward::wire::{Kind, encode};
+use zlens_forward::wire::{FrameKind, encode};
 use zlens_frames::zvm::{Class, Group, Header, Writer};
 use zlens_frames::{PAGE, tod};
 
@@ -64,8 +64,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::create_dir_all(&frames)?;
     // The third record of the target's spool, and an answer of a receiver.
     for (name, kind, sequence, payload) in [
-        ("data", Kind::Data, 2, &b"more"[..]),
-        ("refused", Kind::Refused, 0, b"reason full\n"),
+        ("data", FrameKind::Data, 2, &b"more"[..]),
+        ("refused", FrameKind::Refused, 0, b"reason full\n"),
     ] {
         let mut bytes = Vec::new();
         encode(&mut bytes, kind, 1, sequence, payload);

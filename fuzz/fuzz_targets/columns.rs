@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use libfuzzer_sys::fuzz_target;
-use zlens_columns::zvm::{Decoder, Evidence, File, Plan, Selection, System};
-use zlens_columns::{Step, Steps};
+use zlens_columns::zvm::{Decoder, File, Plan, ResetEvidence, Selection, System};
+use zlens_columns::{IncrementalScan, Step};
 use zlens_frames::zvm::{Class, Group, Header, Writer, index};
 
 const PLANS: &str = include_str!("columns.json");
@@ -76,7 +76,7 @@ fn system(files: Vec<Vec<u8>>, plans: &[Plan]) -> System {
             }
         })
         .collect();
-    let evidence = |plan: &Plan| Evidence {
+    let evidence = |plan: &Plan| ResetEvidence {
         tod: START + 9 * TICK,
         table: plan.table.clone(),
         subject: None,

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process;
 
 use libfuzzer_sys::fuzz_target;
-use zlens_forward::spool::{Next, Record, SMALLEST, Spool};
-use zlens_forward::wire::{Kind, decode, encode, field};
+use zlens_forward::spool::{MIN_SIZE, ReadResult, Record, Spool};
+use zlens_forward::wire::{FrameKind, decode, encode, field};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(Some((head, payload))) = decode(bytes) {
@@ -26,15 +26,15 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let folder = parent.join(format!("zlens-fuzz-{}", process::id()));
     let _ = fs::remove_dir_all(&folder);
-    let made = Spool::open(&folder, SMALLEST).expect("a new spool can be made");
+    let made = Spool::open(&folder, MIN_SIZE).expect("a new spool can be made");
     let record = |kind, payload| Record {
         kind,
         flags: 1,
         payload,
     };
     let first = [
-        record(Kind::Begin, &b"inode 7\n"[..]),
-        record(Kind::Data, b"abc"),
+        record(FrameKind::Begin, &b"inode 7\n"[..]),
+        record(FrameKind::Data, b"abc"),
     ];
     made.append(&first, true).expect("memory can be written");
     drop(made);
@@ -45,22 +45,22 @@ fuzz_target!(|bytes: &[u8]| {
     fs::write(&path, segment).expect("memory can be written");
     fs::write(folder.join(format!("{:020}.seg", 9)), bytes).expect("memory can be written");
 
-    let spool = Spool::open(&folder, SMALLEST).expect("whatever is in it");
+    let spool = Spool::open(&folder, MIN_SIZE).expect("whatever is in it");
     spool
-        .append(&[record(Kind::Data, &b"more"[..])], true)
+        .append(&[record(FrameKind::Data, &b"more"[..])], true)
         .expect("memory can be written");
     let mut cursor = spool.cursor(0);
     let mut last = Vec::new();
     loop {
         let before = cursor.next();
         match spool.read(&mut cursor).expect("memory can be read") {
-            Next::Frame(frame) => {
+            ReadResult::Frame(frame) => {
                 let (head, payload) = decode(&frame).expect("it is whole").expect("it is whole");
                 assert_eq!(head.sequence, before);
                 last = payload.to_vec();
             }
-            Next::Hole(hole) => assert!(hole.from == before && hole.next > before),
-            Next::Nothing => break,
+            ReadResult::Missing(hole) => assert!(hole.from == before && hole.next > before),
+            ReadResult::Empty => break,
         }
     }
     assert_eq!(cursor.next(), spool.next());

@@ -6,19 +6,19 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use zlens_frames::ReadAt;
-use zlens_frames::packed::{LOOK, Packing, peek, unpack};
+use zlens_frames::compressed::{Compression, LOOK, decompress, peek_decompressed};
 
 const LIMIT: u64 = 300_000;
 
 fuzz_target!(|bytes: Vec<u8>| {
-    let begun = peek(&bytes, &|begun| begun.len() > 100);
+    let begun = peek_decompressed(&bytes, &|begun| begun.len() > 100);
     assert!(begun.is_none_or(|begun| begun.len() <= LOOK));
-    let Some(packing) = Packing::of(&bytes) else {
+    let Some(packing) = Compression::detect(&bytes) else {
         return;
     };
     // In memory, for millions of files would be written otherwise.
     let folder = Path::new("/dev/shm");
-    let found = unpack(
+    let found = decompress(
         &bytes,
         packing,
         folder,

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use zlens_columns::sections::{Decoder, Plan, Selection, System};
-use zlens_columns::{Dumps, File, Step, Steps};
+use zlens_columns::{DumpSet, File, IncrementalScan, Step};
 use zlens_frames::ReadAt;
 use zlens_frames::smf::index;
 
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: Vec<u8>| {
         source,
         index: Arc::new(found),
     };
-    let dumps = Dumps {
+    let dumps = DumpSet {
         source: "smf".to_owned(),
         systems: systems.collect(),
         files: vec![file],

@@ -8,13 +8,16 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use zlens_columns::counters::{Decoder, Plan, System};
-use zlens_columns::{Dumps, File, Step, Steps};
+use zlens_columns::{DumpSet, File, IncrementalScan, Step};
 use zlens_frames::smf::{Header, Index, MAX_KINDS, Pass, index, open, sniff};
 use zlens_frames::{ReadAt, Windows};
 
 /// The plan of the catalog, as the tests of the decoder have it.
 static PLAN: LazyLock<Plan> = LazyLock::new(|| {
-    Plan::parse(include_str!("../../crates/columns/tests/counters/plan.json")).expect("a good plan")
+    Plan::parse(include_str!(
+        "../../crates/columns/tests/counters/plan.json"
+    ))
+    .expect("a good plan")
 });
 
 fuzz_target!(|bytes: Vec<u8>| {
@@ -112,7 +115,7 @@ fn decode(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
         source: Arc::clone(source),
         index: Arc::clone(found),
     };
-    let dumps = Dumps {
+    let dumps = DumpSet {
         source: "smf".to_owned(),
         systems: systems.collect(),
         files: vec![file],

@@ -6,14 +6,14 @@ from typing import Any, final
 @final
 class MonwriteFile:
     """A file of z/VM monitor data, written by MONWRITE or captured from the live stream: opened by one pass
-    that finds its records, read again for what is asked."""
+    that finds its records, read again for queries."""
 
     path: str
     size: int
     #: Raw TOD values, None when the file holds no record.
     first_tod: int | None
     last_tod: int | None
-    #: Whether the end-of-data record stands at the end.
+    #: Whether the end-of-data record is at the end.
     complete: bool
     #: Whether it is a capture of the live stream.
     capture: bool
@@ -23,7 +23,7 @@ class MonwriteFile:
     def inventory(self) -> list[dict[str, Any]]: ...
     def problems(self) -> list[tuple[str, int, int, str | None, str]]: ...
     def interval_ends(self) -> list[tuple[int, int, int]]: ...
-    def interval_cuts(self) -> list[tuple[int, int]]:
+    def split_points(self) -> list[tuple[int, int]]:
         """TOD value of every interval end, and where what was written together with it ends: a cut there
         separates nothing. The file may not be that long yet."""
         ...
@@ -34,7 +34,7 @@ class MonwriteFile:
     def configurations(self) -> list[tuple[int, int]]:
         """Offsets of system configuration records: of the control record before them, and of the record."""
         ...
-    def part(self, begin: int, end: int) -> MonwriteFile:
+    def slice(self, begin: int, end: int) -> MonwriteFile:
         """What is from a control record at `begin` up to `end`, as a file with the offsets of the whole."""
         ...
     def write_plain(self, path: str) -> None:
@@ -61,7 +61,7 @@ class ArrowTable(ArrowStream):
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
-class Decoder:
+class MonwriteDecoder:
     """Raw tables of one or more systems, decoded from their files by compiled plans (JSON)."""
 
     def __init__(self, systems: list[dict[str, Any]], plans_json: str, leap_seconds: int = 0) -> None: ...
@@ -93,7 +93,7 @@ class ListingRows:
         moment: int | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
-    def lay(
+    def set_layout(
         self,
         places: Sequence[tuple[int, int, bool, int, str]],
         timed: bool,
@@ -105,7 +105,7 @@ class ListingRows:
     def row(self, line: str, number: int, offset: int) -> bool: ...
     def pop(self) -> None: ...
     def set_day(self, day: int) -> None: ...
-    def place(
+    def assign_times(
         self,
         system: str,
         sources: tuple[str, str],
@@ -137,7 +137,7 @@ class MonwriteWriter:
 
 @final
 class SmfFile:
-    """An SMF dump: opened by one pass that finds its records, read again for what is asked."""
+    """An SMF dump: opened by one pass that finds its records, read again for queries."""
 
     path: str
     size: int
@@ -151,9 +151,9 @@ class SmfFile:
         unpack_limit: int | None = None,
     ) -> SmfFile: ...
     @property
-    def packing(self) -> tuple[str, int, int] | None: ...
+    def compression(self) -> tuple[str, int, int] | None: ...
     @property
-    def forms(self) -> tuple[int, int, int, int]: ...
+    def block_stats(self) -> tuple[int, int, int, int]: ...
     def inventory(self) -> list[dict[str, Any]]: ...
     def problems(self) -> list[tuple[str, int, int, str | None, str]]: ...
     def intervals(self) -> list[tuple[bytes, int, int | None, int, int]]: ...
@@ -161,13 +161,13 @@ class SmfFile:
         self, record: int, subtype: int, system: bytes | None = None, limit: int = 1
     ) -> list[tuple[int, bytes]]: ...
     def offsets(self, record: int, subtypes: Sequence[int], system: bytes | None = None) -> list[int]: ...
-    def cut(
+    def extract(
         self, record: int, subtypes: Sequence[int], system: bytes | None, offsets: Sequence[int], path: str
     ) -> None: ...
     def changed(self) -> str | None: ...
 
 @final
-class SmfDecoder:
+class Smf113Decoder:
     """The table of counters of some dumps, decoded by a compiled plan (JSON)."""
 
     def __init__(
@@ -222,7 +222,7 @@ class StreamError(RuntimeError):
 
 @final
 class Section:
-    """Some rows of a report, read from an Arrow stream and printed as often as is asked.
+    """Some rows of a report, read from an Arrow stream and printable any number of times.
 
     The first three columns of the stream are block, time and flag.
     """

@@ -32,5 +32,5 @@ def test_interval_length_determines_the_flag(
 
 def test_the_decoder_judges_alike() -> None:
     text = FLAG_RS.read_text(encoding="utf-8")
-    stated = dict(re.findall(r"const (GAP|SHORT): f64 = ([0-9.]+);", text))
+    stated = dict(re.findall(r"const (GAP|SHORT)_FACTOR: f64 = ([0-9.]+);", text))
     assert {name: float(value) for name, value in stated.items()} == {"GAP": GAP, "SHORT": SHORT}

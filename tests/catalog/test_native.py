@@ -76,12 +76,12 @@ def plans_of(records: Records) -> list[dict[str, Any]]:
     ]
 
 
-def decoder(file: _native.MonwriteFile, compiled: list[dict[str, Any]]) -> _native.Decoder:
+def decoder(file: _native.MonwriteFile, compiled: list[dict[str, Any]]) -> _native.MonwriteDecoder:
     system = {
         **{"name": "TEST", "source": "zvm-monitor", "files": [file], "interval_ends": []},
         **{"nominal_s": 60.0, "resets": []},
     }
-    return _native.Decoder([system], json.dumps(compiled))
+    return _native.MonwriteDecoder([system], json.dumps(compiled))
 
 
 def rows(stream: object) -> list[dict[str, Any]]:

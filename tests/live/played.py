@@ -56,10 +56,10 @@ class Pieces:
         return None
 
 
-def interval_cuts(path: Path, every: int) -> list[int]:
+def split_points(path: Path, every: int) -> list[int]:
     """Where every so many intervals of monitor data end, and the end of the file."""
     file = _native.MonwriteFile.open(str(path))
-    return [*(cut for _, cut in file.interval_cuts()[::every]), file.size]
+    return [*(cut for _, cut in file.split_points()[::every]), file.size]
 
 
 def play(live: Watcher) -> list[WatchStep]:

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 import pytest
-from played import MEASURES, Pieces, differences, interval_cuts, play
+from played import MEASURES, Pieces, differences, play, split_points
 
 from rounds import rounds
 from zlens.catalog import measures
@@ -32,7 +32,7 @@ def check(path: Path, ends: list[int], limits: RetentionLimits | None = None) ->
 @pytest.mark.long
 def test_monitor_data_many_intervals_at_a_time(demo_folder: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
-    check(path, interval_cuts(path, rounds(13, 31)))
+    check(path, split_points(path, rounds(13, 31)))
 
 
 @pytest.mark.long
@@ -57,7 +57,7 @@ def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None
 @pytest.mark.parametrize("name", ["zldemo.monwrite", "sim.monwrite"])
 def test_monitor_data_interval_by_interval(demo_folder: Path, name: str) -> None:
     path = demo_folder / name
-    check(path, interval_cuts(path, 1))
+    check(path, split_points(path, 1))
 
 
 @pytest.mark.long
@@ -65,7 +65,7 @@ def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: 
     monkeypatch.setattr(Watcher, "_names", staticmethod(lambda _: ["load"]))
     path = demo_folder / "zldemo.monwrite"
     limits = RetentionLimits(raw=600.0, measures=1200.0, part=600.0)
-    live = Watcher([Pieces(path, interval_cuts(path, rounds(6, 10)))], limits=limits, findings=False)
+    live = Watcher([Pieces(path, split_points(path, rounds(6, 10)))], limits=limits, findings=False)
     try:
         play(live)
         with live.session() as shown:
@@ -87,7 +87,7 @@ def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> No
     """Rows of a window are those of the recording, and rows of long before it are not read."""
     recording = demo_folder / "zldemo.monwrite"
     window = Options(start=parse_time_spec("2010-03-09T09:25+01:00"))
-    live = Watcher([Pieces(recording, interval_cuts(recording, 20))], findings=False)
+    live = Watcher([Pieces(recording, split_points(recording, 20))], findings=False)
     try:
         play(live)
         with CoreSession([str(recording)], window) as recorded, live.session() as whole:

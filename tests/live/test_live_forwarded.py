@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from forwarding import Peer
-from played import differences, interval_cuts
+from played import differences, split_points
 
 import zlens
 from zlens.cli import main
@@ -60,7 +60,7 @@ def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> No
 @pytest.mark.long
 def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tmp_path: Path) -> None:
     file = demo_folder / "zldemo.monwrite"
-    cut = interval_cuts(file, 1)[30]
+    cut = split_points(file, 1)[30]
     data = file.read_bytes()
     folder, into = tmp_path / "received", str(tmp_path / "lake")
     with Receiver(folder, port=0) as receiver:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from played import Pieces, interval_cuts, play
+from played import Pieces, play, split_points
 
 from readers.test_monwrite_machines import MACHINES, recorded
 from readers.test_smf_streams import dump, of_70
@@ -51,7 +51,7 @@ def monitor_feeds(folder: Path) -> list[tuple[Path, list[int]]]:
         recorded(folder / f"{number}.data", machine, number, busy)
         for number, (machine, busy) in enumerate(zip(MACHINES, (0.25, 0.5), strict=True))
     ]
-    return [(path, interval_cuts(path, 1)) for path in paths]
+    return [(path, split_points(path, 1)) for path in paths]
 
 
 @pytest.mark.parametrize("given", [smf_feeds, two_writers, monitor_feeds])

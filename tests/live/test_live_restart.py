@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import PATIENCE_S, Pieces, differences, interval_cuts, play
+from played import PATIENCE_S, Pieces, differences, play, split_points
 
 from monwrite_made import beginning
 from patience import until
@@ -99,7 +99,7 @@ def test_steps_do_not_wait_for_the_lake(
 
     monkeypatch.setattr(lake, "add", slowly)
     into = str(tmp_path / "lake")
-    pieces, limits = Pieces(recording, interval_cuts(recording, 4)), RetentionLimits(part=120.0)
+    pieces, limits = Pieces(recording, split_points(recording, 4)), RetentionLimits(part=120.0)
     live = Watcher([pieces], lake=into, limits=limits, findings=False)
     try:
         play(live)
@@ -130,7 +130,7 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
 
     monkeypatch.setattr(lake, "add", sometimes)
     into = str(tmp_path / "lake")
-    live = Watcher([Pieces(recording, interval_cuts(recording, 6))], lake=into, limits=LIMITS, findings=False)
+    live = Watcher([Pieces(recording, split_points(recording, 6))], lake=into, limits=LIMITS, findings=False)
     try:
         errors = [error for step in play(live) for error in step.errors]
         live.finish()
@@ -142,7 +142,7 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
 
 @pytest.mark.long
 def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: Path) -> None:
-    cuts = interval_cuts(recording, rounds(7, 6))
+    cuts = split_points(recording, rounds(7, 6))
     into = str(tmp_path / "lake")
     seen = len(cuts) // 2 + 1
     first = Watcher([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import Pieces, differences, interval_cuts, play
+from played import Pieces, differences, play, split_points
 
 from rounds import first
 from zlens.api import Session
@@ -49,7 +49,7 @@ def test_measures_records_and_systems_are_those_of_the_session(
 
 def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
-    live = Watcher([Pieces(path, interval_cuts(path, 4)[:5])], findings=False)
+    live = Watcher([Pieces(path, split_points(path, 4)[:5])], findings=False)
     query = "SELECT count(*), max(tod) FROM d0r2"
     for _ in range(3):
         live.step()
@@ -66,7 +66,7 @@ def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: 
 
 def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
-    live = Watcher([Pieces(path, interval_cuts(path, 4)[:5])], findings=False)
+    live = Watcher([Pieces(path, split_points(path, 4)[:5])], findings=False)
     for _ in range(3):
         live.step()
     with live.session() as session:
@@ -79,7 +79,7 @@ def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
 def test_a_window_of_a_session(demo_folder: Path, tmp_path: Path) -> None:
     """Of measures only the rows that selected times need are fetched."""
     path = demo_folder / "zldemo.monwrite"
-    live = Watcher([Pieces(path, interval_cuts(path, 1)[30:31])], findings=False)
+    live = Watcher([Pieces(path, split_points(path, 1)[30:31])], findings=False)
     play(live)
     with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
         (info,) = whole.systems

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from played import Pieces, differences, interval_cuts, play
+from played import Pieces, differences, play, split_points
 
 from zlens import _native
 from zlens.live.watcher import RetentionLimits, Watcher, WatchStep
@@ -24,7 +24,7 @@ def played(path: Path, ends: Iterable[int]) -> tuple[Watcher, list[WatchStep]]:
 
 
 def test_intervals_that_come_again_are_shown_once(tmp_path: Path, recording: Path) -> None:
-    data, cuts = recording.read_bytes(), interval_cuts(recording, 1)
+    data, cuts = recording.read_bytes(), split_points(recording, 1)
     path = tmp_path / "again"
     # Ten intervals, the last five of them again, and the rest.
     path.write_bytes(data[: cuts[10]] + data[cuts[5] : cuts[10]] + data[cuts[10] :])
@@ -36,7 +36,7 @@ def test_intervals_that_come_again_are_shown_once(tmp_path: Path, recording: Pat
 
 @pytest.mark.long
 def test_a_source_that_stops_and_goes_on_has_a_gap(tmp_path: Path, recording: Path) -> None:
-    data, cuts = recording.read_bytes(), interval_cuts(recording, 1)
+    data, cuts = recording.read_bytes(), split_points(recording, 1)
     path = tmp_path / "gap"
     path.write_bytes(data[: cuts[10]] + data[cuts[20] :])
     live, _ = played(path, [cuts[10], path.stat().st_size])
@@ -48,7 +48,7 @@ def test_a_source_that_stops_and_goes_on_has_a_gap(tmp_path: Path, recording: Pa
 
 
 def test_a_damaged_stretch_is_told_and_the_rest_is_read(tmp_path: Path, recording: Path) -> None:
-    data, cuts = bytearray(recording.read_bytes()), interval_cuts(recording, 1)
+    data, cuts = bytearray(recording.read_bytes()), split_points(recording, 1)
     data[cuts[20] + 4096 : cuts[20] + 12288] = b"\xff" * 8192
     path = tmp_path / "damaged"
     path.write_bytes(bytes(data))
@@ -62,8 +62,8 @@ def test_a_damaged_stretch_is_told_and_the_rest_is_read(tmp_path: Path, recordin
 def test_another_system_in_the_same_stream_is_a_system_of_its_own(tmp_path: Path, demo_folder: Path) -> None:
     """As after an IPL of another system: the recordings of two follow each other."""
     one, other = demo_folder / "zldemo.monwrite", demo_folder / "sim.monwrite"
-    end = interval_cuts(one, 1)[10]
-    second = other.read_bytes()[: interval_cuts(other, 1)[10]]
+    end = split_points(one, 1)[10]
+    second = other.read_bytes()[: split_points(other, 1)[10]]
     path = tmp_path / "two"
     path.write_bytes(one.read_bytes()[:end] + second)
     live, _ = played(path, [end, path.stat().st_size])
@@ -75,7 +75,7 @@ def test_another_system_in_the_same_stream_is_a_system_of_its_own(tmp_path: Path
 
 def test_a_capture_of_the_live_stream_is_followed(tmp_path: Path, recording: Path) -> None:
     """The form of /dev/monreader: 12 bytes of control element, then exactly the data (Linux, monreader)."""
-    data, cuts = recording.read_bytes(), interval_cuts(recording, 1)
+    data, cuts = recording.read_bytes(), split_points(recording, 1)
     capture, sizes = bytearray(), []
     at = 0
     while at + 4096 <= cuts[12]:

@@ -79,5 +79,7 @@ def system(*files: _native.MonwriteFile, **more: Any) -> dict[str, Any]:
     }
 
 
-def decoder(*files: _native.MonwriteFile, plan: dict[str, Any] = PLAN, **more: Any) -> _native.Decoder:
-    return _native.Decoder([system(*files, **more)], json.dumps([plan]))
+def decoder(
+    *files: _native.MonwriteFile, plan: dict[str, Any] = PLAN, **more: Any
+) -> _native.MonwriteDecoder:
+    return _native.MonwriteDecoder([system(*files, **more)], json.dumps([plan]))

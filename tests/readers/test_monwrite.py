@@ -299,7 +299,7 @@ def test_a_file_that_cannot_be_opened_is_a_problem_beside_others(tmp_path: Path)
     found = monwrite.open_files([str(tmp_path / "gone"), str(good)], Options(), None)
     assert [info.system for info in found.systems] == ["MADETEST"]
     assert [problem.file for problem in found.problems()] == [str(tmp_path / "gone")]
-    with pytest.raises(InputError, match="there is no such file; expected a readable file"):
+    with pytest.raises(InputError, match="no such file; expected a readable file"):
         monwrite.open_files([str(tmp_path / "gone")], Options(), None)
 
 

@@ -212,7 +212,7 @@ class TestPacked:
         data = gzip.compress(smf_forms.blocked([*records(), *noise]))
         source = written(tmp_path / "cut.gz", data[: len(data) // 2])
         found = [(p.kind, p.detail) for p in source.problems()]
-        assert any(k == "truncated" and "the gzip data are damaged or cut off" in d for k, d in found)
+        assert any(k == "truncated" and "the gzip data is damaged or cut off" in d for k, d in found)
         assert len(rows(source)) == 24
 
     def test_decompression_bomb_stops_at_the_limit(
@@ -240,8 +240,8 @@ class TestPacked:
         source = written(tmp_path / "some.zip", out.getvalue())
         details = sorted(p.detail for p in source.problems())
         assert [detail.partition(" of the ZIP archive is not read: ")[::2] for detail in details] == [
-            ("member photo.jpg", "it is no SMF dump"),
-            ("member two.smf", "it is packed by method 12; unpack it with unzip first"),
+            ("member photo.jpg", "it is not an SMF dump"),
+            ("member two.smf", "compression method 12 is not supported; unpack it with unzip first"),
         ]
         assert len(rows(source)) == 24
 

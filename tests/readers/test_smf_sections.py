@@ -211,8 +211,8 @@ def test_what_is_missing_of_a_broken_record_is_told(tmp_path: Path) -> None:
     assert all(row["section_no"] == row["smf70pdt"] for row in found)
     told = [(problem.kind, problem.detail) for problem in source.problems(complete=True)]
     assert told[0][0] == "truncated"
-    assert "broken into 2 pieces only 1 is there (2)" in told[0][1]
-    assert f"{len(found)} of 600 are there" in told[-1][1]
+    assert "incomplete: 1 of 2 parts found (2)" in told[0][1]
+    assert f"{len(found)} of 600 found" in told[-1][1]
 
 
 def test_older_and_newer_levels_read_alike(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_duplicates_of_rmf_are_read_once_and_those_of_type_30_are_not(tmp_path: 
     (problem,) = [
         p for p in source.problems(complete=True) if p.kind == "duplicate" and p.file == str(second)
     ]
-    assert "1 records of type 70 came before already" in problem.detail
+    assert "1 duplicate records of type 70" in problem.detail
 
 
 def test_questions_join_sections(tmp_path: Path) -> None:

@@ -148,6 +148,6 @@ def test_numbers_that_are_none(tmp_path: Path) -> None:
     assert rows(source, ["smf70pdt"], "smf70_logical") == [{"smf70pdt": None}]
     told = {problem.detail for problem in source.problems(complete=True)}
     assert told == {
-        "smf70ist is no packed time of day here and maybe later; such values are NULL",
-        "smf70pdt is above 2^63 - 1 here and maybe later; such values are NULL",
+        "smf70ist: not a valid packed time of day (first occurrence); invalid values are NULL",
+        "smf70pdt is above 2^63 - 1 (first occurrence); such values are NULL",
     }

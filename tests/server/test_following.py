@@ -215,7 +215,7 @@ def test_many_clients_get_the_newest_event(served: Served) -> None:
 
 def test_cuts_are_known_without_decoding(demo_folder: Path) -> None:
     file = _native.MonwriteFile.open(str(demo_folder / "zldemo.monwrite"))
-    cuts = file.interval_cuts()
+    cuts = file.split_points()
     assert len(cuts) == len(file.interval_ends())
     assert all(
         offset < cut <= file.size for (_, _, offset), (_, cut) in zip(file.interval_ends(), cuts, strict=True)

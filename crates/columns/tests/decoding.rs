@@ -1,10 +1,10 @@
 //! Every kind of column at every place, held against a decoder that takes one value after the other.
 
-mod made;
+mod builders;
 
 use std::collections::BTreeSet;
 
-use made::{Cell, Record, decoder, file, scan, system, table};
+use builders::{Cell, Record, decoder, file, scan, system, table};
 use proptest::prelude::*;
 use zlens_columns::zvm::Plan;
 use zlens_columns::zvm::plan::{

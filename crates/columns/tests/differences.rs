@@ -1,13 +1,13 @@
 //! Differences held against the rules taken one row after the other.
 
-mod made;
+mod builders;
 
 use std::collections::HashMap;
 
-use made::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
-use made::{Cell, column, decoder, system, table};
+use builders::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
+use builders::{Cell, column, decoder, system, table};
 use proptest::prelude::*;
-use zlens_columns::zvm::Evidence;
+use zlens_columns::zvm::ResetEvidence;
 use zlens_columns::zvm::plan::{Difference, Direction};
 
 fn counter() -> impl Strategy<Value = Counter> {
@@ -69,7 +69,7 @@ fn intervals(counters: usize) -> impl Strategy<Value = Vec<Interval>> {
 struct Case {
     counters: Vec<Counter>,
     files: Vec<Vec<Interval>>,
-    resets: Vec<Evidence>,
+    resets: Vec<ResetEvidence>,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -83,7 +83,7 @@ fn case() -> impl Strategy<Value = Case> {
     prop::collection::vec((counter(), start), 1..4).prop_flat_map(|counters| {
         let count = counters.len();
         let evidence = (0..20 * NOMINAL, prop::option::of(0..5u16), any::<bool>()).prop_map(
-            |(at, who, mine)| Evidence {
+            |(at, who, mine)| ResetEvidence {
                 tod: START + at * SECOND,
                 table: if mine { "t".into() } else { "other".into() },
                 subject: who.map(|who| who.to_string()),

@@ -1,9 +1,9 @@
 //! Entries inside entries, texts one behind the other, data that are torn or cut off, and records that continue each
 //! other.
 
-mod made;
+mod builders;
 
-use made::{Cell, Record, column, decoder, file, system, table};
+use builders::{Cell, Record, column, decoder, file, system, table};
 use proptest::prelude::*;
 use zlens_columns::zvm::Plan;
 use zlens_frames::ProblemKind;
@@ -332,12 +332,12 @@ fn what_cannot_be_cut_into_sets_is_told() {
         (piece(1, false, 3, 9, &bytes), "version 9 is not known"),
         (
             piece(1, false, 3, 1, &bytes[..30]),
-            "set, which is left out",
+            "counter set is incomplete",
         ),
         (piece(1, false, 1, 1, &bytes), "24 bytes of counters follow"),
         (
             [&piece(1, false, 3, 1, &bytes)[..6], &[1, 0][..], &bytes].concat(),
-            "do not fit the record",
+            "exceed the record",
         ),
     ] {
         let decoder = open(vec![at(0, body)], JOIN);

@@ -1,10 +1,10 @@
 //! Each rule of differences by itself.
 
-mod made;
+mod builders;
 
-use made::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
-use made::{Cell, column, decoder, file, system};
-use zlens_columns::zvm::Evidence;
+use builders::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
+use builders::{Cell, column, decoder, file, system};
+use zlens_columns::zvm::ResetEvidence;
 use zlens_columns::zvm::plan::{Difference, Direction};
 use zlens_frames::zvm::Class;
 
@@ -211,7 +211,7 @@ fn evidence_makes_all_differences_of_the_row_null_and_is_told() {
         samples(4, 1),
         samples(5, 1),
     ];
-    let evidence = |at: u64, subject: Option<&str>, what: &str| Evidence {
+    let evidence = |at: u64, subject: Option<&str>, what: &str| ResetEvidence {
         tod: START + at * SECOND,
         table: "t".into(),
         subject: subject.map(Into::into),

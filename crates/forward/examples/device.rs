@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use zlens_forward::options::{Command, parse};
 use zlens_forward::run::forward;
-use zlens_forward::source::{Device, Sets};
+use zlens_forward::source::{Device, SetReader};
 use zlens_frames::zvm::Header;
 
 struct Made {
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
             let made = |_| {
                 let counter = counter.clone();
                 let reads = VecDeque::new();
-                Ok(Box::new(Sets::new(Made { counter, reads })) as _)
+                Ok(Box::new(SetReader::new(Made { counter, reads })) as _)
             };
             forward(&options, &made, &stop)
         }

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::log::{self, Level};
-use crate::source::{Begin, Event, Gap, Kind as SourceKind, Reason, Source};
-use crate::spool::{Append, Record, Spool};
-use crate::wire::{self, ENDS_SET, Kind, MOST};
+use crate::source::{Event, FileStart, Gap, Reason, Source, SourceKind};
+use crate::spool::{AppendResult, Record, Spool};
+use crate::wire::{self, ENDS_SET, FrameKind, MAX_PAYLOAD};
 
 /// How long a source waits for room before it looks again.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reads a source to its end, or until `stop`.
 pub fn collect(source: &mut dyn Source, kind: SourceKind, spool: &Spool, stop: &AtomicBool) {
@@ -20,14 +20,14 @@ pub fn collect(source: &mut dyn Source, kind: SourceKind, spool: &Spool, stop: &
         lost: None,
     };
     if spool.next() > 0 && kind != SourceKind::File {
-        collector.gap(&Gap::of(Reason::Restart));
+        collector.gap(&Gap::new(Reason::Restart));
     }
     while !stop.load(Ordering::Relaxed) {
         match source.next() {
             Event::Data(bytes) => collector.data(&bytes),
             Event::Gap(gap) => collector.gap(&gap),
-            Event::Begin(begin) => collector.begin(&begin),
-            Event::Nothing => {}
+            Event::Start(begin) => collector.begin(&begin),
+            Event::Idle => {}
             Event::End => break,
         }
     }
@@ -38,16 +38,16 @@ struct Collector<'a> {
     kind: SourceKind,
     spool: &'a Spool,
     stop: &'a AtomicBool,
-    /// What found no room, in sets and bytes, since then.
+    /// Records that did not fit, in sets and bytes, since then.
     lost: Option<(u64, u64, Duration)>,
 }
 
 impl Collector<'_> {
     fn data(&mut self, bytes: &[u8]) {
         let mut records: Vec<Record<'_>> = bytes
-            .chunks(MOST)
+            .chunks(MAX_PAYLOAD)
             .map(|payload| Record {
-                kind: Kind::Data,
+                kind: FrameKind::Data,
                 flags: 0,
                 payload,
             })
@@ -62,13 +62,13 @@ impl Collector<'_> {
         let payload = text(gap);
         log::line(Level::Warning, "gap", &[("reason", &gap.reason.as_str())]);
         self.append(&[Record {
-            kind: Kind::Gap,
+            kind: FrameKind::Gap,
             flags: 0,
             payload: &payload,
         }]);
     }
 
-    fn begin(&mut self, begin: &Begin) {
+    fn begin(&mut self, begin: &FileStart) {
         let (device, inode) = begin.id;
         let payload = wire::text(&[
             ("file", begin.file.clone()),
@@ -76,7 +76,7 @@ impl Collector<'_> {
             ("inode", inode.to_string()),
         ]);
         self.append(&[Record {
-            kind: Kind::Begin,
+            kind: FrameKind::Begin,
             flags: 0,
             payload: &payload,
         }]);
@@ -91,27 +91,27 @@ impl Collector<'_> {
                     sets: Some(sets),
                     bytes: Some(bytes),
                     from: Some(from),
-                    ..Gap::of(Reason::SpoolFull)
+                    ..Gap::new(Reason::SpoolFull)
                 })
             });
             let all: Vec<Record<'_>> = lost
                 .iter()
                 .map(|payload| Record {
-                    kind: Kind::Gap,
+                    kind: FrameKind::Gap,
                     flags: 0,
                     payload,
                 })
                 .chain(records.iter().copied())
                 .collect();
             let failed = match self.spool.append(&all, self.kind.overflows()) {
-                Ok(Append::Done { dropped }) => {
+                Ok(AppendResult::Done { dropped }) => {
                     self.lost = None;
                     if dropped > 0 {
                         log::line(Level::Warning, "spool_full", &[("dropped_bytes", &dropped)]);
                     }
                     return;
                 }
-                Ok(Append::Full) => "there is no room".to_owned(),
+                Ok(AppendResult::Full) => "spool is full".to_owned(),
                 Err(error) => error.to_string(),
             };
             if !std::mem::replace(&mut told, true) {
@@ -119,7 +119,9 @@ impl Collector<'_> {
             }
             if self.kind.overflows() {
                 let (sets, bytes, from) = self.lost.unwrap_or((0, 0, log::now()));
-                let data = records.iter().filter(|record| record.kind == Kind::Data);
+                let data = records
+                    .iter()
+                    .filter(|record| record.kind == FrameKind::Data);
                 let more: usize = data.map(|record| record.payload.len()).sum();
                 self.lost = Some((sets + u64::from(more > 0), bytes + more as u64, from));
                 return;
@@ -128,7 +130,7 @@ impl Collector<'_> {
                 // It can be read again, or its writer waits.
                 return;
             }
-            self.spool.wait_for_room(LOOK);
+            self.spool.wait_for_room(POLL_INTERVAL);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What ends the program, each with an exit status.
+//! Errors that end the program, each with an exit status.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,9 +22,9 @@ pub enum Error {
     Source {
         /// The device or file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
-        /// What can be done.
+        /// The fix.
         cure: &'static str,
     },
     /// The spool cannot be used.

@@ -1,4 +1,4 @@
-//! The forwarder: reads monitor data where they are and sends them to `zlens live`.
+//! Forwarder: reads monitor data on a Linux guest and sends it to `zlens live`.
 //!
 //! A thread reads the [`source`] and appends what it gives to the [`spool`] on disk; another one sends the spool to the
 //! receiver and keeps records until they are acknowledged ([`mod@send`]). Frames on the [`wire`] and records of the
@@ -8,8 +8,8 @@
 #![warn(missing_docs)]
 
 pub mod collect;
+pub mod connection;
 pub mod error;
-pub mod link;
 pub mod log;
 pub mod options;
 pub mod run;

@@ -16,7 +16,7 @@ pub enum Level {
 
 /// Writes a line.
 pub fn line(level: Level, event: &str, fields: &[(&str, &dyn Display)]) {
-    // Nobody may be listening.
+    // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{}", format(level, event, fields, now()));
 }
 

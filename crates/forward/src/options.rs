@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::connection::{ReceiverConfig, read};
 use crate::error::Error;
-use crate::link::{Receiver, read};
-use crate::source::Kind;
-use crate::spool::SMALLEST;
+use crate::source::SourceKind;
+use crate::spool::MIN_SIZE;
 
-/// What `--help` prints.
+/// Text of `--help`.
 pub const HELP: &str = "\
 Sends what a source gives to `zlens live`, and keeps it on disk until it has arrived.
 
@@ -45,7 +45,7 @@ const DEFAULT_SPOOL: &str = "/var/lib/zlens-forward";
 const DEFAULT_SPOOL_SIZE: u64 = 1 << 30;
 const LONGEST_TOKEN: usize = 1024;
 
-/// What is to be done.
+/// Command to run.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Print the help.
@@ -56,18 +56,18 @@ pub enum Command {
     Forward(Box<Options>),
 }
 
-/// What is forwarded where.
+/// Source, spool and receiver.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The path of the source; `-` is standard input.
     pub source: PathBuf,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its name.
     pub name: String,
-    /// Where to.
-    pub receiver: Receiver,
-    /// What the receiver asks for.
+    /// Its destination.
+    pub receiver: ReceiverConfig,
+    /// Token that the receiver requires.
     pub token: Option<String>,
     /// The folder of the spool.
     pub spool: PathBuf,
@@ -78,7 +78,7 @@ pub struct Options {
 }
 
 #[derive(Default)]
-struct Given {
+struct RawOptions {
     source: Option<String>,
     to: Option<String>,
     name: Option<String>,
@@ -92,8 +92,8 @@ struct Given {
     check: bool,
 }
 
-impl Given {
-    /// Sets an option that has a value; what stands first counts.
+impl RawOptions {
+    /// Sets an option that has a value; what is first counts.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let text = || Some(value.to_owned());
         let path = || Some(PathBuf::from(value));
@@ -108,7 +108,7 @@ impl Given {
             "spool" => self.spool = self.spool.take().or_else(path),
             "spool-size" => self.spool_size = self.spool_size.take().or_else(text),
             "source" => self.source = self.source.take().or_else(text),
-            _ => return Err(Error::Usage(format!("there is no option {name}"))),
+            _ => return Err(Error::Usage(format!("unknown option {name}"))),
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Given {
                 .split_once(char::is_whitespace)
                 .ok_or_else(|| wrong(number, "expected a name and a value"))?;
             self.set(name, value.trim())
-                .map_err(|_| wrong(number, &format!("there is no option {name}")))?;
+                .map_err(|_| wrong(number, &format!("unknown option {name}")))?;
         }
         Ok(())
     }
@@ -140,13 +140,13 @@ impl Given {
 /// # Errors
 /// If they are wrong, or a file that they name cannot be used.
 pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> {
-    let mut given = Given::default();
+    let mut given = RawOptions::default();
     let mut config = None;
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         let Some(option) = argument.strip_prefix("--") else {
             if argument.starts_with('-') && argument != "-" {
-                return Err(Error::Usage(format!("there is no option {argument}")));
+                return Err(Error::Usage(format!("unknown option {argument}")));
             }
             if given.source.replace(argument).is_some() {
                 return Err(Error::Usage("there is more than one source".to_owned()));
@@ -161,7 +161,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
             "help" => return Ok(Command::Help),
             "version" => return Ok(Command::Version),
             "check" => given.check = true,
-            "source" => return Err(Error::Usage("there is no option --source".to_owned())),
+            "source" => return Err(Error::Usage("unknown option --source".to_owned())),
             _ => {
                 let value = value
                     .or_else(|| arguments.next())
@@ -171,7 +171,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
                 } else {
                     given
                         .set(name, &value)
-                        .map_err(|_| Error::Usage(format!("there is no option --{name}")))?;
+                        .map_err(|_| Error::Usage(format!("unknown option --{name}")))?;
                 }
             }
         }
@@ -183,10 +183,10 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, Error> 
     resolve(given).map(|options| Command::Forward(Box::new(options)))
 }
 
-fn resolve(given: Given) -> Result<Options, Error> {
+fn resolve(given: RawOptions) -> Result<Options, Error> {
     let usage = |text: &str| Error::Usage(text.to_owned());
     let source = given.source.ok_or_else(|| usage("name a source"))?;
-    let kind = kind(&source);
+    let kind = source_kind(&source);
     let to = given
         .to
         .ok_or_else(|| usage("--to says where the receiver is"))?;
@@ -202,7 +202,7 @@ fn resolve(given: Given) -> Result<Options, Error> {
     };
     let name = given
         .name
-        .unwrap_or_else(|| format!("{}-{}", machine(), kind.as_str()));
+        .unwrap_or_else(|| format!("{}-{}", host_name(), kind.as_str()));
     if !is_name(&name) {
         return Err(usage(
             "--name expects at most 64 letters, digits, . _ - that begin with a letter or digit",
@@ -211,13 +211,13 @@ fn resolve(given: Given) -> Result<Options, Error> {
     let spool_size = given
         .spool_size
         .map_or(Some(DEFAULT_SPOOL_SIZE), |text| bytes(&text))
-        .filter(|&size| size >= SMALLEST)
+        .filter(|&size| size >= MIN_SIZE)
         .ok_or_else(|| usage("--spool-size expects a size such as 500M, at least 1M"))?;
     Ok(Options {
         source: source.into(),
         kind,
         name,
-        receiver: Receiver {
+        receiver: ReceiverConfig {
             host: host.trim_matches(['[', ']']).to_owned(),
             port,
             server_name: given.server_name,
@@ -232,13 +232,13 @@ fn resolve(given: Given) -> Result<Options, Error> {
 }
 
 /// Devices are read as the monitor's, whether they are there yet or not. `/dev/shm` has files.
-fn kind(source: &str) -> Kind {
+fn source_kind(source: &str) -> SourceKind {
     if source == "-" {
-        Kind::Stdin
+        SourceKind::Stdin
     } else if source.starts_with("/dev/") && !source.starts_with("/dev/shm/") {
-        Kind::Monreader
+        SourceKind::Monreader
     } else {
-        Kind::File
+        SourceKind::File
     }
 }
 
@@ -258,7 +258,7 @@ fn token(path: &Path) -> Result<String, Error> {
 }
 
 /// The name of this machine, as far as it may be in a name.
-fn machine() -> String {
+fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let allowed = |letter: &char| letter.is_ascii_alphanumeric() || "._-".contains(*letter);
     let name: String = name.chars().filter(allowed).take(48).collect();
@@ -314,7 +314,7 @@ mod tests {
         );
         fs::write(path("config"), config).unwrap();
         let found = options(&["--config", &path("config"), "--name=given"]).unwrap();
-        assert_eq!(found.kind, Kind::Monreader);
+        assert_eq!(found.kind, SourceKind::Monreader);
         assert_eq!(
             (found.receiver.host.as_str(), found.receiver.port),
             ("::1", 99)
@@ -326,7 +326,7 @@ mod tests {
         let error = options(&["--config", &path("config"), "-"]).unwrap_err();
         assert_eq!(
             error,
-            format!("{}: line 2: there is no option colour", path("config"))
+            format!("{}: line 2: unknown option colour", path("config"))
         );
     }
 
@@ -362,10 +362,10 @@ mod tests {
     #[test]
     fn a_source_is_known_by_its_name() {
         for (source, kind) in [
-            ("-", Kind::Stdin),
-            ("/dev/monreader", Kind::Monreader),
-            ("day.smf", Kind::File),
-            ("/dev/shm/day.smf", Kind::File),
+            ("-", SourceKind::Stdin),
+            ("/dev/monreader", SourceKind::Monreader),
+            ("day.smf", SourceKind::File),
+            ("/dev/shm/day.smf", SourceKind::File),
         ] {
             let found = options(&["--to=localhost:1", source]).unwrap();
             assert_eq!(found.kind, kind);

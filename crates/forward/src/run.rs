@@ -6,26 +6,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::collect::collect;
+use crate::connection::Connector;
 use crate::error::Error;
-use crate::link::Connector;
 use crate::log::{self, Level};
 use crate::options::Options;
-use crate::send::{Greeting, Sender, check};
-use crate::source::{Growing, Kind, Monreader, Pipe, Sets, Source};
-use crate::spool::{Mark, Spool};
+use crate::send::{Hello, Sender, check};
+use crate::source::{Monreader, Pipe, SetReader, Source, SourceKind, TailedFile};
+use crate::spool::{SourcePosition, Spool};
 
 /// Opens a source at a mark.
-pub type Open<'a> = &'a dyn Fn(Mark) -> Result<Box<dyn Source>, Error>;
+pub type Open<'a> = &'a dyn Fn(SourcePosition) -> Result<Box<dyn Source>, Error>;
 
 /// Opens the source that options name.
 ///
 /// # Errors
 /// If it cannot be opened.
-pub fn open(options: &Options, mark: Mark) -> Result<Box<dyn Source>, Error> {
+pub fn open(options: &Options, mark: SourcePosition) -> Result<Box<dyn Source>, Error> {
     Ok(match options.kind {
-        Kind::Monreader => Box::new(Sets::new(Monreader::open(&options.source)?)),
-        Kind::File => Box::new(Growing::open(&options.source, mark)?),
-        Kind::Stdin => Box::new(Pipe::new(io::stdin())),
+        SourceKind::Monreader => Box::new(SetReader::new(Monreader::open(&options.source)?)),
+        SourceKind::File => Box::new(TailedFile::open(&options.source, mark)?),
+        SourceKind::Stdin => Box::new(Pipe::new(io::stdin())),
     })
 }
 
@@ -35,7 +35,7 @@ pub fn open(options: &Options, mark: Mark) -> Result<Box<dyn Source>, Error> {
 /// If it cannot begin.
 pub fn forward(options: &Options, open: Open<'_>, stop: &Arc<AtomicBool>) -> Result<(), Error> {
     let connector = Connector::new(&options.receiver)?;
-    let greeting = Greeting {
+    let greeting = Hello {
         name: options.name.clone(),
         kind: options.kind,
         token: options.token.clone(),

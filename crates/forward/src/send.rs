@@ -1,4 +1,4 @@
-//! From the spool to the receiver: connects, goes on where the receiver is, and keeps records until it has them.
+//! From the spool to the receiver: connects, continues where the receiver is, and keeps records until it has them.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -6,38 +6,38 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::connection::{Connection, Connector};
 use crate::error::Error;
-use crate::link::{Connector, Link};
 use crate::log::{self, Level};
-use crate::source::{Kind as SourceKind, Reason};
-use crate::spool::{Cursor, Hole, Next, Spool};
-use crate::wire::{self, Kind};
+use crate::source::{Reason, SourceKind};
+use crate::spool::{Cursor, MissingRange, ReadResult, Spool};
+use crate::wire::{self, FrameKind};
 
 /// Bytes that may be on their way.
-const WINDOW: usize = 8 << 20;
+const MAX_IN_FLIGHT: usize = 8 << 20;
 /// Until an answer is missed.
-const ANSWER: Duration = Duration::from_secs(60);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 /// After this a receiver is told that there is nothing new.
-const ALIVE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// How long acknowledgements are waited for before new records are looked for.
-const LOOK: Duration = Duration::from_millis(50);
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const MIN_BACKOFF: Duration = Duration::from_millis(500);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 /// How long what is left is sent after the program is asked to end.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What a forwarder says of itself.
+/// First frame of a forwarder: its identity.
 #[derive(Clone, Debug)]
-pub struct Greeting {
+pub struct Hello {
     /// The name of the source.
     pub name: String,
     /// Its kind.
     pub kind: SourceKind,
-    /// What the receiver asks for.
+    /// Token that the receiver requires.
     pub token: Option<String>,
 }
 
-impl Greeting {
+impl Hello {
     fn encode(&self, stream: String, check: bool) -> Vec<u8> {
         let mut fields = vec![
             ("version", wire::VERSION.to_owned()),
@@ -50,7 +50,7 @@ impl Greeting {
             fields.push(("check", "yes".to_owned()));
         }
         let mut bytes = Vec::new();
-        wire::encode(&mut bytes, Kind::Hello, 0, 0, &wire::text(&fields));
+        wire::encode(&mut bytes, FrameKind::Hello, 0, 0, &wire::text(&fields));
         bytes
     }
 }
@@ -59,28 +59,28 @@ impl Greeting {
 ///
 /// # Errors
 /// If it cannot be reached, or refuses.
-pub fn check(connector: &Connector, greeting: &Greeting) -> Result<(), Error> {
+pub fn check(connector: &Connector, greeting: &Hello) -> Result<(), Error> {
     let greeted = connector
         .connect()
-        .and_then(|mut link| greet(&mut link, &greeting.encode(String::new(), true)));
+        .and_then(|mut link| handshake(&mut link, &greeting.encode(String::new(), true)));
     greeted
         .map(|_| ())
         .map_err(|error| Error::Check(error.to_string()))
 }
 
 /// Says who speaks; the number of the record that the receiver needs next.
-fn greet(link: &mut Link, hello: &[u8]) -> io::Result<u64> {
+fn handshake(link: &mut Connection, hello: &[u8]) -> io::Result<u64> {
     link.send(hello)?;
-    match link.receive(ANSWER)? {
-        Some((head, _)) if head.kind == Kind::Welcome => Ok(head.sequence),
-        Some((head, payload)) => Err(refused(head.kind, &payload)),
+    match link.receive(RESPONSE_TIMEOUT)? {
+        Some((head, _)) if head.kind == FrameKind::Welcome => Ok(head.sequence),
+        Some((head, payload)) => Err(refusal_error(head.kind, &payload)),
         None => Err(ErrorKind::TimedOut.into()),
     }
 }
 
-fn refused(kind: Kind, payload: &[u8]) -> io::Error {
-    let reason = wire::field(payload, "reason").unwrap_or("it answered something else");
-    let said = if kind == Kind::Refused {
+fn refusal_error(kind: FrameKind, payload: &[u8]) -> io::Error {
+    let reason = wire::field(payload, "reason").unwrap_or("unexpected reply");
+    let said = if kind == FrameKind::Refused {
         "the receiver refused: "
     } else {
         ""
@@ -92,53 +92,53 @@ fn refused(kind: Kind, payload: &[u8]) -> io::Error {
 pub struct Sender<'a> {
     /// Makes connections.
     pub connector: &'a Connector,
-    /// Who speaks.
-    pub greeting: &'a Greeting,
-    /// What is sent.
+    /// Identity of the forwarder.
+    pub greeting: &'a Hello,
+    /// Records to send.
     pub spool: &'a Spool,
     /// Whether the program is asked to end.
     pub stop: &'a AtomicBool,
 }
 
 impl Sender<'_> {
-    /// Sends until the source ended and everything is with the receiver, or until a while after the program is asked to
-    /// end. Whether everything is.
+    /// Sends until the source ended and everything is with the receiver, or until a while after the program is
+    /// asked to end. Whether everything is.
     pub fn run(&self) -> bool {
-        let mut retry = FIRST_RETRY;
-        let mut asked = None;
+        let mut retry = MIN_BACKOFF;
+        let mut stop_requested_at = None;
         loop {
             let mut session = Session {
                 sender: self,
                 cursor: self.spool.cursor(0),
-                under_way: VecDeque::new(),
+                in_flight: VecDeque::new(),
                 bytes: 0,
                 has_progress: false,
                 waiting: None,
-                spoke: Instant::now(),
+                last_sent: Instant::now(),
             };
-            match session.run(&mut asked) {
+            match session.run(&mut stop_requested_at) {
                 Ok(done) => return done,
                 Err(error) => log::line(Level::Warning, "disconnected", &[("error", &error)]),
             }
             if session.has_progress {
-                retry = FIRST_RETRY;
+                retry = MIN_BACKOFF;
             }
             let until = Instant::now() + retry;
             while Instant::now() < until {
                 if self.stop.load(Ordering::Relaxed) {
-                    // Nobody is there to send to; the spool keeps it.
+                    // The receiver is not connected; the spool keeps the records.
                     return false;
                 }
-                sleep(LOOK);
+                sleep(POLL_INTERVAL);
             }
-            retry = (retry * 2).min(LONGEST_RETRY);
+            retry = (retry * 2).min(MAX_BACKOFF);
         }
     }
 
     /// Whether the time to end is over.
-    fn is_late(&self, asked: &mut Option<Instant>) -> bool {
+    fn grace_expired(&self, stop_requested_at: &mut Option<Instant>) -> bool {
         if self.stop.load(Ordering::Relaxed) {
-            return asked.get_or_insert_with(Instant::now).elapsed() > GRACE;
+            return stop_requested_at.get_or_insert_with(Instant::now).elapsed() > GRACE;
         }
         false
     }
@@ -148,19 +148,19 @@ impl Sender<'_> {
 struct Session<'a> {
     sender: &'a Sender<'a>,
     cursor: Cursor,
-    /// The number behind each record that is under way, and its bytes.
-    under_way: VecDeque<(u64, usize)>,
+    /// The number after each record that is under way, and its bytes.
+    in_flight: VecDeque<(u64, usize)>,
     /// The sum of these.
     bytes: usize,
     /// Whether the receiver took anything.
     has_progress: bool,
     /// Since when an answer is waited for.
     waiting: Option<Instant>,
-    spoke: Instant,
+    last_sent: Instant,
 }
 
 impl Session<'_> {
-    fn run(&mut self, asked: &mut Option<Instant>) -> io::Result<bool> {
+    fn run(&mut self, stop_requested_at: &mut Option<Instant>) -> io::Result<bool> {
         let Sender {
             connector,
             greeting,
@@ -168,7 +168,7 @@ impl Session<'_> {
             stop,
         } = self.sender;
         let mut link = connector.connect()?;
-        let next = greet(&mut link, &greeting.encode(spool.stream(), false))?;
+        let next = handshake(&mut link, &greeting.encode(spool.stream(), false))?;
         if next > spool.next() {
             return Err(io::Error::other(format!(
                 "the receiver has records up to {next} of this spool, which ends at {}: it is an old copy; \
@@ -180,14 +180,14 @@ impl Session<'_> {
         spool.acknowledge(next)?;
         self.cursor = spool.cursor(next);
         loop {
-            let is_all = self.send(&mut link)? && self.under_way.is_empty();
+            let is_all = self.send(&mut link)? && self.in_flight.is_empty();
             if is_all && spool.is_ended() && self.cursor.next() == spool.next() {
                 if !stop.load(Ordering::Relaxed) {
                     self.end(&mut link)?;
                 }
                 return Ok(true);
             }
-            if self.sender.is_late(asked) {
+            if self.sender.grace_expired(stop_requested_at) {
                 return Ok(false);
             }
             if is_all && stop.load(Ordering::Relaxed) {
@@ -195,78 +195,81 @@ impl Session<'_> {
                 return Ok(true);
             }
             if is_all && self.waiting.is_none() {
-                spool.wait(self.cursor.next(), LOOK * 4);
+                spool.wait(self.cursor.next(), POLL_INTERVAL * 4);
             } else {
-                self.answers(&mut link)?;
+                self.read_acks(&mut link)?;
             }
         }
     }
 
     /// Sends what may be under way; whether that is all there is.
-    fn send(&mut self, link: &mut Link) -> io::Result<bool> {
+    fn send(&mut self, link: &mut Connection) -> io::Result<bool> {
         let spool = self.sender.spool;
-        while self.bytes < WINDOW {
+        while self.bytes < MAX_IN_FLIGHT {
             let bytes = match spool.read(&mut self.cursor)? {
-                Next::Frame(bytes) => bytes,
-                Next::Hole(hole) => gap(hole),
-                Next::Nothing => {
-                    if self.spoke.elapsed() > ALIVE {
-                        self.say(link, Kind::Alive)?;
+                ReadResult::Frame(bytes) => bytes,
+                ReadResult::Missing(hole) => gap(hole),
+                ReadResult::Empty => {
+                    if self.last_sent.elapsed() > KEEPALIVE_INTERVAL {
+                        self.send_control(link, FrameKind::Alive)?;
                     }
                     return Ok(true);
                 }
             };
             link.send(&bytes)?;
-            self.under_way.push_back((self.cursor.next(), bytes.len()));
+            self.in_flight.push_back((self.cursor.next(), bytes.len()));
             self.bytes += bytes.len();
-            self.spoke = Instant::now();
-            self.waiting.get_or_insert(self.spoke);
+            self.last_sent = Instant::now();
+            self.waiting.get_or_insert(self.last_sent);
         }
         Ok(false)
     }
 
-    fn say(&mut self, link: &mut Link, kind: Kind) -> io::Result<()> {
+    fn send_control(&mut self, link: &mut Connection, kind: FrameKind) -> io::Result<()> {
         let mut bytes = Vec::new();
         wire::encode(&mut bytes, kind, 0, self.cursor.next(), &[]);
         link.send(&bytes)?;
-        self.spoke = Instant::now();
-        self.waiting = Some(self.spoke);
+        self.last_sent = Instant::now();
+        self.waiting = Some(self.last_sent);
         Ok(())
     }
 
-    fn end(&mut self, link: &mut Link) -> io::Result<()> {
-        self.say(link, Kind::End)?;
+    fn end(&mut self, link: &mut Connection) -> io::Result<()> {
+        self.send_control(link, FrameKind::End)?;
         while self.waiting.is_some() {
-            self.answers(link)?;
+            self.read_acks(link)?;
         }
         Ok(())
     }
 
     /// Takes acknowledgements.
-    fn answers(&mut self, link: &mut Link) -> io::Result<()> {
-        let Some((head, payload)) = link.receive(LOOK)? else {
-            if self.waiting.is_some_and(|since| since.elapsed() > ANSWER) {
+    fn read_acks(&mut self, link: &mut Connection) -> io::Result<()> {
+        let Some((head, payload)) = link.receive(POLL_INTERVAL)? else {
+            if self
+                .waiting
+                .is_some_and(|since| since.elapsed() > RESPONSE_TIMEOUT)
+            {
                 return Err(ErrorKind::TimedOut.into());
             }
             return Ok(());
         };
-        if head.kind != Kind::Acknowledged || head.sequence > self.cursor.next() {
-            return Err(refused(head.kind, &payload));
+        if head.kind != FrameKind::Acknowledged || head.sequence > self.cursor.next() {
+            return Err(refusal_error(head.kind, &payload));
         }
-        while let Some(&(behind, size)) = self.under_way.front()
+        while let Some(&(behind, size)) = self.in_flight.front()
             && behind <= head.sequence
         {
-            self.under_way.pop_front();
+            self.in_flight.pop_front();
             self.bytes -= size;
             self.has_progress = true;
         }
-        self.waiting = (!self.under_way.is_empty()).then(Instant::now);
+        self.waiting = (!self.in_flight.is_empty()).then(Instant::now);
         self.sender.spool.acknowledge(head.sequence)
     }
 }
 
-/// The frame that stands for records that are gone.
-fn gap(hole: Hole) -> Vec<u8> {
+/// The frame that represents missing records.
+fn gap(hole: MissingRange) -> Vec<u8> {
     let reason = if hole.damaged {
         Reason::SpoolDamaged
     } else {
@@ -290,6 +293,12 @@ fn gap(hole: Hole) -> Vec<u8> {
         fields.push(("bytes", bytes.to_string()));
     }
     let mut bytes = Vec::new();
-    wire::encode(&mut bytes, Kind::Gap, 0, hole.from, &wire::text(&fields));
+    wire::encode(
+        &mut bytes,
+        FrameKind::Gap,
+        0,
+        hole.from,
+        &wire::text(&fields),
+    );
     bytes
 }

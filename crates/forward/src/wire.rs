@@ -7,20 +7,20 @@ use std::fmt::Write as _;
 
 /// The version of the protocol.
 pub const VERSION: &str = "1";
-/// The length of what stands before a payload.
+/// The length of what is before a payload.
 pub const HEADER: usize = 20;
 /// The most bytes of a payload.
-pub const MOST: usize = 1 << 20;
+pub const MAX_PAYLOAD: usize = 1 << 20;
 /// The flag of a record that ends a set of data.
 pub const ENDS_SET: u8 = 1;
 
 const MAGIC: [u8; 2] = *b"ZF";
 const CHECKED: usize = HEADER - 4;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum FrameKind {
     /// The forwarder says who it is.
     Hello = 1,
     /// A file begins.
@@ -41,7 +41,7 @@ pub enum Kind {
     Refused = 19,
 }
 
-impl Kind {
+impl FrameKind {
     const ALL: [Self; 9] = [
         Self::Hello,
         Self::Begin,
@@ -54,16 +54,16 @@ impl Kind {
         Self::Refused,
     ];
 
-    fn of(byte: u8) -> Option<Self> {
+    fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|&kind| kind as u8 == byte)
     }
 }
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum FrameError {
     /// Something else speaks there.
-    #[error("no frame begins here")]
+    #[error("not a zlens-forward frame")]
     Magic,
     /// The payload would be too long.
     #[error("a frame of {0} bytes is too long")]
@@ -73,34 +73,34 @@ pub enum Fault {
     Damaged,
 }
 
-/// What stands before a payload.
+/// Header of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// What the frame is.
-    pub kind: Kind,
+pub struct FrameHeader {
+    /// Kind of the frame.
+    pub kind: FrameKind,
     /// Flags of a record.
     pub flags: u8,
     /// The length of the payload.
     pub length: usize,
-    /// The number of the record, or of the one to go on with.
+    /// The number of the record, or of the one to continue with.
     pub sequence: u64,
     checksum: u32,
 }
 
-impl Head {
+impl FrameHeader {
     /// Reads the bytes before a payload; says nothing of their checksum.
     ///
     /// # Errors
     /// If no frame begins so.
-    pub fn parse(bytes: &[u8; HEADER]) -> Result<Self, Fault> {
+    pub fn parse(bytes: &[u8; HEADER]) -> Result<Self, FrameError> {
         let [z, f, kind, flags, l0, l1, l2, l3, rest @ ..] = *bytes;
         let [s0, s1, s2, s3, s4, s5, s6, s7, c0, c1, c2, c3] = rest;
-        let kind = Kind::of(kind)
+        let kind = FrameKind::from_byte(kind)
             .filter(|_| [z, f] == MAGIC)
-            .ok_or(Fault::Magic)?;
+            .ok_or(FrameError::Magic)?;
         let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
-        if length > MOST {
-            return Err(Fault::Length(length));
+        if length > MAX_PAYLOAD {
+            return Err(FrameError::Length(length));
         }
         Ok(Self {
             kind,
@@ -112,9 +112,9 @@ impl Head {
     }
 }
 
-/// Appends a frame to bytes; a payload has at most [`MOST`].
-pub fn encode(out: &mut Vec<u8>, kind: Kind, flags: u8, sequence: u64, payload: &[u8]) {
-    debug_assert!(payload.len() <= MOST);
+/// Appends a frame to bytes; a payload has at most [`MAX_PAYLOAD`].
+pub fn encode(out: &mut Vec<u8>, kind: FrameKind, flags: u8, sequence: u64, payload: &[u8]) {
+    debug_assert!(payload.len() <= MAX_PAYLOAD);
     let from = out.len();
     out.extend(MAGIC);
     out.extend([kind as u8, flags]);
@@ -129,16 +129,16 @@ pub fn encode(out: &mut Vec<u8>, kind: Kind, flags: u8, sequence: u64, payload: 
 ///
 /// # Errors
 /// If it is no frame, or a damaged one.
-pub fn decode(bytes: &[u8]) -> Result<Option<(Head, &[u8])>, Fault> {
+pub fn decode(bytes: &[u8]) -> Result<Option<(FrameHeader, &[u8])>, FrameError> {
     let Some((start, rest)) = bytes.split_first_chunk::<HEADER>() else {
         return Ok(None);
     };
-    let head = Head::parse(start)?;
+    let head = FrameHeader::parse(start)?;
     let Some(payload) = rest.get(..head.length) else {
         return Ok(None);
     };
     if checksum(&start[..CHECKED], payload) != head.checksum {
-        return Err(Fault::Damaged);
+        return Err(FrameError::Damaged);
     }
     Ok(Some((head, payload)))
 }

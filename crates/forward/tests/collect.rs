@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::tempdir;
 use zlens_forward::collect::collect;
-use zlens_forward::source::{Event, Growing, Kind as SourceKind, Pipe, Source};
-use zlens_forward::spool::{Mark, Next, SMALLEST, Spool};
-use zlens_forward::wire::{Kind, decode, field};
+use zlens_forward::source::{Event, Pipe, Source, SourceKind, TailedFile};
+use zlens_forward::spool::{MIN_SIZE, ReadResult, SourcePosition, Spool};
+use zlens_forward::wire::{FrameKind, decode, field};
 
 /// A source that is a list.
 struct List(Vec<Event>);
@@ -34,22 +34,22 @@ fn read(spool: &Spool) -> Vec<String> {
     let mut follows = false;
     loop {
         let bytes = match spool.read(&mut cursor).unwrap() {
-            Next::Frame(bytes) => bytes,
-            Next::Hole(hole) => {
+            ReadResult::Frame(bytes) => bytes,
+            ReadResult::Missing(hole) => {
                 found.push(format!("hole of {}", hole.next - hole.from));
                 continue;
             }
-            Next::Nothing => return found,
+            ReadResult::Empty => return found,
         };
         let (head, payload) = decode(&bytes).unwrap().unwrap();
-        let data = head.kind == Kind::Data;
+        let data = head.kind == FrameKind::Data;
         match head.kind {
-            Kind::Data if follows => found
+            FrameKind::Data if follows => found
                 .last_mut()
                 .unwrap()
                 .push_str(std::str::from_utf8(payload).unwrap()),
-            Kind::Data => found.push(String::from_utf8(payload.to_vec()).unwrap()),
-            Kind::Begin => found.push(format!(
+            FrameKind::Data => found.push(String::from_utf8(payload.to_vec()).unwrap()),
+            FrameKind::Begin => found.push(format!(
                 "begin {}",
                 field(payload, "file").unwrap_or_default()
             )),
@@ -97,41 +97,54 @@ fn a_file_is_followed_where_it_grows() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("day.smf");
     write(&path, "one");
-    let spool = Arc::new(Spool::open(&folder.path().join("spool"), SMALLEST).unwrap());
+    let spool = Arc::new(Spool::open(&folder.path().join("spool"), MIN_SIZE).unwrap());
     let grown = || read(&spool);
-    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
-        eventually(|| grown() == ["begin day.smf", "one"]);
-        write(&path, "two");
-        eventually(|| grown() == ["begin day.smf", "onetwo"]);
-        true
-    });
+    follow(
+        TailedFile::open(&path, spool.mark()).unwrap(),
+        &spool,
+        || {
+            eventually(|| grown() == ["begin day.smf", "one"]);
+            write(&path, "two");
+            eventually(|| grown() == ["begin day.smf", "onetwo"]);
+            true
+        },
+    );
     // Once more, where it was; then shorter; then another file.
     write(&path, "three");
-    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
-        grown() == ["begin day.smf", "onetwothree"]
-    });
+    follow(
+        TailedFile::open(&path, spool.mark()).unwrap(),
+        &spool,
+        || grown() == ["begin day.smf", "onetwothree"],
+    );
     fs::write(&path, "four").unwrap();
-    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
-        grown().len() == 5
-    });
+    follow(
+        TailedFile::open(&path, spool.mark()).unwrap(),
+        &spool,
+        || grown().len() == 5,
+    );
     assert_eq!(
         grown()[2..],
         ["gap file_replaced ?", "begin day.smf", "four"]
     );
-    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
-        write(&path, "-");
-        fs::rename(&path, folder.path().join("old")).unwrap();
-        write(&folder.path().join("old"), "end");
-        write(&path, "five");
-        eventually(|| grown().len() == 7);
-        true
-    });
+    follow(
+        TailedFile::open(&path, spool.mark()).unwrap(),
+        &spool,
+        || {
+            write(&path, "-");
+            fs::rename(&path, folder.path().join("old")).unwrap();
+            write(&folder.path().join("old"), "end");
+            write(&path, "five");
+            eventually(|| grown().len() == 7);
+            true
+        },
+    );
     assert_eq!(grown()[4..], ["four-end", "begin day.smf", "five"]);
 }
 
 #[test]
 fn a_file_that_is_not_there_is_said() {
-    let error = Growing::open(Path::new("/nowhere/day.smf"), Mark::default()).unwrap_err();
+    let error =
+        TailedFile::open(Path::new("/nowhere/day.smf"), SourcePosition::default()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -144,7 +157,7 @@ fn a_file_that_is_not_there_is_said() {
 #[test]
 fn a_pipe_is_read_to_its_end() {
     let folder = tempdir().unwrap();
-    let spool = Spool::open(folder.path(), SMALLEST).unwrap();
+    let spool = Spool::open(folder.path(), MIN_SIZE).unwrap();
     let stop = AtomicBool::new(false);
     collect(
         &mut Pipe::new(&b"all of it"[..]),
@@ -168,7 +181,7 @@ fn a_pipe_is_read_to_its_end() {
 #[test]
 fn a_device_never_waits_and_what_found_no_room_is_counted() {
     let folder = tempdir().unwrap();
-    let spool = Spool::open(folder.path(), SMALLEST).unwrap();
+    let spool = Spool::open(folder.path(), MIN_SIZE).unwrap();
     let stop = AtomicBool::new(false);
     let set = |size: usize| Event::Data(vec![b'x'; size]);
     // Larger than the spool, twice; then one that fits.
@@ -180,8 +193,8 @@ fn a_device_never_waits_and_what_found_no_room_is_counted() {
 #[test]
 fn a_source_that_waits_goes_on_when_there_is_room() {
     let folder = tempdir().unwrap();
-    let spool = Arc::new(Spool::open(folder.path(), SMALLEST).unwrap());
-    let size = 5 * SMALLEST;
+    let spool = Arc::new(Spool::open(folder.path(), MIN_SIZE).unwrap());
+    let size = 5 * MIN_SIZE;
     let reader = {
         let spool = Arc::clone(&spool);
         let mut pipe = Pipe::new(io::repeat(b'x').take(size));
@@ -199,9 +212,9 @@ fn a_source_that_waits_goes_on_when_there_is_room() {
     let end = Instant::now() + Duration::from_secs(30);
     while !(spool.is_ended() && cursor.next() == spool.next()) {
         match spool.read(&mut cursor).unwrap() {
-            Next::Frame(bytes) => count += decode(&bytes).unwrap().unwrap().1.len() as u64,
-            Next::Hole(hole) => panic!("{hole:?}"),
-            Next::Nothing => {
+            ReadResult::Frame(bytes) => count += decode(&bytes).unwrap().unwrap().1.len() as u64,
+            ReadResult::Missing(hole) => panic!("{hole:?}"),
+            ReadResult::Empty => {
                 assert!(Instant::now() < end, "it waits for ever");
                 spool.acknowledge(cursor.next()).unwrap();
                 spool.wait(cursor.next(), Duration::from_millis(50));

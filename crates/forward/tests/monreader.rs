@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use zlens_forward::source::{Device, Event, Gap, Reason, Sets, Source};
+use zlens_forward::source::{Device, Event, Gap, Reason, SetReader, Source};
 use zlens_frames::zvm::Header;
 
 const EIO: i32 = 5;
@@ -53,7 +53,7 @@ impl Device for Fake {
 }
 
 /// Sets, gaps as their reasons and bytes, until nothing comes any more.
-fn all(mut sets: Sets<Fake>) -> Vec<(Option<Reason>, Vec<u8>)> {
+fn all(mut sets: SetReader<Fake>) -> Vec<(Option<Reason>, Vec<u8>)> {
     let mut found = Vec::new();
     let mut nothing = 0;
     while nothing < 5 {
@@ -64,7 +64,7 @@ fn all(mut sets: Sets<Fake>) -> Vec<(Option<Reason>, Vec<u8>)> {
                 assert_eq!(gap.sets.is_some(), bytes > 0);
                 found.push((Some(gap.reason), vec![b'-'; bytes]));
             }
-            Event::Nothing => nothing += 1,
+            Event::Idle => nothing += 1,
             other => panic!("{other:?}"),
         }
     }
@@ -92,7 +92,7 @@ fn script(text: &str) -> Fake {
 }
 
 fn given(text: &str) -> String {
-    all(Sets::new(script(text)))
+    all(SetReader::new(script(text)))
         .into_iter()
         .map(|(reason, bytes)| {
             let reason = reason.map_or(String::new(), |reason| format!("{}:", reason.as_str()));
@@ -132,7 +132,7 @@ fn a_severed_device_is_opened_again() {
     let mut fake = script("ab . cd ? ? ef .");
     fake.opens = VecDeque::from([EIO, EIO]);
     let opened = Arc::clone(&fake.opened);
-    let found = all(Sets::new(fake));
+    let found = all(SetReader::new(fake));
     assert_eq!(
         found,
         [
@@ -152,7 +152,7 @@ fn a_device_that_faults_for_ever_is_opened_again() {
 
 #[test]
 fn a_set_that_is_too_large_is_given_up() {
-    let sets = Sets::new(script("abcd ef gh . ij .")).with_largest(5);
+    let sets = SetReader::new(script("abcd ef gh . ij .")).with_largest(5);
     assert_eq!(
         all(sets),
         [
@@ -164,9 +164,9 @@ fn a_set_that_is_too_large_is_given_up() {
 
 #[test]
 fn a_device_that_has_nothing_lets_others_work() {
-    let mut sets = Sets::new(script(". . ~ ab ."));
-    assert_eq!(sets.next(), Event::Nothing);
-    assert_eq!(sets.next(), Event::Nothing);
+    let mut sets = SetReader::new(script(". . ~ ab ."));
+    assert_eq!(sets.next(), Event::Idle);
+    assert_eq!(sets.next(), Event::Idle);
     assert_eq!(sets.next(), Event::Data(b"ab".to_vec()));
 }
 
@@ -201,7 +201,7 @@ fn suspended_event_records_are_a_gap() {
         fake.reads.push_back(Read::Bytes(set.clone()));
         fake.reads.push_back(Read::Bytes(Vec::new()));
     }
-    let mut sets = Sets::new(fake);
+    let mut sets = SetReader::new(fake);
     for set in [&normal, &last, &normal] {
         assert_eq!(sets.next(), Event::Data(set.clone()));
     }
@@ -213,6 +213,6 @@ fn suspended_event_records_are_a_gap() {
     assert_eq!(sets.next(), Event::Data(first.clone()));
     assert_eq!(sets.next(), Event::Data(normal));
     // Of the second suspension only the end was seen.
-    assert_eq!(sets.next(), Event::Gap(Gap::of(Reason::Suspended)));
+    assert_eq!(sets.next(), Event::Gap(Gap::new(Reason::Suspended)));
     assert_eq!(sets.next(), Event::Data(first));
 }

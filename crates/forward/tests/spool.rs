@@ -6,43 +6,43 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tempfile::{TempDir, tempdir};
-use zlens_forward::spool::{Append, Hole, Next, Record, SMALLEST, Spool};
-use zlens_forward::wire::{ENDS_SET, Kind, decode};
+use zlens_forward::spool::{AppendResult, MIN_SIZE, MissingRange, ReadResult, Record, Spool};
+use zlens_forward::wire::{ENDS_SET, FrameKind, decode};
 
 const fn data(payload: &[u8], flags: u8) -> Record<'_> {
     Record {
-        kind: Kind::Data,
+        kind: FrameKind::Data,
         flags,
         payload,
     }
 }
 
 fn open(folder: &Path) -> Spool {
-    Spool::open(folder, SMALLEST).unwrap()
+    Spool::open(folder, MIN_SIZE).unwrap()
 }
 
-fn push(spool: &Spool, payload: &[u8]) -> Append {
+fn push(spool: &Spool, payload: &[u8]) -> AppendResult {
     spool.append(&[data(payload, ENDS_SET)], true).unwrap()
 }
 
 /// All from a record on: payloads by their number, and holes.
-fn read(spool: &Spool, from: u64) -> (BTreeMap<u64, Vec<u8>>, Vec<Hole>) {
+fn read(spool: &Spool, from: u64) -> (BTreeMap<u64, Vec<u8>>, Vec<MissingRange>) {
     let (mut found, mut holes) = (BTreeMap::new(), Vec::new());
     let mut cursor = spool.cursor(from);
     loop {
         let before = cursor.next();
         match spool.read(&mut cursor).unwrap() {
-            Next::Frame(bytes) => {
+            ReadResult::Frame(bytes) => {
                 let (head, payload) = decode(&bytes).unwrap().unwrap();
                 assert_eq!((head.sequence, cursor.next()), (before, before + 1));
                 found.insert(before, payload.to_vec());
             }
-            Next::Hole(hole) => {
+            ReadResult::Missing(hole) => {
                 assert_eq!((hole.from, hole.next), (before, cursor.next()));
                 assert!(hole.next > hole.from);
                 holes.push(hole);
             }
-            Next::Nothing => return (found, holes),
+            ReadResult::Empty => return (found, holes),
         }
     }
 }
@@ -62,7 +62,10 @@ fn records_are_read_in_order_and_go_when_they_are_acknowledged() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     for number in 0..50_u8 {
-        assert_eq!(push(&spool, &[number; 10_000]), Append::Done { dropped: 0 });
+        assert_eq!(
+            push(&spool, &[number; 10_000]),
+            AppendResult::Done { dropped: 0 }
+        );
     }
     let (found, holes) = read(&spool, 0);
     assert!(holes.is_empty());
@@ -87,15 +90,15 @@ fn the_oldest_sets_are_dropped_and_counted() {
     let mut dropped = 0;
     for number in 0..200_u8 {
         match push(&spool, &[number; 10_000]) {
-            Append::Done { dropped: bytes } => dropped += bytes,
-            Append::Full => panic!("{number}"),
+            AppendResult::Done { dropped: bytes } => dropped += bytes,
+            AppendResult::Full => panic!("{number}"),
         }
     }
     let size: u64 = segments(folder.path())
         .iter()
         .map(|path| fs::metadata(path).unwrap().len())
         .sum();
-    assert!(size <= SMALLEST);
+    assert!(size <= MIN_SIZE);
     let (found, holes) = read(&spool, 0);
     // The oldest segment may have been sent in part; those after it went.
     let [hole] = holes[..] else {
@@ -106,7 +109,7 @@ fn the_oldest_sets_are_dropped_and_counted() {
     assert_eq!(found.len() as u64 + hole.next - hole.from, 200);
     assert!(found.contains_key(&0) && found.contains_key(&199));
     // A set that is larger than all has no room.
-    assert_eq!(push(&spool, &vec![0; 1 << 20]), Append::Full);
+    assert_eq!(push(&spool, &vec![0; 1 << 20]), AppendResult::Full);
     assert_eq!(spool.next(), 200);
 }
 
@@ -118,7 +121,7 @@ fn a_source_that_waits_loses_nothing() {
     while spool
         .append(&[data(&[1; 10_000], ENDS_SET)], false)
         .unwrap()
-        != Append::Full
+        != AppendResult::Full
     {
         count += 1;
     }
@@ -128,7 +131,7 @@ fn a_source_that_waits_loses_nothing() {
         spool
             .append(&[data(&[1; 10_000], ENDS_SET)], false)
             .unwrap(),
-        Append::Full
+        AppendResult::Full
     );
 }
 
@@ -141,7 +144,10 @@ fn what_is_being_sent_is_not_dropped() {
     }
     spool.acknowledge(3).unwrap();
     let mut cursor = spool.cursor(17);
-    assert!(matches!(spool.read(&mut cursor).unwrap(), Next::Frame(_)));
+    assert!(matches!(
+        spool.read(&mut cursor).unwrap(),
+        ReadResult::Frame(_)
+    ));
     for number in 30..250_u8 {
         push(&spool, &[number; 10_000]);
     }
@@ -158,7 +164,7 @@ fn what_is_being_sent_is_not_dropped() {
 fn one_forwarder_uses_a_spool() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
-    let error = Spool::open(folder.path(), SMALLEST).unwrap_err();
+    let error = Spool::open(folder.path(), MIN_SIZE).unwrap_err();
     assert!(error.to_string().contains("another forwarder"), "{error}");
     drop(spool);
     open(folder.path());
@@ -169,7 +175,7 @@ fn a_stream_keeps_its_name_and_its_place() {
     let folder = tempdir().unwrap();
     let spool = open(folder.path());
     let begin = Record {
-        kind: Kind::Begin,
+        kind: FrameKind::Begin,
         flags: 0,
         payload: b"file day.smf\ndevice 3\ninode 4\n",
     };

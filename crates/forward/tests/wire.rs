@@ -1,9 +1,11 @@
 //! Frames: what is read is what was written, and nothing else is taken for a frame.
 
 use proptest::prelude::*;
-use zlens_forward::wire::{ENDS_SET, Fault, HEADER, Kind, MOST, decode, encode, field, text};
+use zlens_forward::wire::{
+    ENDS_SET, FrameError, FrameKind, HEADER, MAX_PAYLOAD, decode, encode, field, text,
+};
 
-fn frame(kind: Kind, sequence: u64, payload: &[u8]) -> Vec<u8> {
+fn frame(kind: FrameKind, sequence: u64, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode(&mut bytes, kind, ENDS_SET, sequence, payload);
     bytes
@@ -12,7 +14,7 @@ fn frame(kind: Kind, sequence: u64, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_frame_has_the_bytes_that_the_receiver_expects() {
     // The same as tests/live/test_wire.py has.
-    let bytes = frame(Kind::Data, 0x0102_0304_0506_0708, b"abc");
+    let bytes = frame(FrameKind::Data, 0x0102_0304_0506_0708, b"abc");
     let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(text, "5a46030100000003010203040506070886e64c6e616263");
 }
@@ -20,18 +22,18 @@ fn a_frame_has_the_bytes_that_the_receiver_expects() {
 proptest! {
     #[test]
     fn what_is_read_was_written(sequence: u64, payload in prop::collection::vec(any::<u8>(), 0..300), rest in prop::collection::vec(any::<u8>(), 0..40)) {
-        let mut bytes = frame(Kind::Gap, sequence, &payload);
+        let mut bytes = frame(FrameKind::Gap, sequence, &payload);
         for cut in 0..bytes.len() {
             prop_assert_eq!(decode(&bytes[..cut]), Ok(None));
         }
         bytes.extend(rest);
         let (head, found) = decode(&bytes).unwrap().unwrap();
-        prop_assert_eq!((head.kind, head.flags, head.sequence, found), (Kind::Gap, ENDS_SET, sequence, &payload[..]));
+        prop_assert_eq!((head.kind, head.flags, head.sequence, found), (FrameKind::Gap, ENDS_SET, sequence, &payload[..]));
     }
 
     #[test]
     fn a_damaged_frame_is_none(payload in prop::collection::vec(any::<u8>(), 0..300), at: prop::sample::Index, bit in 0..8) {
-        let mut bytes = frame(Kind::Data, 7, &payload);
+        let mut bytes = frame(FrameKind::Data, 7, &payload);
         let at = at.index(bytes.len());
         bytes[at] ^= 1_u8 << bit;
         prop_assert!(!matches!(decode(&bytes), Ok(Some(_))));
@@ -50,9 +52,12 @@ proptest! {
 
 #[test]
 fn a_length_is_limited_before_it_is_waited_for() {
-    let mut bytes = frame(Kind::Data, 0, b"");
-    bytes[4..8].copy_from_slice(&(MOST as u32 + 1).to_be_bytes());
-    assert_eq!(decode(&bytes[..HEADER]), Err(Fault::Length(MOST + 1)));
+    let mut bytes = frame(FrameKind::Data, 0, b"");
+    bytes[4..8].copy_from_slice(&(MAX_PAYLOAD as u32 + 1).to_be_bytes());
+    assert_eq!(
+        decode(&bytes[..HEADER]),
+        Err(FrameError::Length(MAX_PAYLOAD + 1))
+    );
 }
 
 #[test]

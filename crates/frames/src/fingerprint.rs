@@ -2,7 +2,7 @@
 
 /// A number that distinguishes bytes; never 0.
 #[inline]
-pub(crate) fn print(bytes: &[u8]) -> u64 {
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(ODD);
     // Four sums side by side, for one multiplication has to wait for the one before.
@@ -37,13 +37,17 @@ mod tests {
     #[test]
     fn any_byte_makes_a_difference() {
         let bytes: Vec<u8> = (0..70).collect();
-        let mut all = vec![print(&bytes), print(&bytes[..69]), print(&[])];
+        let mut all = vec![
+            fingerprint(&bytes),
+            fingerprint(&bytes[..69]),
+            fingerprint(&[]),
+        ];
         for at in 0..bytes.len() {
             let mut other = bytes.clone();
             other[at] ^= 1;
-            all.push(print(&other));
+            all.push(fingerprint(&other));
             other.swap(at, (at + 32) % 70);
-            all.push(print(&other));
+            all.push(fingerprint(&other));
         }
         let count = all.len();
         all.sort_unstable();

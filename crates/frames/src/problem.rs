@@ -1,5 +1,4 @@
-//! What could not be read as it stands. Nothing is dropped silently, and nothing grows without
-//! bound.
+//! Problems in the input. Nothing is dropped silently, and memory stays bounded.
 
 /// The kinds of problem there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,22 +70,22 @@ impl ProblemKind {
     }
 }
 
-/// One thing that could not be read as it stands.
+/// One problem in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind of thing.
+    /// Kind of problem.
     pub kind: ProblemKind,
     /// Where in the file.
     pub offset: u64,
-    /// How many bytes of the file were not read because of it.
+    /// Number of bytes that were not read because of it.
     pub bytes: u64,
-    /// Domain and number of the record it was met in, if known.
+    /// Domain and number of the record it was found in, if known.
     pub record: Option<(u8, u16)>,
     /// A sentence for a person.
     pub detail: String,
 }
 
-/// Problems in the order they were met: the first [`ProblemLog::LIMIT`] in full, the rest counted.
+/// Problems in the order they were found: the first [`ProblemLog::LIMIT`] in full, the rest counted.
 #[derive(Clone, Debug, Default)]
 pub struct ProblemLog {
     rows: Vec<Problem>,
@@ -96,7 +95,7 @@ pub struct ProblemLog {
 }
 
 impl ProblemLog {
-    /// How many problems are kept in full.
+    /// Maximum number of problems kept in full.
     pub const LIMIT: usize = 10_000;
 
     /// Adds a problem.
@@ -139,14 +138,14 @@ impl ProblemLog {
     }
 
     /// Makes offsets into others.
-    pub(crate) fn lead(&mut self, to: impl Fn(u64) -> u64) {
+    pub(crate) fn map_offsets(&mut self, to: impl Fn(u64) -> u64) {
         for row in &mut self.rows {
             row.offset = to(row.offset);
         }
         self.more_from = to(self.more_from);
     }
 
-    /// Takes up the problems of another log, all in the order of their offsets.
+    /// Processes the problems of another log, all in the order of their offsets.
     pub(crate) fn absorb(&mut self, other: Self) {
         if other.more.iter().any(|&count| count > 0) {
             let first = self.more.iter().all(|&count| count == 0);
@@ -167,13 +166,13 @@ impl ProblemLog {
         }
     }
 
-    /// How many problems were met.
+    /// Number of problems found.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.rows.len() as u64 + self.more.iter().sum::<u64>()
     }
 
-    /// Whether none was met.
+    /// Whether none was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -181,11 +180,11 @@ impl ProblemLog {
 
     /// The problems kept in full.
     #[must_use]
-    pub fn kept(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[Problem] {
         &self.rows
     }
 
-    /// How many problems of one kind were met.
+    /// Number of problems of one kind.
     #[must_use]
     pub fn count_of(&self, kind: ProblemKind) -> u64 {
         self.rows.iter().filter(|row| row.kind == kind).count() as u64 + self.more[kind as usize]

@@ -1,4 +1,4 @@
-//! Where bytes come from: a file read by position, never mapped.
+//! Source of bytes: a file read by position, never mapped.
 //!
 //! A mapped file that shrinks kills the process, and mapped junk counts as memory; a positioned
 //! read merely comes back short.
@@ -24,22 +24,22 @@ pub trait ReadAt: Send + Sync {
     /// Reads up to `buf.len()` bytes from `offset` on; fewer only at the end, 0 at or past it.
     ///
     /// # Errors
-    /// What the operating system reports.
+    /// Errors of the operating system.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
 
-    /// How many bytes there were when the source was opened.
+    /// Number of bytes when the source was opened.
     fn size(&self) -> u64;
 }
 
 /// The bytes of a source before an end; offsets stay those of the source.
-pub struct Part {
-    /// Where the bytes come from.
+pub struct BoundedSource {
+    /// Source of the bytes.
     pub source: Arc<dyn ReadAt>,
-    /// Where they end.
+    /// Their end.
     pub end: u64,
 }
 
-impl ReadAt for Part {
+impl ReadAt for BoundedSource {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let room = self.size().saturating_sub(offset);
         let most = usize::try_from(room).unwrap_or(usize::MAX).min(buf.len());
@@ -51,15 +51,15 @@ impl ReadAt for Part {
     }
 }
 
-/// Why there is no index.
+/// Error from building an index.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Nothing at all could be read.
     #[error("cannot be read at offset {offset}: {source}")]
     Io {
-        /// Where.
+        /// Its location.
         offset: u64,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The progress callback said stop.
@@ -67,9 +67,9 @@ pub enum Error {
     Stopped,
 }
 
-/// What became of a file since it was opened.
+/// Change of a file since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     /// Nothing has this name any more.
     Vanished,
     /// Another file has this name.
@@ -82,7 +82,7 @@ pub enum Change {
     Rewritten,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for FileChange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Vanished => write!(out, "the file has vanished since it was opened"),
@@ -99,9 +99,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// How many files are kept open; a process may have some hundred, and a folder may hold thousands.
-const MOST_KEPT: usize = 100;
-static KEPT: AtomicUsize = AtomicUsize::new(0);
+/// Maximum number of files kept open; a process may have some hundred, and a folder may hold thousands.
+const MAX_OPEN_FILES: usize = 100;
+static OPEN_FILES: AtomicUsize = AtomicUsize::new(0);
 
 /// A regular file. The first hundred stay open, so that nothing that happens to their names matters; others are opened
 /// again for every read.
@@ -116,7 +116,7 @@ impl FileSource {
     /// Opens a regular file; anything else (a folder, a pipe, a device) is an error.
     ///
     /// # Errors
-    /// What the operating system reports, or `InvalidInput` for what is not a regular file.
+    /// Errors of the operating system, or `InvalidInput` if it is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         // Asked before opening, for opening a pipe would wait for its writer.
@@ -128,8 +128,8 @@ impl FileSource {
         }
         let file = File::open(path)?;
         let opened = file.metadata()?;
-        let count = |kept: usize| (kept < MOST_KEPT).then_some(kept + 1);
-        let keep = KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
+        let count = |kept: usize| (kept < MAX_OPEN_FILES).then_some(kept + 1);
+        let keep = OPEN_FILES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
         Ok(Self {
             file: keep.is_ok().then_some(file),
             path: path.to_owned(),
@@ -143,21 +143,21 @@ impl FileSource {
         &self.path
     }
 
-    /// What became of the file since it was opened, or nothing if it is as it was.
+    /// Change of the file since it was opened; `None` if it is unchanged.
     #[must_use]
-    pub fn changed(&self) -> Option<Change> {
+    pub fn changed(&self) -> Option<FileChange> {
         let Ok(now) = fs::metadata(&self.path) else {
-            return Some(Change::Vanished);
+            return Some(FileChange::Vanished);
         };
         let was = &self.opened;
         if (now.dev(), now.ino()) != (was.dev(), was.ino()) {
-            Some(Change::Replaced)
+            Some(FileChange::Replaced)
         } else if now.len() > was.len() {
-            Some(Change::Grew(now.len() - was.len()))
+            Some(FileChange::Grew(now.len() - was.len()))
         } else if now.len() < was.len() {
-            Some(Change::Shrank(was.len() - now.len()))
+            Some(FileChange::Shrank(was.len() - now.len()))
         } else if (now.mtime(), now.mtime_nsec()) != (was.mtime(), was.mtime_nsec()) {
-            Some(Change::Rewritten)
+            Some(FileChange::Rewritten)
         } else {
             None
         }
@@ -167,7 +167,7 @@ impl FileSource {
 impl Drop for FileSource {
     fn drop(&mut self) {
         if self.file.is_some() {
-            KEPT.fetch_sub(1, Ordering::Relaxed);
+            OPEN_FILES.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -179,7 +179,7 @@ impl ReadAt for FileSource {
         }
         match self.changed() {
             // As if it had been cut off: what has another's name now is not read in its place.
-            Some(Change::Vanished | Change::Replaced) => Ok(0),
+            Some(FileChange::Vanished | FileChange::Replaced) => Ok(0),
             _ => File::open(&self.path)?.read_at(buf, offset),
         }
     }

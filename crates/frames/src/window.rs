@@ -1,20 +1,20 @@
-//! What a later pass over a file hands out.
+//! Windows of records, returned by a later pass over a file.
 
 use std::io;
 
-use crate::places::Places;
 use crate::problem::ProblemLog;
+use crate::stream_map::StreamMap;
 
-/// Where a record lies in its window.
+/// Position of a record in its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordRef {
-    /// Where it begins in the bytes of the window.
+    /// Its start in the bytes of the window.
     pub pos: u32,
-    /// Its length; the window has at least so many bytes from `pos` on.
+    /// Its length; the window has at least this many bytes from `pos` on.
     pub len: u16,
 }
 
-/// What a pass hands out at a time: bytes, and where the wanted records are in them.
+/// A window: bytes, and where the wanted records are in them.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'p> {
     /// Offset of the first byte in what was read, which is the file unless that is shown in another form.
@@ -22,8 +22,8 @@ pub struct Window<'p> {
     /// The bytes.
     pub bytes: &'p [u8],
     pub(crate) lists: &'p [Vec<RecordRef>],
-    /// Where in the file the bytes are, if it is shown in another form.
-    pub(crate) places: Option<&'p Places>,
+    /// Offset of the bytes in the file, if the file is read as another format.
+    pub(crate) places: Option<&'p StreamMap>,
 }
 
 impl<'p> Window<'p> {
@@ -42,18 +42,19 @@ impl<'p> Window<'p> {
             .unwrap_or(&[])
     }
 
-    /// Where a record of this window begins in the file.
+    /// Start of a record of this window in the file.
     #[must_use]
     pub fn offset_of(&self, record: RecordRef) -> u64 {
         self.offset(record.pos)
     }
 
-    /// Where in the file the byte at `pos` is.
+    /// Offset in the file of the byte at `pos`.
     #[inline]
     #[must_use]
     pub fn offset(&self, pos: u32) -> u64 {
         let shown = self.base + u64::from(pos);
-        self.places.map_or(shown, |places| places.original(shown))
+        self.places
+            .map_or(shown, |places| places.to_file_offset(shown))
     }
 }
 
@@ -62,12 +63,12 @@ pub trait Windows {
     /// The next window that holds wanted records, or nothing at the end.
     ///
     /// # Errors
-    /// What the operating system reports. A file that has become shorter is no error but a problem.
+    /// Errors of the operating system. A file that has become shorter is a problem, not an error.
     fn next_window(&mut self) -> io::Result<Option<Window<'_>>>;
 
-    /// Where the next window begins, at the earliest.
+    /// Start of the next window, at the earliest.
     fn position(&self) -> u64;
 
-    /// What the pass found different from the index.
+    /// Differences from the index.
     fn problems(&self) -> &ProblemLog;
 }

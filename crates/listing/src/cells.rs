@@ -1,8 +1,8 @@
 //! The cells of a row, by the places of the heads above them.
 
-/// Where the cells of a column stand. `start`, `end`: of its head; `right`: whether they end below its end.
+/// Where the cells of a column are. `start`, `end`: of its head; `right`: whether they end below its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ColumnSpan {
     pub start: usize,
     pub end: usize,
     pub right: bool,
@@ -10,33 +10,33 @@ pub struct Place {
 
 /// How the words of a line are cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum CellOrder {
     /// Each below its head.
     #[default]
     Below,
-    /// As many words as places are the cells in their order, wherever they stand; otherwise as `Below`.
+    /// As many words as places are the cells in their order, wherever they are; otherwise as `Below`.
     Words,
     /// Texts that two blanks separate are the cells in their order, unless each begins where its column does.
     Texts,
 }
 
-/// The extent of the text below each place, empty where there is none. False if a word stands below two heads, or two
+/// The extent of the text below each place, empty where there is none. False if a word is below two heads, or two
 /// words below the head of numbers.
 ///
 /// With as many words as places, each word is a cell. Otherwise a cell of a column that is aligned on the right ends
 /// below its head, and one of another column begins there.
 pub fn split(
     line: &[u8],
-    places: &[Place],
-    order: Order,
+    places: &[ColumnSpan],
+    order: CellOrder,
     extents: &mut Vec<(usize, usize)>,
 ) -> bool {
     extents.clear();
     words(line, extents);
-    if extents.len() == places.len() && (order == Order::Words || each(extents, places)) {
+    if extents.len() == places.len() && (order == CellOrder::Words || each(extents, places)) {
         return true;
     }
-    if order == Order::Texts && !aligned(line, extents, places) {
+    if order == CellOrder::Texts && !aligned(line, extents, places) {
         join(line, extents);
         let fits = extents.len() <= places.len();
         extents.resize(places.len(), (0, 0));
@@ -57,7 +57,7 @@ pub fn split(
             && start < place.end
             && (place.right || next.right || start != place.start)
         {
-            // Only a text that begins below the head of texts may go on below the next one.
+            // Only a text that begins below the head of texts may continue below the next one.
             return false;
         }
         let known = extents[at];
@@ -89,7 +89,7 @@ fn words(line: &[u8], out: &mut Vec<(usize, usize)>) {
 }
 
 /// Whether in each column where a word is, one begins at its start.
-fn aligned(line: &[u8], words: &[(usize, usize)], places: &[Place]) -> bool {
+fn aligned(line: &[u8], words: &[(usize, usize)], places: &[ColumnSpan]) -> bool {
     words.iter().all(|&(start, _)| {
         let before = places.iter().rposition(|place| place.start <= start);
         before.is_some_and(|at| {
@@ -112,7 +112,7 @@ fn join(line: &[u8], words: &mut Vec<(usize, usize)>) {
 }
 
 /// Whether each word is below its head.
-fn each(words: &[(usize, usize)], places: &[Place]) -> bool {
+fn each(words: &[(usize, usize)], places: &[ColumnSpan]) -> bool {
     words
         .iter()
         .zip(places)
@@ -120,7 +120,7 @@ fn each(words: &[(usize, usize)], places: &[Place]) -> bool {
 }
 
 /// Whether a word is not of a place but of one after it.
-fn beyond(start: usize, end: usize, place: Place, after: Place) -> bool {
+fn beyond(start: usize, end: usize, place: ColumnSpan, after: ColumnSpan) -> bool {
     match (place.right, after.right) {
         (true, true) => {
             end > place.end && (start >= place.end || end - place.end > place.end - start)
@@ -137,11 +137,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn texts<'a>(line: &'a str, places: &[Place]) -> Option<Vec<&'a str>> {
-        cells(line, places, Order::Below)
+    fn texts<'a>(line: &'a str, places: &[ColumnSpan]) -> Option<Vec<&'a str>> {
+        cells(line, places, CellOrder::Below)
     }
 
-    fn cells<'a>(line: &'a str, places: &[Place], order: Order) -> Option<Vec<&'a str>> {
+    fn cells<'a>(line: &'a str, places: &[ColumnSpan], order: CellOrder) -> Option<Vec<&'a str>> {
         let mut extents = Vec::new();
         split(line.as_bytes(), places, order, &mut extents).then(|| {
             extents
@@ -151,14 +151,14 @@ mod tests {
         })
     }
 
-    const fn place(start: usize, end: usize, right: bool) -> Place {
-        Place { start, end, right }
+    const fn place(start: usize, end: usize, right: bool) -> ColumnSpan {
+        ColumnSpan { start, end, right }
     }
 
     #[test]
     fn each_word_is_a_cell_where_all_columns_have_one() {
-        //           0         1         2
-        //           Userid     %CPU  TCPU
+        //      0     1     2
+        //      Userid   %CPU TCPU
         let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
         assert_eq!(
             texts("LINUX01   191.6 68985", &places),
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn empty_cells_and_texts_of_several_words_go_by_their_edges() {
-        //           Name      Limit         By       Rate
+        //      Name   Limit     By    Rate
         let places = [
             place(0, 4, false),
             place(10, 15, false),
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_text_may_go_on_below_the_next_head_of_texts() {
-        //           Addr Type   Pa-
+        //      Addr Type  Pa-
         let places = [place(0, 4, false), place(5, 9, false), place(12, 15, true)];
         assert_eq!(
             texts("PAGING       ..", &places),
@@ -207,7 +207,7 @@ mod tests {
             place(23, 35, false),
             place(36, 58, false),
         ];
-        let read = |line| cells(line, &places, Order::Texts);
+        let read = |line| cells(line, &places, CellOrder::Texts);
         assert_eq!(
             read("  STP is active     No    STP is suspended"),
             Some(vec!["STP is active", "No", "STP is suspended"])
@@ -228,7 +228,7 @@ mod tests {
     fn words_in_their_order_are_cells_wherever_they_stand() {
         let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
         assert_eq!(
-            cells("LINUX01 191.6 68985", &places, Order::Words),
+            cells("LINUX01 191.6 68985", &places, CellOrder::Words),
             Some(vec!["LINUX01", "191.6", "68985"])
         );
     }
@@ -236,8 +236,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_line_is_split_or_refused(line in "[ a-z0-9.]{0,80}", heads in prop::collection::vec((0_usize..60, 1_usize..12, any::<bool>()), 0..12)) {
-            let places: Vec<Place> = heads.iter().map(|&(start, length, right)| place(start, start + length, right)).collect();
-            for order in [Order::Below, Order::Words, Order::Texts] {
+            let places: Vec<ColumnSpan> = heads.iter().map(|&(start, length, right)| place(start, start + length, right)).collect();
+            for order in [CellOrder::Below, CellOrder::Words, CellOrder::Texts] {
                 if let Some(found) = cells(&line, &places, order) {
                     prop_assert_eq!(found.len(), places.len());
                 }

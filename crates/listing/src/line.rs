@@ -1,8 +1,8 @@
 //! How a row begins: with a time of day, or with a label such as >>Mean>>.
 
-/// What a row begins with.
+/// Start of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start<'a> {
+pub enum RowStart<'a> {
     /// Days since 1970 if it has a date, and seconds of the day.
     Time(Option<i64>, i64),
     /// The kind of row.
@@ -18,20 +18,20 @@ pub struct Label {
     pub kind: String,
 }
 
-/// What a line begins with, and where that ends.
-pub fn start<'a>(line: &'a str, labels: &'a [Label], timed: bool) -> (Start<'a>, usize) {
+/// Returns the start of a line, and where it ends.
+pub fn start<'a>(line: &'a str, labels: &'a [Label], timed: bool) -> (RowStart<'a>, usize) {
     if timed && let Some((date, seconds, end)) = time(line.as_bytes()) {
-        return (Start::Time(date, seconds), end);
+        return (RowStart::Time(date, seconds), end);
     }
     if let Some(label) = labels.iter().find(|label| line.starts_with(&label.text)) {
-        return (Start::Label(&label.kind), label.text.len());
+        return (RowStart::Label(&label.kind), label.text.len());
     }
-    match arrows(line.as_bytes()) {
+    match arrow_label_end(line.as_bytes()) {
         Some(end) => {
             let words = line[..end].trim_matches(|char| matches!(char, '<' | '>' | '.' | ' '));
-            (Start::Label(words), end)
+            (RowStart::Label(words), end)
         }
-        None => (Start::None, 0),
+        None => (RowStart::None, 0),
     }
 }
 
@@ -106,7 +106,7 @@ pub fn stamp(text: &str) -> Option<i64> {
 }
 
 /// Where a label in arrows ends: >>Mean>>, >System<, >> All DASD <<.
-fn arrows(line: &[u8]) -> Option<usize> {
+fn arrow_label_end(line: &[u8]) -> Option<usize> {
     let mut at = line.iter().take_while(|&&byte| byte == b'>').count();
     if at == 0 || at > 2 {
         return None;
@@ -130,7 +130,7 @@ fn arrows(line: &[u8]) -> Option<usize> {
 }
 
 /// The line as text, if it is ASCII without tabs, entities and tags.
-pub fn plain(line: &[u8]) -> Option<&str> {
+pub fn as_plain_text(line: &[u8]) -> Option<&str> {
     let odd = |at: usize, byte: u8| match byte {
         b'&' => true,
         b'<' => line
@@ -153,18 +153,21 @@ mod tests {
     fn rows_begin_with_times_and_labels() {
         assert_eq!(
             start("09:31:00  0 IFL", &[], true),
-            (Start::Time(None, 34_260), 8)
+            (RowStart::Time(None, 34_260), 8)
         );
         let (found, end) = start("2024/05/14 09:31:00  0", &[], true);
-        assert_eq!((found, end), (Start::Time(Some(19_857), 34_260), 19));
-        assert_eq!(start(">>Mean>>  0", &[], true), (Start::Label("Mean"), 8));
+        assert_eq!((found, end), (RowStart::Time(Some(19_857), 34_260), 19));
+        assert_eq!(
+            start(">>Mean>>  0", &[], true),
+            (RowStart::Label("Mean"), 8)
+        );
         assert_eq!(
             start(">> All DASD <<  1", &[], false),
-            (Start::Label("All DASD"), 14)
+            (RowStart::Label("All DASD"), 14)
         );
-        assert_eq!(start("LINUX01", &[], false), (Start::None, 0));
-        assert_eq!(start("09:31:00", &[], false), (Start::None, 0));
-        assert_eq!(start("09:61:00", &[], true), (Start::None, 0));
+        assert_eq!(start("LINUX01", &[], false), (RowStart::None, 0));
+        assert_eq!(start("09:31:00", &[], false), (RowStart::None, 0));
+        assert_eq!(start("09:61:00", &[], true), (RowStart::None, 0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub struct Number {
 
 /// A text that is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoNumber;
+pub struct ParseNumberError;
 
 /// More digits than a double has are no number of a report.
 const MOST_DIGITS: usize = 18;
@@ -18,9 +18,9 @@ const POWERS: [f64; 19] = [
     1e17, 1e18,
 ];
 
-/// A printed number: 1.06, .5, 152k, 3,545.7, 95.8%. `Ok(None)`: dots, dashes or N/A, which stand for what was not
+/// A printed number: 1.06, .5, 152k, 3,545.7, 95.8%. `Ok(None)`: dots, dashes or N/A, which are for what was not
 /// computable; `Err`: none of this.
-pub fn number(text: &str) -> Result<Option<Number>, NoNumber> {
+pub fn number(text: &str) -> Result<Option<Number>, ParseNumberError> {
     let bytes = text.as_bytes();
     let plain = bytes.strip_suffix(b"%").unwrap_or(bytes);
     let (factor, plain) = match plain.last() {
@@ -60,13 +60,13 @@ pub fn number(text: &str) -> Result<Option<Number>, NoNumber> {
     }))
 }
 
-/// Whether a text stands for a number that was not computable.
-fn nothing(text: &str) -> Result<Option<Number>, NoNumber> {
+/// Whether a text means a number that was not computable.
+fn nothing(text: &str) -> Result<Option<Number>, ParseNumberError> {
     let dots = text.bytes().all(|byte| matches!(byte, b'.' | b'-' | b'*'));
     if (dots && !text.is_empty()) || matches!(text, "N/A" | "n/a" | "na") {
         Ok(None)
     } else {
-        Err(NoNumber)
+        Err(ParseNumberError)
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
             "--1",
             "9999999999999999999",
         ] {
-            assert_eq!(number(text), Err(NoNumber), "{text}");
+            assert_eq!(number(text), Err(ParseNumberError), "{text}");
         }
     }
 

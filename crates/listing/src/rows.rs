@@ -1,4 +1,4 @@
-//! Rows of one raw table, from many reports: read line by line, and given their times when their report is known.
+//! Rows of one raw table, from many reports: parsed line by line; times are assigned once the report header is known.
 
 mod columns;
 mod repeats;
@@ -6,22 +6,22 @@ mod times;
 
 use std::collections::HashMap;
 
-use crate::cells::{Order, Place, split};
-use crate::chunk::Chunk;
-use crate::line::{Label, Start, plain, stamp, start};
-use crate::store::{Texts, Values};
+use crate::cells::{CellOrder, ColumnSpan, split};
+use crate::line::{Label, RowStart, as_plain_text, stamp, start};
+use crate::report_header::ReportHeader;
 use crate::value::{Kind, Parsed, parse};
+use crate::values::{TextColumn, Values};
 
 /// Whether a line is a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LineKind {
     Row,
     NoRow,
 }
 
 /// A cell of a row that is missing: it has no value of its column's kind or, without a column, its line is cut there.
 #[derive(Clone, Debug)]
-pub struct Note {
+pub struct UnparsedCell {
     pub line: u64,
     pub offset: u64,
     pub column: Option<usize>,
@@ -40,19 +40,19 @@ pub enum Target {
     Column(usize),
     /// To the texts of columns that the table lacks, below this head.
     Other(String),
-    Nowhere,
+    Discard,
 }
 
-struct Placed {
+struct ReportRows {
     first: usize,
     source: String,
-    chunk: Chunk,
+    chunk: ReportHeader,
     only: bool,
     dated: bool,
 }
 
 /// At most this many notes are kept.
-const MOST_NOTES: usize = 200;
+const MAX_NOTES: usize = 200;
 const DAY_S: i64 = 86_400;
 const MICRO: i64 = 1_000_000;
 const INTERVAL: &str = "interval";
@@ -77,12 +77,12 @@ pub struct Rows {
     moment: Option<usize>,
     subject: Vec<usize>,
     given: Given,
-    places: Vec<Place>,
+    places: Vec<ColumnSpan>,
     targets: Vec<Target>,
     timed_place: bool,
     cut: Option<usize>,
-    order: Order,
-    others: Texts,
+    order: CellOrder,
+    others: TextColumn,
     lines: Vec<u64>,
     offsets: Vec<u64>,
     kinds: Vec<u16>,
@@ -94,8 +94,8 @@ pub struct Rows {
     ends: Vec<i64>,
     lengths: Vec<f64>,
     flags: Vec<Option<&'static str>>,
-    chunks: Vec<Placed>,
-    notes: Vec<Note>,
+    chunks: Vec<ReportRows>,
+    notes: Vec<UnparsedCell>,
     extents: Vec<(usize, usize)>,
 }
 
@@ -119,7 +119,7 @@ impl Rows {
                     Kind::Float => Values::Floats(Vec::new(), Vec::new()),
                     Kind::Int => Values::Ints(Vec::new()),
                     Kind::Time => Values::Times(Vec::new()),
-                    Kind::Text => Values::Texts(Texts::default()),
+                    Kind::Text => Values::Texts(TextColumn::default()),
                 },
             })
             .collect();
@@ -135,8 +135,8 @@ impl Rows {
             targets: Vec::new(),
             timed_place: false,
             cut: None,
-            order: Order::Below,
-            others: Texts::default(),
+            order: CellOrder::Below,
+            others: TextColumn::default(),
             lines: Vec::new(),
             offsets: Vec::new(),
             kinds: Vec::new(),
@@ -154,15 +154,15 @@ impl Rows {
         }
     }
 
-    /// Sets where columns stand from the next row on: each place with where its cells go. `timed`: the first place
-    /// is that of times and labels. `cut`: the length to which lines were cut; a number that ends there may go on.
+    /// Sets where columns are from the next row on: each place with where its cells go. `timed`: the first place
+    /// is that of times and labels. `cut`: the length to which lines were cut; a number that ends there may continue.
     /// `order`: how the words of rows are their cells.
     pub fn lay(
         &mut self,
-        places: Vec<(Place, Target)>,
+        places: Vec<(ColumnSpan, Target)>,
         timed: bool,
         cut: Option<usize>,
-        order: Order,
+        order: CellOrder,
     ) {
         self.timed_place = timed;
         (self.cut, self.order) = (cut, order);
@@ -170,7 +170,7 @@ impl Rows {
         let known = self.columns.len();
         (self.places, self.targets) = own
             .map(|(place, target)| match target {
-                Target::Column(at) if at >= known => (place, Target::Nowhere),
+                Target::Column(at) if at >= known => (place, Target::Discard),
                 target => (place, target),
             })
             .unzip();
@@ -185,7 +185,7 @@ impl Rows {
     }
 
     /// The notes since the last call.
-    pub fn take_notes(&mut self) -> Vec<Note> {
+    pub fn take_notes(&mut self) -> Vec<UnparsedCell> {
         std::mem::take(&mut self.notes)
     }
 
@@ -235,8 +235,10 @@ impl Rows {
                 break;
             }
             if !blank {
-                let Some(text) = plain(line) else { break };
-                if self.row(text, number + count, base + at as u64) == Verdict::NoRow {
+                let Some(text) = as_plain_text(line) else {
+                    break;
+                };
+                if self.row(text, number + count, base + at as u64) == LineKind::NoRow {
                     break;
                 }
             }
@@ -247,15 +249,15 @@ impl Rows {
     }
 
     /// Reads one line, if it is a row.
-    pub fn row(&mut self, line: &str, number: u64, offset: u64) -> Verdict {
+    pub fn row(&mut self, line: &str, number: u64, offset: u64) -> LineKind {
         let (begin, end) = start(line, &self.labels, self.timed);
         let (kind, day, second) = match begin {
-            Start::Time(day, second) => (INTERVAL.to_owned(), day, Some(second)),
-            Start::Label(kind) => (kind.to_lowercase(), None, None),
-            Start::None if self.timed || line.contains("<--") || line.contains("-->") => {
-                return Verdict::NoRow;
+            RowStart::Time(day, second) => (INTERVAL.to_owned(), day, Some(second)),
+            RowStart::Label(kind) => (kind.to_lowercase(), None, None),
+            RowStart::None if self.timed || line.contains("<--") || line.contains("-->") => {
+                return LineKind::NoRow;
             }
-            Start::None => ("row".to_owned(), None, None),
+            RowStart::None => ("row".to_owned(), None, None),
         };
         // Characters, so that a word has its place on the page; what precedes the cells is blank.
         let chars: Vec<char>;
@@ -287,7 +289,7 @@ impl Rows {
         let text: &str = if line.is_ascii() {
             line
         } else {
-            // Texts with other characters are put together again, one column after the other.
+            // Texts with other characters are reassembled again, one column after the other.
             chars = line.chars().collect();
             let mut whole = String::new();
             for extent in &mut extents {
@@ -301,11 +303,11 @@ impl Rows {
         let verdict = if fits {
             self.take(text, &extents, kind, (day, second), number, offset)
         } else {
-            Verdict::NoRow
+            LineKind::NoRow
         };
         self.extents = extents;
-        if verdict == Verdict::Row && !lost.is_empty() {
-            self.note(Note {
+        if verdict == LineKind::Row && !lost.is_empty() {
+            self.note(UnparsedCell {
                 line: number,
                 offset,
                 column: None,
@@ -315,7 +317,7 @@ impl Rows {
         verdict
     }
 
-    /// The length of a line without what its cut makes uncertain: the word that ends there, and words behind the last
+    /// The length of a line without what its cut makes uncertain: the word that ends there, and words after the last
     /// head, whose own heads were cut.
     fn whole(&self, cells: &[u8]) -> usize {
         let (Some(cut), Some(last)) = (self.cut, self.places.last()) else {
@@ -338,8 +340,8 @@ impl Rows {
         whole
     }
 
-    fn note(&mut self, note: Note) {
-        if self.notes.len() < MOST_NOTES {
+    fn note(&mut self, note: UnparsedCell) {
+        if self.notes.len() < MAX_NOTES {
             self.notes.push(note);
         }
     }
@@ -352,9 +354,9 @@ impl Rows {
         (day, second): (Option<i64>, Option<i64>),
         number: u64,
         offset: u64,
-    ) -> Verdict {
+    ) -> LineKind {
         let mut parsed: Vec<Parsed<'_>> = Vec::with_capacity(self.columns.len());
-        parsed.resize_with(self.columns.len(), || Parsed::Nothing);
+        parsed.resize_with(self.columns.len(), || Parsed::Null);
         let mut other = String::new();
         for (&(from, to), target) in extents.iter().zip(&self.targets) {
             let cell = text.get(from..to).unwrap_or_default();
@@ -368,8 +370,8 @@ impl Rows {
                 _ => continue,
             };
             let found = parse(cell, self.columns[at].kind);
-            if matches!(found, Parsed::Wrong(_)) && kind == "row" {
-                return Verdict::NoRow;
+            if matches!(found, Parsed::Invalid(_)) && kind == "row" {
+                return LineKind::NoRow;
             }
             parsed[at] = found;
         }
@@ -392,18 +394,18 @@ impl Rows {
                 (Values::Times(values), Parsed::Time(found)) => values.push(Some(found)),
                 (Values::Texts(texts), Parsed::Text(found)) => texts.push(Some(found)),
                 (values, cell) => {
-                    if let Parsed::Wrong(cell) = cell
-                        && self.notes.len() < MOST_NOTES
+                    if let Parsed::Invalid(cell) = cell
+                        && self.notes.len() < MAX_NOTES
                     {
                         let text = cell.chars().take(40).collect();
-                        self.notes.push(Note {
+                        self.notes.push(UnparsedCell {
                             line: number,
                             offset,
                             column: Some(at),
                             text,
                         });
                     }
-                    values.push_nothing();
+                    values.push_null();
                 }
             }
         }
@@ -416,7 +418,7 @@ impl Rows {
         self.seconds_of_day.push(second);
         self.utc.push(utc);
         self.others.push((!other.is_empty()).then_some(&other));
-        Verdict::Row
+        LineKind::Row
     }
 
     /// Whether a row with a time is a total: one of its texts says so.
@@ -466,29 +468,29 @@ mod tests {
             ("busy".to_owned(), Kind::Float),
         ];
         let mut rows = Rows::new(columns, true, Vec::new(), Vec::new(), None, vec![1]);
-        let place = |start, end, right| Place { start, end, right };
+        let place = |start, end, right| ColumnSpan { start, end, right };
         rows.lay(
             vec![
-                (place(0, 8, false), Target::Nowhere),
+                (place(0, 8, false), Target::Discard),
                 (place(9, 12, true), Target::Column(0)),
                 (place(13, 17, false), Target::Column(1)),
                 (place(18, 22, true), Target::Column(2)),
             ],
             true,
             None,
-            Order::Below,
+            CellOrder::Below,
         );
         rows
     }
 
     /// Places below a head of times.
-    fn timed(mut places: Vec<(Place, Target)>) -> Vec<(Place, Target)> {
-        let time = Place {
+    fn timed(mut places: Vec<(ColumnSpan, Target)>) -> Vec<(ColumnSpan, Target)> {
+        let time = ColumnSpan {
             start: 0,
             end: 8,
             right: false,
         };
-        places.insert(0, (time, Target::Nowhere));
+        places.insert(0, (time, Target::Discard));
         places
     }
 
@@ -499,12 +501,12 @@ mod tests {
         let targets = rows.targets.clone();
         let all: Vec<_> = places.into_iter().zip(targets).collect();
         let all = timed(all);
-        rows.lay(all.clone(), true, Some(22), Order::Below);
-        assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
-        rows.lay(all, true, Some(30), Order::Below);
+        rows.lay(all.clone(), true, Some(22), CellOrder::Below);
+        assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), LineKind::Row);
+        rows.lay(all, true, Some(30), CellOrder::Below);
         assert_eq!(
             rows.row("23:59:00   0 IFL  95.5     381", 2, 0),
-            Verdict::Row
+            LineKind::Row
         );
         rows.place(chunk(None));
         let batch = rows.batch(&["busy".to_owned()]).unwrap();
@@ -525,8 +527,8 @@ mod tests {
             .map(|place| (place, Target::Other("Run".to_owned())))
             .collect();
         let all = timed(all);
-        rows.lay(all, true, None, Order::Below);
-        assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
+        rows.lay(all, true, None, CellOrder::Below);
+        assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), LineKind::Row);
         rows.place(chunk(None));
         let batch = rows.batch(&["other".to_owned()]).unwrap();
         assert_eq!(
@@ -535,12 +537,12 @@ mod tests {
         );
     }
 
-    fn chunk(start_us: Option<i64>) -> Chunk {
-        Chunk {
+    fn chunk(start_us: Option<i64>) -> ReportHeader {
+        ReportHeader {
             sources: ("by time".to_owned(), "whole".to_owned()),
             start_us,
             end_us: start_us.map(|start| start + 120 * MICRO),
-            ..Chunk::default()
+            ..ReportHeader::default()
         }
     }
 
@@ -618,13 +620,13 @@ mod tests {
     #[test]
     fn a_text_below_a_number_is_noted() {
         let mut rows = rows();
-        assert_eq!(rows.row("00:01:00   0 IFL  oops", 9, 99), Verdict::Row);
+        assert_eq!(rows.row("00:01:00   0 IFL  oops", 9, 99), LineKind::Row);
         let notes = rows.take_notes();
         assert_eq!((notes[0].line, notes[0].text.as_str()), (9, "oops"));
         assert!(rows.take_notes().is_empty());
         assert_eq!(
             rows.row("00:01:00   0 \u{e4}\u{f6}   1.5", 10, 99),
-            Verdict::Row
+            LineKind::Row
         );
     }
 
@@ -642,7 +644,7 @@ mod tests {
         fn any_line_is_a_row_or_not(line in "\\PC{0,60}") {
             let mut rows = rows();
             let before = rows.len();
-            if rows.row(&line, 1, 0) == Verdict::Row {
+            if rows.row(&line, 1, 0) == LineKind::Row {
                 rows.pop();
             }
             prop_assert_eq!(rows.len(), before);

@@ -1,7 +1,7 @@
 //! Arrow data handed to Python through the PyCapsule interface.
 //!
 //! A capsule owns a boxed C structure. A consumer that takes the data moves it out and clears the release
-//! callback; when the capsule is dropped the structure's own `Drop` frees whatever nobody took. An abandoned
+//! callback; when the capsule is dropped the structure's own `Drop` frees whatever no one took. An abandoned
 //! stream therefore frees its scan. Only to move a structure out of somebody else's capsule needs `unsafe`.
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -43,7 +43,7 @@ pub fn reader(source: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     let capsule = capsule.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
     // SAFETY: by the PyCapsule protocol a capsule of this name points to an ArrowArrayStream that its consumer may
-    // move out, which `from_raw` does: it leaves a released structure behind. The capsule lives until then.
+    // move out, which `from_raw` does: it leaves a released structure after. The capsule lives until then.
     #[expect(unsafe_code, reason = "the C structure of another producer")]
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
     RecordBatchStreamReader::try_new(stream).map_err(|e| PyValueError::new_err(e.to_string()))

@@ -1,4 +1,4 @@
-//! `SmfDecoder`: the table of counters of SMF dumps.
+//! `Smf113Decoder`: the table of counters of SMF dumps.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use pyo3::types::PyDict;
 use zlens_columns::Reset;
 use zlens_columns::counters::{Change, Decoder, Selection, System};
 
-use crate::attentive::exhaust;
-use crate::errors::wrong_question;
+use crate::errors::query_error;
+use crate::interruptible::drain;
 use crate::rows::{self, ProblemRow, ResetRow};
 use crate::smf::{SmfFile, dumps, plan, problems};
 use crate::stream::ArrowStream;
 
 /// The table of counters of some dumps, decoded by a compiled plan.
 #[pyclass(frozen, module = "zlens._native")]
-pub struct SmfDecoder {
+pub struct Smf113Decoder {
     inner: Arc<Decoder>,
 }
 
@@ -54,9 +54,10 @@ type ChangeRow = (
 );
 
 #[pymethods]
-impl SmfDecoder {
-    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records), interval_ends (TOD values that rise), covered
-    /// (whether the first subtype reports each) and nominal_s; `files` are in the order of time.
+impl Smf113Decoder {
+    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records), interval_ends (TOD
+    /// values that rise), covered (whether the first subtype reports each) and nominal_s; `files` are in the order of
+    /// time.
     #[new]
     #[pyo3(signature = (source, systems, files, plan_json, leap_seconds = 0))]
     fn new(
@@ -90,13 +91,13 @@ impl SmfDecoder {
         }))
     }
 
-    /// Decodes the named columns, or all of them, and hands out none: for what is found out on the way. `check` holds
-    /// subtypes that tell of the same against each other.
+    /// Decodes the named columns, or all of them, and returns none: for what is found out on the way. `check` holds
+    /// subtypes that cover the same against each other.
     #[pyo3(signature = (columns = None, check = false))]
     fn drain(&self, py: Python<'_>, columns: Option<Vec<String>>, check: bool) -> PyResult<()> {
         let selection = self.select(py, columns)?;
         let mut scan = self.inner.scan(&selection, check);
-        exhaust(py, &mut scan)
+        drain(py, &mut scan)
     }
 
     /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
@@ -116,7 +117,7 @@ impl SmfDecoder {
         self.inner.resets().into_iter().map(row).collect()
     }
 
-    /// Watched columns that changed, as met by scans so far.
+    /// Watched columns that changed, as found by scans so far.
     fn changes(&self) -> Vec<ChangeRow> {
         let dumps = self.inner.dumps();
         let row = |change: Change| {
@@ -137,10 +138,10 @@ impl SmfDecoder {
     }
 }
 
-impl SmfDecoder {
+impl Smf113Decoder {
     fn select(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Selection> {
         self.inner
             .select(columns.as_deref())
-            .map_err(|error| wrong_question(py, error.to_string()))
+            .map_err(|error| query_error(py, error.to_string()))
     }
 }

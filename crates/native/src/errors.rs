@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use zlens_columns::ScanError;
 use zlens_frames::FileSource;
 
-/// What a person needs to act on an input that cannot be read.
+/// File, reason and fix of an input that cannot be read.
 pub struct InputError<'m> {
     pub message: String,
     pub file: &'m OsStr,
@@ -38,22 +38,22 @@ impl InputError<'_> {
 }
 
 /// The error that a scan ended with.
-pub fn broken_off(py: Python<'_>, error: ScanError) -> PyErr {
+pub fn scan_error(py: Python<'_>, error: ScanError) -> PyErr {
     match error {
         ScanError::Io {
             file,
             offset,
             source,
-        } => unreadable(py, file.as_ref(), Some(offset), &source),
+        } => read_error(py, file.as_ref(), Some(offset), &source),
         ScanError::Arrow(error) => pyo3::exceptions::PyRuntimeError::new_err(error.to_string()),
     }
 }
 
 /// The error for a file that the operating system does not let read.
-pub fn unreadable(py: Python<'_>, file: &OsStr, offset: Option<u64>, error: &io::Error) -> PyErr {
+pub fn read_error(py: Python<'_>, file: &OsStr, offset: Option<u64>, error: &io::Error) -> PyErr {
     let (message, cure) = match error.kind() {
-        io::ErrorKind::NotFound => ("there is no such file", Some("check the name")),
-        io::ErrorKind::PermissionDenied => ("may not be read", Some("ask its owner for access")),
+        io::ErrorKind::NotFound => ("no such file", Some("check the name")),
+        io::ErrorKind::PermissionDenied => ("permission denied", Some("ask its owner for access")),
         io::ErrorKind::InvalidInput => ("not a regular file", Some("copy it to a file first")),
         _ => ("cannot be read", None),
     };
@@ -73,13 +73,13 @@ pub fn unreadable(py: Python<'_>, file: &OsStr, offset: Option<u64>, error: &io:
 }
 
 /// The file of that name.
-pub fn opened(py: Python<'_>, file: &OsStr) -> PyResult<FileSource> {
+pub fn open_file(py: Python<'_>, file: &OsStr) -> PyResult<FileSource> {
     py.detach(|| FileSource::open(file))
-        .map_err(|error| unreadable(py, file, None, &error))
+        .map_err(|error| read_error(py, file, None, &error))
 }
 
 /// An exception of `zlens.errors` that is only a sentence.
-fn sentence(py: Python<'_>, class: &str, message: String) -> PyErr {
+fn plain_error(py: Python<'_>, class: &str, message: String) -> PyErr {
     let class = py
         .import("zlens.errors")
         .and_then(|module| module.getattr(class));
@@ -90,11 +90,11 @@ fn sentence(py: Python<'_>, class: &str, message: String) -> PyErr {
 }
 
 /// The exception `CatalogError` for a plan that contradicts itself.
-pub fn wrong_plan(py: Python<'_>, message: String) -> PyErr {
-    sentence(py, "CatalogError", message)
+pub fn catalog_error(py: Python<'_>, message: String) -> PyErr {
+    plain_error(py, "CatalogError", message)
 }
 
 /// The exception `QueryError` for a table or a column that there is not.
-pub fn wrong_question(py: Python<'_>, message: String) -> PyErr {
-    sentence(py, "QueryError", message)
+pub fn query_error(py: Python<'_>, message: String) -> PyErr {
+    plain_error(py, "QueryError", message)
 }

@@ -28,7 +28,7 @@ pub fn unix_us_from_tod(tod: u64, leap: i32) -> i64 {
     tod::to_unix_us(tod, leap)
 }
 
-/// What the first bytes of a file say: `monwrite`, `monreader`, `damaged` with a sentence, or `no`.
+/// Format of a file by its first bytes: `monwrite`, `monreader`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff(head: &[u8], size: u64) -> (&'static str, String) {
     match zlens_frames::zvm::sniff(head, size) {

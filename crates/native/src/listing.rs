@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use zlens_listing::{Chunk, Kind, Label, Order, Place, Rows, Target, Verdict};
+use zlens_listing::{CellOrder, ColumnSpan, Kind, Label, LineKind, ReportHeader, Rows, Target};
 
 use crate::table::ArrowTable;
 
@@ -59,11 +59,11 @@ impl ListingRows {
         self.rows.len()
     }
 
-    /// Set where columns stand; `timed`: the first place is that of times and labels; `cut`: the length to which
-    /// lines were cut; `order`: of cells, "below" their heads, "words" wherever they stand, or "texts" that
+    /// Set where columns are; `timed`: the first place is that of times and labels; `cut`: the length to which
+    /// lines were cut; `order`: of cells, "below" their heads, "words" wherever they are, or "texts" that
     /// two blanks separate.
     #[pyo3(signature = (places, timed, *, cut = None, order = "below"))]
-    fn lay(
+    fn set_layout(
         &mut self,
         places: Vec<PlaceOf>,
         timed: bool,
@@ -71,18 +71,18 @@ impl ListingRows {
         order: &str,
     ) -> PyResult<()> {
         let order = match order {
-            "below" => Order::Below,
-            "words" => Order::Words,
-            "texts" => Order::Texts,
+            "below" => CellOrder::Below,
+            "words" => CellOrder::Words,
+            "texts" => CellOrder::Texts,
             _ => return Err(PyValueError::new_err(format!("unknown order {order:?}"))),
         };
         let place = |(start, end, right, column, head): PlaceOf| {
             let target = match usize::try_from(column) {
                 Ok(at) => Target::Column(at),
-                Err(_) if head.is_empty() => Target::Nowhere,
+                Err(_) if head.is_empty() => Target::Discard,
                 Err(_) => Target::Other(head),
             };
-            (Place { start, end, right }, target)
+            (ColumnSpan { start, end, right }, target)
         };
         self.rows
             .lay(places.into_iter().map(place).collect(), timed, cut, order);
@@ -106,7 +106,7 @@ impl ListingRows {
 
     /// Read one line if it is a row.
     fn row(&mut self, line: &str, number: u64, offset: u64) -> bool {
-        self.rows.row(line, number, offset) == Verdict::Row
+        self.rows.row(line, number, offset) == LineKind::Row
     }
 
     /// Set the day of the next row with a time, in days since 1970.
@@ -122,7 +122,7 @@ impl ListingRows {
     /// Give the rows since the last call their times and names: their intervals.
     #[pyo3(signature = (system, sources, file, *, start_us, end_us, seconds, day_us, offset_us))]
     #[allow(clippy::too_many_arguments)]
-    fn place(
+    fn assign_times(
         &mut self,
         system: String,
         sources: (String, String),
@@ -133,7 +133,7 @@ impl ListingRows {
         day_us: i64,
         offset_us: i64,
     ) -> Vec<SpanOf> {
-        let chunk = Chunk {
+        let chunk = ReportHeader {
             system,
             sources,
             file,
@@ -202,7 +202,7 @@ impl ListingRows {
             .rows
             .batch(&columns)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let table: PyClassInitializer<ArrowTable> = ArrowTable::of(batch);
+        let table: PyClassInitializer<ArrowTable> = ArrowTable::from_batch(batch);
         Py::new(py, table)
     }
 }

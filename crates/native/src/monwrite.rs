@@ -12,9 +12,9 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use zlens_frames::zvm::{
     Capture, Class, Group, Index, Sniff, WriteError, Writer, digests, index, index_from, sniff,
 };
-use zlens_frames::{Error, FileSource, Part, Problem, ReadAt};
+use zlens_frames::{BoundedSource, Error, FileSource, Problem, ReadAt};
 
-use crate::errors::{opened, unreadable};
+use crate::errors::{open_file, read_error};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 
@@ -34,7 +34,7 @@ pub struct MonwriteFile {
     /// The bytes that the index is of.
     pub bytes: Arc<dyn ReadAt>,
     pub index: Arc<Index>,
-    /// Where the first control record is.
+    /// Position of the first control record.
     begin: u64,
     /// The capture that these bytes are, if they are one.
     pub capture: Option<Arc<Capture>>,
@@ -46,7 +46,7 @@ impl MonwriteFile {
         &self.path
     }
 
-    /// Where in the file a byte is that the index speaks of.
+    /// Offset in the file of a byte that the index speaks of.
     fn original(&self, offset: u64) -> u64 {
         self.capture
             .as_ref()
@@ -89,7 +89,7 @@ impl MonwriteFile {
     #[pyo3(signature = (path, progress = None))]
     fn open(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let path = path.into_os_string();
-        let source = Arc::new(opened(py, &path)?);
+        let source = Arc::new(open_file(py, &path)?);
         let mut progress = Progress::new(progress);
         let mut report = |done, total| progress.report(done, total);
         match py.detach(|| records_of(&source, &mut report)) {
@@ -101,7 +101,7 @@ impl MonwriteFile {
                 begin: 0,
                 capture,
             }),
-            Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
+            Err(Error::Io { offset, source }) => Err(read_error(py, &path, Some(offset), &source)),
             Err(Error::Stopped) => Err(progress.stopped()),
         }
     }
@@ -132,7 +132,7 @@ impl MonwriteFile {
         self.index.last_tod
     }
 
-    /// Whether the end-of-data record stands at the end.
+    /// Whether the end-of-data record is at the end.
     #[getter]
     fn complete(&self) -> bool {
         self.index.complete
@@ -164,7 +164,7 @@ impl MonwriteFile {
         Ok(rows)
     }
 
-    /// Kind, offset, bytes lost, record and a sentence for all that could not be read as it stands.
+    /// Kind, offset, bytes lost, record and a sentence for all that could not be read unchanged.
     fn problems(&self) -> Vec<(&'static str, u64, u64, Option<String>, String)> {
         let row = |row: Problem, offset: u64| {
             let record = row.record.map(record_name);
@@ -195,7 +195,7 @@ impl MonwriteFile {
 
     /// TOD value of every interval end, and where what was written together with it ends: nothing that belongs
     /// together is cut there. The file may not be that long yet.
-    fn interval_cuts(&self) -> Vec<(u64, u64)> {
+    fn split_points(&self) -> Vec<(u64, u64)> {
         let ends = self.index.interval_ends.iter().zip(&self.index.wholes);
         ends.map(|(end, &whole)| {
             let cut = match &self.capture {
@@ -217,7 +217,7 @@ impl MonwriteFile {
                 .map(|digest| (digest.samples >> 1, digest.events, digest.event_sum >> 1))
                 .collect()),
             Err(Error::Io { offset, source }) => {
-                Err(unreadable(py, &self.path, Some(offset), &source))
+                Err(read_error(py, &self.path, Some(offset), &source))
             }
             Err(Error::Stopped) => Err(PyValueError::new_err("stopped")),
         }
@@ -245,14 +245,14 @@ impl MonwriteFile {
         };
         let found: Vec<(u64, Vec<u8>)> = py
             .detach(read)
-            .map_err(|error: std::io::Error| unreadable(py, &self.path, None, &error))?;
+            .map_err(|error: std::io::Error| read_error(py, &self.path, None, &error))?;
         Ok(found
             .into_iter()
             .map(|(offset, bytes)| (self.original(offset), PyBytes::new(py, &bytes)))
             .collect())
     }
 
-    /// Where system configuration records are: the control record before them, and the record itself.
+    /// Position of system configuration records: the control record before them, and the record itself.
     fn configurations(&self) -> Vec<(u64, u64)> {
         self.index
             .configurations
@@ -261,12 +261,12 @@ impl MonwriteFile {
             .collect()
     }
 
-    /// What is from a control record at `begin` up to `end`, as a file of its own; not of a capture.
-    fn part(&self, py: Python<'_>, begin: u64, end: u64) -> PyResult<Self> {
+    /// The bytes from a control record at `begin` up to `end`, as a file of its own; not of a capture.
+    fn slice(&self, py: Python<'_>, begin: u64, end: u64) -> PyResult<Self> {
         if self.capture.is_some() {
             return Err(PyValueError::new_err("a capture has no parts"));
         }
-        let bytes = Arc::new(Part {
+        let bytes = Arc::new(BoundedSource {
             source: Arc::clone(&self.source) as _,
             end,
         });
@@ -280,7 +280,7 @@ impl MonwriteFile {
                 capture: None,
             }),
             Err(Error::Io { offset, source }) => {
-                Err(unreadable(py, &self.path, Some(offset), &source))
+                Err(read_error(py, &self.path, Some(offset), &source))
             }
             Err(Error::Stopped) => Err(PyValueError::new_err("stopped")),
         }
@@ -304,7 +304,7 @@ impl MonwriteFile {
         .map_err(PyOSError::new_err)
     }
 
-    /// What became of the file on disk since it was opened.
+    /// Result of the file on disk since it was opened.
     fn changed(&self) -> Option<String> {
         self.source.changed().map(|change| change.to_string())
     }

@@ -12,7 +12,7 @@ pub fn create(path: PathBuf) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 20, File::create(path)?))
 }
 
-/// What is written to until it is finished.
+/// A writer that accepts data until it is finished.
 pub struct Output<W>(Option<W>);
 
 impl<W> Output<W> {

@@ -3,13 +3,13 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::patience::Patience;
+use crate::signals::PollTimer;
 
-/// Calls a Python function with how much of how much is done, every so often, and looks at signals; stops the work when
+/// Calls a Python function with how much of how much is done, every so often, and checks signals; stops the work when
 /// either raises.
 pub struct Progress {
     callback: Option<Py<PyAny>>,
-    patience: Patience,
+    patience: PollTimer,
     raised: Option<PyErr>,
 }
 
@@ -17,14 +17,14 @@ impl Progress {
     pub fn new(callback: Option<Py<PyAny>>) -> Self {
         Self {
             callback,
-            patience: Patience::new(),
+            patience: PollTimer::new(),
             raised: None,
         }
     }
 
-    /// Whether to go on.
+    /// Whether to continue.
     pub fn report(&mut self, done: u64, total: u64) -> bool {
-        if done < total && !self.patience.is_over() {
+        if done < total && !self.patience.is_due() {
             return true;
         }
         let told = Python::attach(|py| {

@@ -1,6 +1,6 @@
-//! What scans found out besides values, as rows of plain values.
+//! Diagnostics of scans as rows of plain values.
 
-use zlens_columns::{Found, Reset};
+use zlens_columns::{DecodeProblem, Reset};
 
 /// System, file, offset, bytes lost, record, kind, sentence.
 pub type ProblemRow = (
@@ -17,7 +17,7 @@ pub type ResetRow = (String, u64, String, String, String);
 
 /// A problem in a file, of a system if it concerns one; `record_name` writes record types.
 pub fn problem(
-    found: Found,
+    found: DecodeProblem,
     system: Option<&str>,
     file: &str,
     record_name: fn((u8, u16)) -> String,

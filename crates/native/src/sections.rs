@@ -6,13 +6,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zlens_columns::sections::{Decoder, Plan, System};
 
-use crate::attentive::exhaust;
-use crate::errors::{wrong_plan, wrong_question};
+use crate::errors::{catalog_error, query_error};
+use crate::interruptible::drain;
 use crate::rows::ProblemRow;
 use crate::smf::{SmfFile, dumps, problems};
 use crate::stream::ArrowStream;
 
-/// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records tell of it.
+/// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records describe it.
 type IntervalRow = (String, i64, Option<f64>, bool, u64);
 
 /// The tables of sections of some dumps, decoded by compiled plans.
@@ -32,8 +32,9 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
 
 #[pymethods]
 impl SectionsDecoder {
-    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records) and zone_us (how far local time is ahead, where
-    /// records do not tell, or None); `files` are in the order of time; `plans` are in JSON, one for each record type.
+    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records) and zone_us (how far
+    /// local time is ahead, where records do not tell, or None); `files` are in the order of time; `plans` are in JSON,
+    /// one for each record type.
     #[new]
     #[pyo3(signature = (source, systems, files, plans, leap_seconds = 0))]
     fn new(
@@ -44,7 +45,7 @@ impl SectionsDecoder {
         plans: Vec<String>,
         leap_seconds: i32,
     ) -> PyResult<Self> {
-        let plan = |json: &String| Plan::parse(json).map_err(|e| wrong_plan(py, e.to_string()));
+        let plan = |json: &String| Plan::parse(json).map_err(|e| catalog_error(py, e.to_string()));
         let plans = plans.iter().map(plan).collect::<PyResult<Vec<_>>>()?;
         let dumps = dumps(source, &systems, system, &files, leap_seconds)?;
         let decoder = Decoder::new(dumps, plans);
@@ -57,7 +58,7 @@ impl SectionsDecoder {
     fn schema(&self, py: Python<'_>, table: &str) -> PyResult<Vec<(String, &'static str)>> {
         self.inner
             .schema(table)
-            .map_err(|error| wrong_question(py, error.to_string()))
+            .map_err(|error| query_error(py, error.to_string()))
     }
 
     /// The named columns of a table, in that order; all columns if none are named.
@@ -71,23 +72,23 @@ impl SectionsDecoder {
         let selection = self
             .inner
             .select(table, columns.as_deref())
-            .map_err(|error| wrong_question(py, error.to_string()))?;
+            .map_err(|error| query_error(py, error.to_string()))?;
         let decoder = Arc::clone(&self.inner);
         Ok(ArrowStream::of_scans(selection.schema(), move || {
             decoder.read(&selection)
         }))
     }
 
-    /// Decodes everything of a record type and hands out none: for what is found out on the way.
+    /// Decodes everything of a record type and returns none: for what is found out on the way.
     fn drain(&self, py: Python<'_>, record: u8) -> PyResult<()> {
         let selections = self.inner.everything(record);
-        exhaust(py, &mut self.inner.scan(&selections))
+        drain(py, &mut self.inner.scan(&selections))
     }
 
-    /// The intervals that records of a type tell of, in the order of systems and time.
+    /// The intervals that records of a type describe, in the order of systems and time.
     fn intervals(&self, py: Python<'_>, record: u8) -> PyResult<Vec<IntervalRow>> {
         let mut scan = self.inner.intervals(record);
-        exhaust(py, &mut scan)?;
+        drain(py, &mut scan)?;
         let systems = &self.inner.dumps().systems;
         let rows = scan.intervals().into_iter();
         Ok(rows

@@ -21,8 +21,9 @@ pub fn simulated_records() -> Vec<&'static str> {
 }
 
 /// Simulates a scenario, given as JSON with every default filled in, and writes the monitor data of the systems that
-/// `outputs` names: for each the path, and the plan of its layouts in JSON. `progress` is called with the seconds simulated after every interval; if it returns
-/// False, or a signal comes, the simulation ends there with whole intervals. Returns a summary as JSON.
+/// `outputs` names: for each the path, and the plan of its layouts in JSON. `progress` is called with the seconds
+/// simulated after every interval; if it returns False, or a signal comes, the simulation ends there with whole
+/// intervals. Returns a summary as JSON.
 #[pyfunction]
 #[pyo3(signature = (scenario, outputs, progress = None))]
 pub fn simulate(

@@ -10,14 +10,14 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use zlens_columns::counters::Plan;
-use zlens_columns::{Dumps, Found, NO_SYSTEM};
-use zlens_frames::packed::{self, Unpacked};
+use zlens_columns::{DecodeProblem, DumpSet, NO_SYSTEM};
+use zlens_frames::compressed::{self, Decompressed};
 use zlens_frames::smf::{Identity, Index, Part, Triplet, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
-use crate::errors::{opened, unreadable, wrong_plan};
+use crate::compressed::{decompress_error, decompress_if_needed, scale_progress};
+use crate::errors::{catalog_error, open_file, read_error};
 use crate::output::{self, Output};
-use crate::packed::{no_room, share, unpacked};
 use crate::progress::Progress;
 use crate::rows::{self, ProblemRow};
 
@@ -32,11 +32,11 @@ pub fn record_name((record, subtype): (u8, u16)) -> String {
 
 /// System, file, offset, bytes lost, record, kind, sentence of problems in dumps; `name` is that of a system.
 pub fn problems<S>(
-    found: Vec<Found>,
-    dumps: &Dumps<S>,
+    found: Vec<DecodeProblem>,
+    dumps: &DumpSet<S>,
     name: impl Fn(&S) -> &str,
 ) -> Vec<ProblemRow> {
-    let row = |found: Found| {
+    let row = |found: DecodeProblem| {
         let system = (found.system != NO_SYSTEM).then(|| name(&dumps.systems[found.system]));
         let file = &dumps.files[found.file].name;
         rows::problem(found, system, file, record_name)
@@ -51,8 +51,8 @@ pub fn dumps<S>(
     system: impl Fn(&Bound<'_, PyDict>) -> PyResult<S>,
     files: &[PyRef<'_, SmfFile>],
     leap_s: i32,
-) -> PyResult<Dumps<S>> {
-    Ok(Dumps {
+) -> PyResult<DumpSet<S>> {
+    Ok(DumpSet {
         source,
         systems: systems.iter().map(system).collect::<PyResult<_>>()?,
         files: files.iter().map(|file| file.decoded()).collect(),
@@ -60,10 +60,10 @@ pub fn dumps<S>(
     })
 }
 
-/// Where offset, length and number of a section stand, where bytes begin in it, and their number.
-type Places = (u16, u16, u16, u16, u16);
+/// Where offset, length and number of a section are, where bytes begin in it, and their number.
+type TripletOffsets = (u16, u16, u16, u16, u16);
 
-fn identity((record, subtype, places): (u16, Option<u16>, Vec<Places>)) -> Identity {
+fn identity((record, subtype, places): (u16, Option<u16>, Vec<TripletOffsets>)) -> Identity {
     let part = |(offset_at, length_at, count_at, at, length)| Part {
         triplet: Triplet {
             offset_at,
@@ -86,7 +86,7 @@ const fn us(hundredths: i64) -> i64 {
 }
 
 pub fn plan(py: Python<'_>, json: &str) -> PyResult<Plan> {
-    Plan::parse(json).map_err(|error| wrong_plan(py, error.to_string()))
+    Plan::parse(json).map_err(|error| catalog_error(py, error.to_string()))
 }
 
 /// An SMF dump whose records were found.
@@ -96,8 +96,8 @@ pub struct SmfFile {
     source: Arc<dyn ReadAt>,
     file: Arc<FileSource>,
     index: Arc<Index>,
-    /// What it was unpacked to.
-    unpacked: Option<Arc<Unpacked>>,
+    /// Its decompressed data.
+    unpacked: Option<Arc<Decompressed>>,
 }
 
 impl SmfFile {
@@ -114,32 +114,34 @@ impl SmfFile {
 #[pymethods]
 impl SmfFile {
     /// Unpacks the file if it is packed, up to `unpack_limit` bytes, and goes over it once; records that the plan
-    /// decodes are asked for their interval. `identities` are of each type and subtype: where it says whose a record is (where
-    /// offset, length and number of the section stand, where the bytes begin in it, and their number).
-    /// `progress` gets how many bytes of how many are done.
+    /// decodes are asked for their interval. `identities` are of each type and subtype: where it says whose a record is
+    /// (where offset, length and number of the section are, where the bytes begin in it, and their number). `progress`
+    /// gets how many bytes of how many are done.
     #[staticmethod]
     #[pyo3(signature = (path, plan_json, identities, progress = None, unpack_limit = None))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         plan_json: &str,
-        identities: Vec<(u16, Option<u16>, Vec<Places>)>,
+        identities: Vec<(u16, Option<u16>, Vec<TripletOffsets>)>,
         progress: Option<Py<PyAny>>,
         unpack_limit: Option<u64>,
     ) -> PyResult<Self> {
         let clocks = plan(py, plan_json)?.clocks();
         let identities: Vec<_> = identities.into_iter().map(identity).collect();
         let path = path.into_os_string();
-        let file = Arc::new(opened(py, &path)?);
+        let file = Arc::new(open_file(py, &path)?);
         let mut progress = Progress::new(progress);
         let mut report = |done, total| progress.report(done, total);
-        let unpacked = match py.detach(|| unpacked(&file, unpack_limit, &mut report)) {
+        let unpacked = match py.detach(|| decompress_if_needed(&file, unpack_limit, &mut report)) {
             Ok(unpacked) => unpacked.map(Arc::new),
-            Err(packed::Error::Read { offset, source }) => {
-                return Err(unreadable(py, &path, Some(offset), &source));
+            Err(compressed::Error::Read { offset, source }) => {
+                return Err(read_error(py, &path, Some(offset), &source));
             }
-            Err(error @ packed::Error::Write { .. }) => return Err(no_room(py, &path, &error)),
-            Err(packed::Error::Stopped) => return Err(progress.stopped()),
+            Err(error @ compressed::Error::Write { .. }) => {
+                return Err(decompress_error(py, &path, &error));
+            }
+            Err(compressed::Error::Stopped) => return Err(progress.stopped()),
         };
         let plain: Arc<dyn ReadAt> = match &unpacked {
             Some(unpacked) => Arc::clone(unpacked) as _,
@@ -149,7 +151,7 @@ impl SmfFile {
         let mut scaled = |done: u64, total: u64| match unpacked {
             None => report(done, total),
             Some(_) if done >= total => report(size, size),
-            Some(_) => report(size / 2 + share(done, total, size / 2), size),
+            Some(_) => report(size / 2 + scale_progress(done, total, size / 2), size),
         };
         match py.detach(|| open(plain, &clocks, &identities, &mut scaled)) {
             Ok((source, index)) => Ok(Self {
@@ -159,7 +161,7 @@ impl SmfFile {
                 index: Arc::new(index),
                 unpacked,
             }),
-            Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
+            Err(Error::Io { offset, source }) => Err(read_error(py, &path, Some(offset), &source)),
             Err(Error::Stopped) => Err(progress.stopped()),
         }
     }
@@ -176,19 +178,20 @@ impl SmfFile {
 
     /// How it is packed, how many bytes and members were unpacked; None where it is not.
     #[getter]
-    fn packing(&self) -> Option<(&'static str, u64, u64)> {
+    fn compression(&self) -> Option<(&'static str, u64, u64)> {
         let unpacked = self.unpacked.as_ref()?;
         Some((unpacked.packing.name(), unpacked.size(), unpacked.members))
     }
 
     /// Blocks, those of them with an extended descriptor word, records in segments, their segments.
     #[getter]
-    fn forms(&self) -> (u64, u64, u64, u64) {
+    fn block_stats(&self) -> (u64, u64, u64, u64) {
         let forms = self.index.forms;
         (forms.blocks, forms.extended, forms.spanned, forms.segments)
     }
 
-    /// The kinds of record, by stream (id) of each system, how many there are, their lengths, and the local times in their headers.
+    /// The kinds of record, by stream (id) of each system, how many there are, their lengths, and the local times in
+    /// their headers.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
         for info in &self.index.kinds {
@@ -214,7 +217,7 @@ impl SmfFile {
         Ok(rows)
     }
 
-    /// Kind, offset, bytes lost, record and a sentence for all that could not be read as it stands.
+    /// Kind, offset, bytes lost, record and a sentence for all that could not be read unchanged.
     fn problems(&self) -> Vec<(&'static str, u64, u64, Option<String>, String)> {
         let unpacking = self.unpacked.iter().flat_map(|unpacked| &unpacked.problems);
         let rows = unpacking.cloned().chain(self.index.problems.rows());
@@ -231,7 +234,7 @@ impl SmfFile {
     }
 
     /// System (as in the records), subtype, beginning, end, number of records of each interval that decoded records
-    /// tell of; TOD values.
+    /// describe; TOD values.
     fn intervals(&self, py: Python<'_>) -> Vec<IntervalRow> {
         let seen = self.index.intervals.iter();
         seen.map(|one| {
@@ -257,14 +260,14 @@ impl SmfFile {
         };
         let found = py
             .detach(read)
-            .map_err(|error| unreadable(py, &self.path, None, &error))?;
+            .map_err(|error| read_error(py, &self.path, None, &error))?;
         Ok(found
             .into_iter()
             .map(|(offset, bytes)| (offset, PyBytes::new(py, &bytes)))
             .collect())
     }
 
-    /// Where the records of a type and some subtypes begin, of one system (as in the records) or of all.
+    /// Start of the records of a type and some subtypes, of one system (as in the records) or of all.
     #[pyo3(signature = (record, subtypes, system = None))]
     fn offsets(
         &self,
@@ -282,12 +285,12 @@ impl SmfFile {
                     Ok(())
                 })
         })
-        .map_err(|error| unreadable(py, &self.path, None, &error))?;
+        .map_err(|error| read_error(py, &self.path, None, &error))?;
         Ok(found)
     }
 
     /// Writes those of these records that begin at `offsets`, which rise, into a dump of their own.
-    fn cut(
+    fn extract(
         &self,
         py: Python<'_>,
         record: u8,
@@ -321,7 +324,7 @@ impl SmfFile {
         .map_err(PyOSError::new_err)
     }
 
-    /// What became of the file on disk since it was opened.
+    /// Result of the file on disk since it was opened.
     fn changed(&self) -> Option<String> {
         self.file.changed().map(|change| change.to_string())
     }
@@ -334,7 +337,7 @@ impl SmfFile {
 /// System, subtype, beginning, end, number of records.
 type IntervalRow = (Py<PyBytes>, u16, Option<u64>, u64, u64);
 
-/// Writes an SMF dump: records, each behind its descriptor word.
+/// Writes an SMF dump: records, each after its descriptor word.
 #[pyclass(module = "zlens._native")]
 pub struct SmfWriter(Output<Writer<BufWriter<File>>>);
 
@@ -352,7 +355,7 @@ impl SmfWriter {
         Ok(Self(Output::new(Writer::new(output::create(path)?))))
     }
 
-    /// Writes records, each with four bytes of room for its descriptor word.
+    /// Writes records, each with four bytes of space for its descriptor word.
     fn write(&mut self, py: Python<'_>, records: Vec<Vec<u8>>) -> PyResult<()> {
         let writer = self.0.writer()?;
         py.detach(|| records.iter().try_for_each(|record| writer.write(record)))

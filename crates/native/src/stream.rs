@@ -4,10 +4,10 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use zlens_columns::{Reader, Steps};
+use zlens_columns::{IncrementalScan, Reader};
 
-use crate::attentive::Attentive;
 use crate::capsule;
+use crate::interruptible::InterruptibleReader;
 
 type Batches = Box<dyn RecordBatchReader + Send>;
 
@@ -27,11 +27,11 @@ impl ArrowStream {
     }
 
     /// Scans that end when Ctrl-C is pressed.
-    pub fn of_scans<S: Steps + Send + 'static>(
+    pub fn of_scans<S: IncrementalScan + Send + 'static>(
         schema: SchemaRef,
         scan: impl Fn() -> Reader<S> + Send + Sync + 'static,
     ) -> Self {
-        Self::new(schema, move || Box::new(Attentive::new(scan())))
+        Self::new(schema, move || Box::new(InterruptibleReader::new(scan())))
     }
 }
 

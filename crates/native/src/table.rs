@@ -22,7 +22,7 @@ pub struct ArrowTable {
 }
 
 impl ArrowTable {
-    pub fn of(batch: RecordBatch) -> PyClassInitializer<Self> {
+    pub fn from_batch(batch: RecordBatch) -> PyClassInitializer<Self> {
         let own = batch.clone();
         let begin = move || -> Box<dyn RecordBatchReader + Send> {
             let schema = own.schema();
@@ -121,7 +121,7 @@ impl ArrowTable {
         let batch =
             RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
                 .map_err(|e| PyValueError::new_err(e.to_string()))?;
-        Ok(Self::of(batch))
+        Ok(Self::from_batch(batch))
     }
 
     #[getter]

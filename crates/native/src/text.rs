@@ -9,9 +9,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use zlens_text::{
-    Arrays, Batch, Chosen, Csv, Error, Family, Html, Json, Kind, Labeled, Labels, Lines, Objects,
-    Part, Printer, Section, SectionBuilder, Style, Table, csv_field, csv_rows, exposition,
-    push_float, push_number, push_whole,
+    Arrays, Batch, Csv, Error, Family, Html, Json, Kind, Labels, Objects, PrintedColumn, Printer,
+    Section, SectionBuilder, SectionLabel, SectionMerge, Style, Table, TextChunks, csv_field,
+    csv_rows, exposition, push_float, push_int, push_number,
 };
 
 use crate::capsule;
@@ -36,7 +36,7 @@ fn raised(error: Error) -> PyErr {
 
 fn broken(error: &ArrowError) -> PyErr {
     let text = error.to_string();
-    // Of the sentence around it, only what the producer says helps whoever asked.
+    // Only the producer's part of the sentence helps the caller.
     let said = text
         .split_once("Producer error: ")
         .map(|(_, said)| said.to_owned());
@@ -95,16 +95,16 @@ impl PySection {
         Ok(Self(section.finish()))
     }
 
-    /// What is known of the rows of each block, in the order of its blocks.
+    /// Statistics of the rows of each block, in the order of its blocks.
     #[getter]
-    fn runs(&self) -> Vec<Run> {
+    fn runs(&self) -> Vec<BlockStats> {
         self.0.runs().iter().map(run_of).collect()
     }
 }
 
 /// Block; how many rows it has; of each column how many of them have a value, and how many characters the longest
 /// text has, at least the column's width; the earliest and the latest time; flags.
-type Run = (
+type BlockStats = (
     Option<String>,
     usize,
     Vec<usize>,
@@ -113,7 +113,7 @@ type Run = (
     Vec<String>,
 );
 
-fn run_of(run: &zlens_text::Run) -> Run {
+fn run_of(run: &zlens_text::BlockStats) -> BlockStats {
     (
         run.block.clone(),
         run.rows,
@@ -129,7 +129,7 @@ type Sections<'py> = Vec<(Bound<'py, PySection>, Option<usize>)>;
 
 /// Rows as text, chunk by chunk.
 #[pyclass(name = "Lines", module = "zlens._native")]
-pub struct PyLines(Lines);
+pub struct PyLines(TextChunks);
 
 #[pymethods]
 impl PyLines {
@@ -143,7 +143,7 @@ impl PyLines {
     }
 
     /// Rows of a text report: `columns` are place, width and whether it is aligned to the right; `sections` are
-    /// label, fixed texts and what stands for no value, padded, for each of these columns.
+    /// label, fixed texts and what means no value, padded, for each of these columns.
     #[staticmethod]
     #[pyo3(signature = (part, columns, sections, *, label_width, blank, dated, offset_us))]
     fn table(
@@ -155,16 +155,20 @@ impl PyLines {
         dated: bool,
         offset_us: i64,
     ) -> PyResult<Self> {
-        let columns = columns.into_iter().map(|(index, width, right)| Chosen {
-            index,
-            width,
-            right,
-        });
-        let sections = sections.into_iter().map(|(label, fixed, empty)| Labeled {
-            label,
-            fixed,
-            empty,
-        });
+        let columns = columns
+            .into_iter()
+            .map(|(index, width, right)| PrintedColumn {
+                index,
+                width,
+                right,
+            });
+        let sections = sections
+            .into_iter()
+            .map(|(label, fixed, empty)| SectionLabel {
+                label,
+                fixed,
+                empty,
+            });
         let table = Table::new(
             styles(&part),
             columns.collect(),
@@ -186,7 +190,7 @@ impl PyLines {
         lines(&part, printer)
     }
 
-    /// Rows of a report as JSON, a comma and a new line between them; `fixed` are texts that stand in every row.
+    /// Rows of a report as JSON, a comma and a new line between them; `fixed` are texts that are in every row.
     #[staticmethod]
     #[pyo3(signature = (part, before, names, fixed, *, timed))]
     fn json(
@@ -239,8 +243,8 @@ fn lines(part: &Sections<'_>, printer: Printer) -> PyResult<PyLines> {
         .iter()
         .map(|(section, run)| (section.get().0.clone(), *run))
         .collect();
-    let part = Part::new(&sections).map_err(raised)?;
-    Ok(PyLines(Lines::new(part, printer)))
+    let part = SectionMerge::new(&sections).map_err(raised)?;
+    Ok(PyLines(TextChunks::new(part, printer)))
 }
 
 enum Form {
@@ -256,7 +260,7 @@ struct Answer {
     reader: Option<RecordBatchStreamReader>,
     kinds: Vec<Kind>,
     form: Form,
-    /// What stands before the first row.
+    /// Text before the first row.
     head: String,
 }
 
@@ -360,7 +364,7 @@ pub fn json_rows(
     .map_err(|error: Error| raised(error))
 }
 
-/// A stream as samples of Prometheus: `sets` are sets of labels, each of name and column; `families` are what stands
+/// A stream as samples of Prometheus: `sets` are sets of labels, each of name and column; `families` are what is
 /// before the samples, their name, the place of their set of labels and the column of the values, None for 1.
 #[pyfunction]
 pub fn samples(
@@ -399,7 +403,7 @@ pub fn samples(
     .map_err(raised)
 }
 
-/// How many rows a stream has.
+/// Counts the rows of a stream.
 #[pyfunction]
 pub fn count_rows(py: Python<'_>, stream: &Bound<'_, PyAny>) -> PyResult<usize> {
     let mut reader = capsule::reader(stream)?;
@@ -423,7 +427,7 @@ pub enum Number {
 pub fn number_text(value: Number, width: usize, decimals: usize) -> String {
     let mut out = String::new();
     match value {
-        Number::Whole(value) => push_whole(&mut out, value, width, decimals),
+        Number::Whole(value) => push_int(&mut out, value, width, decimals),
         Number::Float(value) => push_number(&mut out, value, width, decimals),
     }
     out

@@ -1,23 +1,23 @@
-//! `Decoder` and what it hands out.
+//! `MonwriteDecoder` and what it returns.
 
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zlens_columns::zvm::{self, Evidence, File, Plan, Scan, System};
-use zlens_columns::{Found, Reset, SelectError, Step};
+use zlens_columns::zvm::{self, File, Plan, ResetEvidence, Scan, System};
+use zlens_columns::{DecodeProblem, Reset, SelectError, Step};
 
-use crate::attentive::step;
-use crate::errors::{wrong_plan, wrong_question};
+use crate::errors::{catalog_error, query_error};
+use crate::interruptible::step;
 use crate::monwrite::{MonwriteFile, record_name};
-use crate::patience::Patience;
 use crate::rows::{self, ProblemRow, ResetRow};
+use crate::signals::PollTimer;
 use crate::stream::ArrowStream;
 use crate::table::ArrowTable;
 
 /// Raw tables of one or more systems, decoded from their files by compiled plans.
 #[pyclass(frozen, module = "zlens._native")]
-pub struct Decoder {
+pub struct MonwriteDecoder {
     inner: Arc<zvm::Decoder>,
 }
 
@@ -62,7 +62,7 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
         nominal_s: get("nominal_s")?.extract()?,
         resets: resets
             .into_iter()
-            .map(|(tod, table, subject, what)| Evidence {
+            .map(|(tod, table, subject, what)| ResetEvidence {
                 tod,
                 table,
                 subject,
@@ -73,11 +73,11 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
 }
 
 fn select_error(py: Python<'_>, error: &SelectError) -> PyErr {
-    wrong_question(py, error.to_string())
+    query_error(py, error.to_string())
 }
 
 #[pymethods]
-impl Decoder {
+impl MonwriteDecoder {
     /// `systems` are dictionaries of name, source, files (in the order of time), interval_ends (TOD values),
     /// nominal_s, resets (TOD value, table, subject or None, evidence) and, if there are any, lost_ends (TOD values up
     /// to which samples are of intervals whose end is not there) and repeats (for each file the bytes that repeat what
@@ -90,7 +90,8 @@ impl Decoder {
         plans_json: &str,
         leap_seconds: i32,
     ) -> PyResult<Self> {
-        let plans = Plan::parse(plans_json).map_err(|error| wrong_plan(py, error.to_string()))?;
+        let plans =
+            Plan::parse(plans_json).map_err(|error| catalog_error(py, error.to_string()))?;
         let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
             inner: Arc::new(zvm::Decoder::new(systems, plans, leap_seconds)),
@@ -134,14 +135,14 @@ impl Decoder {
         let selections = selections.map_err(|error| select_error(py, &error))?;
         Ok(Batches {
             scan: self.inner.scan(&selections),
-            patience: Patience::new(),
+            patience: PollTimer::new(),
             tables,
         })
     }
 
     /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
     fn problems(&self) -> Vec<ProblemRow> {
-        let row = |found: Found| {
+        let row = |found: DecodeProblem| {
             let system = &self.inner.systems()[found.system];
             let file = &system.files[found.file].name;
             rows::problem(found, Some(&system.name), file, record_name)
@@ -163,7 +164,7 @@ impl Decoder {
 #[pyclass(module = "zlens._native")]
 pub struct Batches {
     scan: Scan,
-    patience: Patience,
+    patience: PollTimer,
     tables: Vec<String>,
 }
 
@@ -174,14 +175,14 @@ impl Batches {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(String, Py<ArrowTable>)>> {
-        // A caller that is no Python code, as list() is, looks at no signals itself.
-        if self.patience.is_over() {
+        // A caller that is no Python code, as list() is, checks no signals itself.
+        if self.patience.is_due() {
             py.check_signals()?;
         }
         let is_batch = |step: &Step| matches!(step, Step::Batch(..));
         match step(py, &mut self.scan, &mut self.patience, is_batch)? {
             Step::Batch(table, batch) => {
-                let rows = Py::new(py, ArrowTable::of(batch))?;
+                let rows = Py::new(py, ArrowTable::from_batch(batch))?;
                 Ok(Some((self.tables[table].clone(), rows)))
             }
             _ => Ok(None),

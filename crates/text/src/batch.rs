@@ -10,7 +10,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use crate::error::Error;
 
-/// What a column holds, where its Arrow type does not say it.
+/// Type of a column, where its Arrow type does not define it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number, also where it comes as its digits.
@@ -21,9 +21,9 @@ pub enum Kind {
 /// One column.
 #[derive(Clone, Debug)]
 pub enum Values {
-    Whole(Int64Array),
+    Int(Int64Array),
     /// Whole numbers that 64 bits do not hold, as their digits.
-    Digits(StringArray),
+    BigInt(StringArray),
     Float(Float64Array),
     Bool(BooleanArray),
     Text(StringArray),
@@ -34,10 +34,10 @@ pub enum Values {
 impl Values {
     fn new(column: usize, array: &ArrayRef, kind: Kind) -> Result<Self, Error> {
         Ok(match array.data_type() {
-            DataType::Int64 => Self::Whole(array.as_primitive::<Int64Type>().clone()),
+            DataType::Int64 => Self::Int(array.as_primitive::<Int64Type>().clone()),
             DataType::Float64 => Self::Float(array.as_primitive::<Float64Type>().clone()),
             DataType::Boolean => Self::Bool(array.as_boolean().clone()),
-            DataType::Utf8 if kind == Kind::Whole => Self::Digits(array.as_string().clone()),
+            DataType::Utf8 if kind == Kind::Whole => Self::BigInt(array.as_string().clone()),
             DataType::Utf8 => Self::Text(array.as_string().clone()),
             DataType::Timestamp(TimeUnit::Microsecond, _) => {
                 Self::Time(array.as_primitive::<TimestampMicrosecondType>().clone())
@@ -53,8 +53,8 @@ impl Values {
 
     pub fn array(&self) -> &dyn Array {
         match self {
-            Self::Whole(array) => array,
-            Self::Digits(array) | Self::Text(array) => array,
+            Self::Int(array) => array,
+            Self::BigInt(array) | Self::Text(array) => array,
             Self::Float(array) => array,
             Self::Bool(array) => array,
             Self::Time(array) => array,
@@ -76,7 +76,7 @@ impl Values {
     /// The text of a row of a text column.
     pub fn text(&self, row: usize) -> Option<&str> {
         match self {
-            Self::Text(array) | Self::Digits(array) if !array.is_null(row) => {
+            Self::Text(array) | Self::BigInt(array) if !array.is_null(row) => {
                 Some(array.value(row))
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! One value of a report as text, not yet padded.
 
 use crate::batch::Values;
-use crate::number::{push_float, push_number, push_whole};
+use crate::number::{push_float, push_int, push_number};
 use crate::time::push_stamp;
 
 /// How the values of a column of a report look.
@@ -17,7 +17,7 @@ pub struct Style {
 pub struct Cell<'a> {
     pub values: &'a Values,
     pub style: &'a Style,
-    /// What is added to UTC to give the time that is shown.
+    /// Offset added to UTC for the time that is shown.
     pub offset_us: i64,
 }
 
@@ -38,12 +38,12 @@ impl Cell<'_> {
             }
             // An identifier that went through a mean: whole, or shown as it is.
             Values::Float(array) => push_identifier(out, array.value(row)),
-            Values::Whole(array) if style.number => {
-                push_whole(out, array.value(row).into(), style.width, style.decimals);
+            Values::Int(array) if style.number => {
+                push_int(out, array.value(row).into(), style.width, style.decimals);
             }
-            Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-            Values::Digits(array) => match array.value(row).parse::<i128>() {
-                Ok(value) if style.number => push_whole(out, value, style.width, style.decimals),
+            Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+            Values::BigInt(array) => match array.value(row).parse::<i128>() {
+                Ok(value) if style.number => push_int(out, value, style.width, style.decimals),
                 _ => out.push_str(array.value(row)),
             },
             Values::Bool(array) => out.push_str(if array.value(row) { "Yes" } else { "No" }),
@@ -65,7 +65,7 @@ impl Cell<'_> {
         };
         match self.values {
             Values::Float(array) if self.style.number => (0.0..limit).contains(&array.value(row)),
-            Values::Whole(array) if self.style.number => {
+            Values::Int(array) if self.style.number => {
                 (0.0..limit).contains(&(array.value(row) as f64))
             }
             Values::Text(array) => array.value_length(row) as usize <= self.style.width,
@@ -98,14 +98,14 @@ fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // Behind another character, so that a combining one counts as what it is.
+    // After another character, so that a combining one counts as what it is.
     let mut buffer = [b'a', 0, 0, 0, 0];
     let length = character.encode_utf8(&mut buffer[1..]).len();
     std::str::from_utf8(&buffer[..=length])
         .is_ok_and(|pair| pair.escape_debug().nth(1) != Some('\\'))
 }
 
-/// How many characters a text has.
+/// Number of characters of a text.
 pub fn length(text: &str) -> usize {
     if text.is_ascii() {
         text.len()

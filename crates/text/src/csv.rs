@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use crate::batch::{Batch, Kind, Values};
 use crate::error::Error;
 use crate::number::push_float;
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::push_iso;
 
 /// A text as a field; one that a reader would split is quoted. A bare carriage return would be, too.
@@ -33,8 +33,8 @@ fn push_value(out: &mut String, values: &Values, row: usize, empty: &str) {
         return;
     }
     match values {
-        Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-        Values::Digits(array) => out.push_str(array.value(row)),
+        Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) => out.push_str(array.value(row)),
         Values::Float(array) => push_float(out, array.value(row)),
         Values::Bool(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
         Values::Text(array) if array.value(row).is_empty() => out.push_str(empty),
@@ -60,7 +60,7 @@ pub fn csv_rows(out: &mut String, batch: &RecordBatch, kinds: &[Kind]) -> Result
 
 /// Rows of a report.
 pub struct Csv {
-    /// What the rows of each section begin with.
+    /// Text that the rows of each section begin with.
     before: Vec<String>,
     /// Whether time and flag of a row follow.
     timed: bool,
@@ -101,7 +101,7 @@ impl Csv {
             csv_field(out, flag(batch, row).unwrap_or_default());
             out.push(',');
         }
-        for (place, values) in shown(batch).iter().enumerate() {
+        for (place, values) in row_values(batch).iter().enumerate() {
             if place > 0 {
                 out.push(',');
             }

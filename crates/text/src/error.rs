@@ -1,4 +1,4 @@
-//! What can go wrong between an Arrow stream and text.
+//! Errors between an Arrow stream and text.
 
 use arrow_schema::{ArrowError, DataType};
 
@@ -8,7 +8,7 @@ pub enum Error {
     Stream(#[from] ArrowError),
     #[error("column {column} has the Arrow type {kind}, which is not printed")]
     Type { column: usize, kind: DataType },
-    /// Rows beyond what memory is to hold stand in a temporary file.
+    /// Rows beyond what memory is to hold are in a temporary file.
     #[error("temporary file for rows: {0}")]
     Spool(#[from] std::io::Error),
 }

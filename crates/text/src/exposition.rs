@@ -1,4 +1,4 @@
-//! Rows as samples of Prometheus: one for each row and column that has a value, the columns one after the other.
+//! Rows as samples of Prometheus: one for each row and column that has a value, the columns back to back.
 //!
 //! Both forms, OpenMetrics 1.0 and text 0.0.4, have the same samples; what differs is in the head of a family.
 
@@ -10,7 +10,7 @@ pub type Labels = Vec<(String, usize)>;
 
 /// One metric family.
 pub struct Family {
-    /// What stands before its samples; left out with them.
+    /// Text before its samples; left out with them.
     pub head: String,
     /// The name of its samples.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct Family {
     pub value: Option<usize>,
 }
 
-/// Text of one label set for each row, one after the other.
+/// Text of one label set for each row, back to back.
 struct Texts {
     text: String,
     ends: Vec<usize>,
@@ -86,8 +86,8 @@ fn push_value(out: &mut String, values: &Values, row: usize) -> bool {
         return false;
     }
     match values {
-        Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-        Values::Digits(array) => out.push_str(array.value(row)),
+        Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) => out.push_str(array.value(row)),
         Values::Float(array) => push_float(out, array.value(row)),
         Values::Bool(array) => out.push(if array.value(row) { '1' } else { '0' }),
         // Seconds, as time stamps are.
@@ -97,7 +97,8 @@ fn push_value(out: &mut String, values: &Values, row: usize) -> bool {
     true
 }
 
-/// Appends the labels of a row in braces; a label without a value or with an empty one is left out, as it says the same.
+/// Appends the labels of a row in braces; a label without a value or with an empty one is left out, as it says the
+/// same.
 fn push_labels(out: &mut String, labels: &Labels, batch: &Batch, row: usize) {
     let mut separator = '{';
     for (name, column) in labels {

@@ -3,7 +3,7 @@
 use crate::batch::{Batch, Values};
 use crate::cell::{Cell, Style};
 use crate::number::push_float;
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::{push_iso, push_stamp};
 
 fn push_escaped(out: &mut String, text: &str) {
@@ -21,7 +21,7 @@ fn push_escaped(out: &mut String, text: &str) {
 
 pub struct Html {
     pub styles: Vec<Style>,
-    /// Of each column: whether it stands at the right, and whether it is sorted by its exact value.
+    /// Of each column: whether it is at the right, and whether it is sorted by its exact value.
     pub columns: Vec<(bool, bool)>,
     /// Of each section: its label, escaped.
     pub labels: Vec<String>,
@@ -57,7 +57,7 @@ impl Html {
         }
         let mut text = String::new();
         let mut exact = String::new();
-        for (place, values) in shown(batch).iter().enumerate() {
+        for (place, values) in row_values(batch).iter().enumerate() {
             if let Some(fixed) = &self.fixed[rank][place] {
                 out.push_str(fixed);
                 continue;
@@ -92,10 +92,8 @@ impl Html {
 fn push_exact(out: &mut String, values: &Values, row: usize, sorted: bool) -> bool {
     match values {
         Values::Time(array) => push_iso(out, array.value(row)),
-        Values::Whole(array) if sorted => {
-            out.push_str(itoa::Buffer::new().format(array.value(row)))
-        }
-        Values::Digits(array) if sorted => out.push_str(array.value(row)),
+        Values::Int(array) if sorted => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) if sorted => out.push_str(array.value(row)),
         Values::Float(array) if sorted => push_float(out, array.value(row)),
         Values::Bool(array) if sorted => {
             out.push_str(if array.value(row) { "True" } else { "False" })

@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use crate::batch::{Batch, Kind, Values};
 use crate::error::Error;
 use crate::number::push_float;
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::push_iso;
 
 /// A text between quotes; only what JSON wants escaped is.
@@ -60,8 +60,8 @@ fn push_value(out: &mut String, values: &Values, row: usize) {
         return;
     }
     match values {
-        Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
-        Values::Digits(array) => out.push_str(array.value(row)),
+        Values::Int(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::BigInt(array) => out.push_str(array.value(row)),
         Values::Float(array) => push_float(out, array.value(row)),
         Values::Bool(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
         Values::Text(array) => push_text(out, array.value(row)),
@@ -115,7 +115,7 @@ impl Objects {
         Ok(())
     }
 
-    /// What follows the last row.
+    /// Text after the last row.
     pub fn end(&self) -> &'static str {
         if self.between.starts_with('[') {
             "[]\n"
@@ -132,8 +132,8 @@ const EXACT: u64 = 1 << 53;
 fn push_exact(out: &mut String, values: &Values, row: usize) {
     let rounded = match values {
         _ if values.is_missing(row) => false,
-        Values::Whole(array) => array.value(row).unsigned_abs() > EXACT,
-        Values::Digits(array) => array
+        Values::Int(array) => array.value(row).unsigned_abs() > EXACT,
+        Values::BigInt(array) => array
             .value(row)
             .parse::<i64>()
             .map_or(true, |number| number.unsigned_abs() > EXACT),
@@ -181,7 +181,7 @@ impl Arrays {
         Ok(())
     }
 
-    /// What follows the last row.
+    /// Text after the last row.
     pub fn end(&self) -> &'static str {
         if self.rows.min(self.limit) == 0 {
             "[]"
@@ -196,13 +196,13 @@ impl Arrays {
     }
 }
 
-/// Rows of a report, one object a line, with nothing before the first and nothing behind the last.
+/// Rows of a report, one object a line, with nothing before the first and nothing after the last.
 pub struct Json {
-    /// What the rows of each section begin with.
+    /// Text that the rows of each section begin with.
     before: Vec<String>,
     timed: Option<(String, String)>,
     heads: Vec<String>,
-    /// Texts that stand in every row of a section.
+    /// Texts that are in every row of a section.
     fixed: Vec<Vec<Option<String>>>,
     between: &'static str,
 }
@@ -249,7 +249,7 @@ impl Json {
             push_optional(out, flag(batch, row));
         }
         let fixed = &self.fixed[rank];
-        for ((head, values), fixed) in self.heads.iter().zip(shown(batch)).zip(fixed) {
+        for ((head, values), fixed) in self.heads.iter().zip(row_values(batch)).zip(fixed) {
             out.push_str(head);
             match fixed {
                 Some(text) => push_text(out, text),

@@ -1,6 +1,6 @@
 //! Rows of Arrow batches as text: the tables of reports, CSV, JSON, HTML, and samples of Prometheus.
 //!
-//! Rows are formatted batch by batch and handed out in chunks, so memory does not grow with them. Numbers look
+//! Rows are formatted batch by batch and returned in chunks, so memory does not grow with them. Numbers look
 //! exactly as Python prints them. Knows nothing of Python, of reports or of where rows come from.
 
 #![forbid(unsafe_code)]
@@ -13,10 +13,10 @@ mod exposition;
 mod html;
 mod json;
 mod lines;
+mod merge;
 mod number;
-mod part;
 mod section;
-mod spool;
+mod spill;
 mod table;
 mod time;
 
@@ -27,8 +27,8 @@ pub use error::Error;
 pub use exposition::{Family, Labels, exposition};
 pub use html::Html;
 pub use json::{Arrays, Json, Objects};
-pub use lines::{Lines, Printer};
-pub use number::{push_float, push_number, push_whole};
-pub use part::Part;
-pub use section::{Run, Section, SectionBuilder};
-pub use table::{Chosen, Labeled, Table};
+pub use lines::{Printer, TextChunks};
+pub use merge::SectionMerge;
+pub use number::{push_float, push_int, push_number};
+pub use section::{BlockStats, Section, SectionBuilder};
+pub use table::{PrintedColumn, SectionLabel, Table};

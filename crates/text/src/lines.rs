@@ -5,13 +5,13 @@ use crate::csv::Csv;
 use crate::error::Error;
 use crate::html::Html;
 use crate::json::Json;
-use crate::part::Part;
+use crate::merge::SectionMerge;
 use crate::table::Table;
 
-/// A chunk is at least so long, unless it is the last.
+/// A chunk is at least this long, unless it is the last.
 pub const CHUNK: usize = 256 << 10;
 
-/// What rows become.
+/// Format of rows.
 pub enum Printer {
     Table(Table),
     Csv(Csv),
@@ -30,13 +30,13 @@ impl Printer {
     }
 }
 
-pub struct Lines {
-    part: Part,
+pub struct TextChunks {
+    part: SectionMerge,
     printer: Printer,
 }
 
-impl Lines {
-    pub fn new(part: Part, printer: Printer) -> Self {
+impl TextChunks {
+    pub fn new(part: SectionMerge, printer: Printer) -> Self {
         Self { part, printer }
     }
 

@@ -1,7 +1,7 @@
 //! Numbers as Python prints them, and as the classic reports do.
 
 /// Letters of thousands, millions and so on.
-const LETTERS: [(u64, char); 6] = [
+const SUFFIXES: [(u64, char); 6] = [
     (1_000, 'k'),
     (1_000_000, 'M'),
     (1_000_000_000, 'G'),
@@ -16,7 +16,7 @@ const TIE: f64 = 1.0 + 1e-15;
 /// More decimals than this are left to the standard library.
 const MOST_PLACES: usize = 22;
 
-/// What `repr` of Python says of a float: the shortest digits that read back as the same value.
+/// A float as Python's `repr` writes it: the shortest digits that read back as the same value.
 pub fn push_float(out: &mut String, value: f64) {
     if !value.is_finite() {
         out.push_str(if value.is_nan() {
@@ -134,11 +134,11 @@ pub fn push_number(out: &mut String, value: f64, width: usize, decimals: usize) 
         }
         out.truncate(start);
     }
-    push_lettered(out, width, |factor| value / factor as f64);
+    push_with_suffix(out, width, |factor| value / factor as f64);
 }
 
 /// As `push_number`; whole numbers do not go through a float, which would round beyond 2^53.
-pub fn push_whole(out: &mut String, value: i128, width: usize, decimals: usize) {
+pub fn push_int(out: &mut String, value: i128, width: usize, decimals: usize) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(value);
     for places in (0..=decimals).rev() {
@@ -153,14 +153,14 @@ pub fn push_whole(out: &mut String, value: i128, width: usize, decimals: usize) 
             return;
         }
     }
-    push_lettered(out, width, |factor| quotient(value, factor));
+    push_with_suffix(out, width, |factor| quotient(value, factor));
 }
 
 /// The first form in thousands, millions and so on that fits, else the shortest of them.
-fn push_lettered(out: &mut String, width: usize, divided: impl Fn(u64) -> f64) {
+fn push_with_suffix(out: &mut String, width: usize, divided: impl Fn(u64) -> f64) {
     let start = out.len();
     let mut shortest: Option<String> = None;
-    for (factor, letter) in LETTERS {
+    for (factor, letter) in SUFFIXES {
         push_fixed(out, divided(factor), 0);
         out.push(letter);
         if out.len() - start <= width {
@@ -215,7 +215,7 @@ mod tests {
         let start = out.len();
         push_number(&mut out, 12.345, 5, 2);
         assert_eq!(&out[start..], "12.35");
-        push_whole(&mut out, 12, 5, 2);
+        push_int(&mut out, 12, 5, 2);
         assert_eq!(&out[start + 5..], "12.00");
     }
 
@@ -268,13 +268,13 @@ mod tests {
     #[test]
     fn whole_numbers_are_exact() {
         let mut out = String::new();
-        push_whole(&mut out, (1 << 53) + 1, 16, 0);
+        push_int(&mut out, (1 << 53) + 1, 16, 0);
         assert_eq!(out, "9007199254740993");
         out.clear();
-        push_whole(&mut out, 0, 5, 1);
+        push_int(&mut out, 0, 5, 1);
         assert_eq!(out, ".0");
         out.clear();
-        push_whole(&mut out, -152_399_000, 5, 0);
+        push_int(&mut out, -152_399_000, 5, 0);
         assert_eq!(out, "-152M");
     }
 

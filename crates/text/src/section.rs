@@ -1,4 +1,4 @@
-//! Rows of one kind: read once from a stream, printed as often as is asked.
+//! A report section: rows read once from a stream, printable any number of times.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use arrow_array::RecordBatch;
 use crate::batch::{Batch, Kind, Values};
 use crate::cell::{Cell, Style, length};
 use crate::error::Error;
-use crate::spool::Spool;
+use crate::spill::BatchSpill;
 
 /// Columns before those that are shown: block, time, flag.
-pub const BEFORE: usize = 3;
+pub const LEADING_COLUMNS: usize = 3;
 const BLOCK: usize = 0;
 const TIME: usize = 1;
 const FLAG: usize = 2;
 
 /// The rows of one block, and what a printer has to know of them before it begins.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct BlockStats {
     pub block: Option<String>,
     pub rows: usize,
     /// Of each column shown: how many rows have a value.
@@ -32,7 +32,7 @@ pub struct Run {
     pub(crate) first: (usize, usize),
 }
 
-impl Run {
+impl BlockStats {
     fn new(block: Option<&str>, first: (usize, usize), styles: &[Style]) -> Self {
         Self {
             block: block.map(str::to_owned),
@@ -48,7 +48,7 @@ impl Run {
     fn add(&mut self, batch: &Batch, first: usize, last: usize, styles: &[Style]) {
         self.rows += last - first;
         for (column, style) in styles.iter().enumerate() {
-            let Some(values) = batch.columns.get(BEFORE + column) else {
+            let Some(values) = batch.columns.get(LEADING_COLUMNS + column) else {
                 continue;
             };
             if values.array().null_count() == batch.rows {
@@ -90,8 +90,8 @@ impl Run {
 pub struct SectionBuilder {
     styles: Vec<Style>,
     kinds: Vec<Kind>,
-    spool: Spool,
-    runs: Vec<Run>,
+    spool: BatchSpill,
+    runs: Vec<BlockStats>,
 }
 
 impl SectionBuilder {
@@ -100,7 +100,7 @@ impl SectionBuilder {
         Self {
             styles,
             kinds,
-            spool: Spool::new(),
+            spool: BatchSpill::new(),
             runs: Vec::new(),
         }
     }
@@ -108,7 +108,7 @@ impl SectionBuilder {
     /// As `new`, with fewer bytes in memory.
     pub fn with_memory(kinds: Vec<Kind>, styles: Vec<Style>, most: usize) -> Self {
         Self {
-            spool: Spool::with_memory(most),
+            spool: BatchSpill::with_memory(most),
             ..Self::new(kinds, styles)
         }
     }
@@ -127,7 +127,7 @@ impl SectionBuilder {
                     run.add(&batch, first, last, &self.styles);
                 }
                 _ => {
-                    let mut run = Run::new(block, (self.spool.len(), first), &self.styles);
+                    let mut run = BlockStats::new(block, (self.spool.len(), first), &self.styles);
                     run.add(&batch, first, last, &self.styles);
                     self.runs.push(run);
                 }
@@ -154,7 +154,7 @@ fn block(batch: &Batch, row: usize) -> Option<&str> {
 pub struct Section(Arc<SectionBuilder>);
 
 impl Section {
-    pub fn runs(&self) -> &[Run] {
+    pub fn runs(&self) -> &[BlockStats] {
         &self.0.runs
     }
 
@@ -213,12 +213,12 @@ pub fn time(batch: &Batch, row: usize) -> Option<i64> {
     batch.columns[TIME].time(row)
 }
 
-/// The flag of a row; an empty one is none.
+/// The flag of a row; `None` if it is empty.
 pub fn flag(batch: &Batch, row: usize) -> Option<&str> {
     batch.columns[FLAG].text(row)
 }
 
 /// The columns shown.
-pub fn shown(batch: &Batch) -> &[Values] {
-    &batch.columns[BEFORE..]
+pub fn row_values(batch: &Batch) -> &[Values] {
+    &batch.columns[LEADING_COLUMNS..]
 }

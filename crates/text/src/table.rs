@@ -2,36 +2,36 @@
 
 use crate::batch::Batch;
 use crate::cell::{Cell, Style, length};
-use crate::section::{flag, shown, time};
+use crate::section::{flag, row_values, time};
 use crate::time::{day_of, push_clock, push_day};
 
 /// A column that is printed.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct PrintedColumn {
     /// Its place among the columns shown.
     pub index: usize,
     pub width: usize,
     pub right: bool,
 }
 
-/// What the rows of one section have in common.
+/// Label shared by the rows of one section.
 #[derive(Clone, Debug)]
-pub struct Labeled {
+pub struct SectionLabel {
     pub label: String,
-    /// For each chosen column the text that stands in every row, padded.
+    /// For each chosen column the text that is in every row, padded.
     pub fixed: Vec<Option<String>>,
-    /// For each chosen column what stands for no value, padded.
+    /// For each chosen column what means no value, padded.
     pub empty: Vec<String>,
 }
 
 /// How the rows of a part are laid out.
 pub struct Table {
     pub styles: Vec<Style>,
-    pub columns: Vec<Chosen>,
-    pub sections: Vec<Labeled>,
+    pub columns: Vec<PrintedColumn>,
+    pub sections: Vec<SectionLabel>,
     /// The width of labels, where rows begin with one or with their time.
     pub label_width: Option<usize>,
-    /// Whether a blank line stands between intervals.
+    /// Whether a blank line is between intervals.
     pub blank: bool,
     /// Whether days are shown.
     pub dated: bool,
@@ -46,8 +46,8 @@ pub struct Table {
 impl Table {
     pub fn new(
         styles: Vec<Style>,
-        columns: Vec<Chosen>,
-        sections: Vec<Labeled>,
+        columns: Vec<PrintedColumn>,
+        sections: Vec<SectionLabel>,
         label_width: Option<usize>,
         blank: bool,
         dated: bool,
@@ -87,7 +87,7 @@ impl Table {
             }
             out.push(' ');
         }
-        let values = shown(batch);
+        let values = row_values(batch);
         for (place, column) in self.columns.iter().enumerate() {
             if place > 0 {
                 out.push(' ');
@@ -124,7 +124,7 @@ impl Table {
         out.push('\n');
     }
 
-    /// What stands before the first row of a time.
+    /// Text before the first row of a time.
     fn begin(&mut self, out: &mut String, at: i64) {
         if self.begun && self.blank {
             out.push('\n');
@@ -141,7 +141,7 @@ impl Table {
     }
 }
 
-/// At most so many characters of a text.
+/// At most this many characters of a text.
 fn cut(text: &str, most: usize) -> &str {
     text.char_indices()
         .nth(most)

@@ -7,7 +7,7 @@ use arrow_array::{
     TimestampMicrosecondArray,
 };
 use proptest::prelude::*;
-use zlens_text::{Json, Kind, Lines, Part, Printer, Section, SectionBuilder, Style};
+use zlens_text::{Json, Kind, Printer, Section, SectionBuilder, SectionMerge, Style, TextChunks};
 
 type Row = (
     u8,
@@ -75,9 +75,9 @@ fn printed(section: &Section) -> Vec<String> {
     let before = [vec![(String::from("row"), String::from("interval"))]];
     (0..section.runs().len())
         .map(|run| {
-            let part = Part::new(&[(section.clone(), Some(run))]).unwrap();
+            let part = SectionMerge::new(&[(section.clone(), Some(run))]).unwrap();
             let json = Json::new(&before, true, &names, vec![vec![None; 6]]);
-            let mut lines = Lines::new(part, Printer::Json(json));
+            let mut lines = TextChunks::new(part, Printer::Json(json));
             let mut text = String::new();
             while let Some(chunk) = lines.chunk().unwrap() {
                 text.push_str(&chunk);

@@ -1,4 +1,4 @@
-//! What batches of dumps share: their size, and the columns that every table begins with.
+//! Shared by batches of dumps: their size, and the leading columns of every table.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::dumps::File;
-use super::flag::Flag;
-use super::select::{Head, Output};
+use super::flag::IntervalFlag;
+use super::int64_block::{Int64Arrays, Int64Block};
+use super::select::{LeadingColumn, OutputColumn};
+use super::utf8::Utf8Builder;
 use super::validity::Validity;
-use super::wide::{Finished, Wide};
-use super::words::Words;
 
-/// What the columns of a batch should take: little enough to stay in the processor's cache.
+/// Target size of the columns of a batch: little enough to stay in the processor's cache.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// How many rows a batch of so many columns should have.
-pub(crate) fn target(columns: usize) -> usize {
+/// Target number of rows of a batch with this many columns.
+pub(crate) fn target_rows(columns: usize) -> usize {
     (BATCH_BYTES / (8 * columns.max(1))).clamp(1024, 8192)
 }
 
@@ -30,13 +30,13 @@ pub(crate) fn batch(
     RecordBatch::try_new_with_options(schema, arrays, &options)
 }
 
-/// A column that was selected but not built; cannot be, for the selection says what is built.
-pub(crate) fn missing() -> ArrowError {
+/// Internal error: a selected column was not built.
+pub(crate) fn missing_column_error() -> ArrowError {
     ArrowError::ComputeError("a selected column was not decoded".to_owned())
 }
 
 /// Rows as the first columns show them.
-pub(crate) trait Rows {
+pub(crate) trait RowMeta {
     fn len(&self) -> usize;
     fn system(&self, row: usize) -> &str;
     /// Number of the file.
@@ -48,17 +48,17 @@ pub(crate) trait Rows {
     fn interval_end(&self, row: usize) -> Option<i64>;
     /// NaN where they are not known.
     fn seconds(&self, row: usize) -> f64;
-    fn flag(&self, row: usize) -> Flag;
+    fn flag(&self, row: usize) -> IntervalFlag;
 }
 
 #[derive(Debug)]
 enum Data {
     Source,
     File(Vec<u32>),
-    System(Words),
-    Flag(Words),
+    System(Utf8Builder),
+    Flag(Utf8Builder),
     Seconds(Vec<f64>, Validity),
-    /// In a place among the 8-byte columns.
+    /// At an index among the 8-byte columns.
     Offset(usize),
     Tod(usize, Validity),
     IntervalEnd(usize, Validity),
@@ -66,33 +66,33 @@ enum Data {
 
 /// The first columns of a batch while it is built, those that are selected.
 #[derive(Debug)]
-pub(crate) struct Heads(Vec<Data>);
+pub(crate) struct LeadingColumns(Vec<Data>);
 
-impl Heads {
+impl LeadingColumns {
     /// `places` counts the 8-byte columns of the batch.
-    pub(crate) fn new<C>(outputs: &[Output<C>], places: &mut usize) -> Self {
+    pub(crate) fn new<C>(outputs: &[OutputColumn<C>], places: &mut usize) -> Self {
         let mut place = || {
             *places += 1;
             *places - 1
         };
         let heads = outputs.iter().filter_map(|output| match output {
-            Output::Head(head) => Some(match head {
-                Head::System => Data::System(Words::default()),
-                Head::Source => Data::Source,
-                Head::File => Data::File(Vec::new()),
-                Head::Offset => Data::Offset(place()),
-                Head::Tod => Data::Tod(place(), Validity::default()),
-                Head::IntervalEnd => Data::IntervalEnd(place(), Validity::default()),
-                Head::Seconds => Data::Seconds(Vec::new(), Validity::default()),
-                Head::Flag => Data::Flag(Words::default()),
+            OutputColumn::Leading(head) => Some(match head {
+                LeadingColumn::System => Data::System(Utf8Builder::default()),
+                LeadingColumn::Source => Data::Source,
+                LeadingColumn::File => Data::File(Vec::new()),
+                LeadingColumn::Offset => Data::Offset(place()),
+                LeadingColumn::Tod => Data::Tod(place(), Validity::default()),
+                LeadingColumn::IntervalEnd => Data::IntervalEnd(place(), Validity::default()),
+                LeadingColumn::Seconds => Data::Seconds(Vec::new(), Validity::default()),
+                LeadingColumn::Flag => Data::Flag(Utf8Builder::default()),
             }),
-            Output::Own(_) => None,
+            OutputColumn::Table(_) => None,
         });
         Self(heads.collect())
     }
 
-    /// Adds rows behind the first `len`.
-    pub(crate) fn append(&mut self, rows: &impl Rows, len: usize, wide: &mut Wide) {
+    /// Adds rows after the first `len`.
+    pub(crate) fn append(&mut self, rows: &impl RowMeta, len: usize, wide: &mut Int64Block) {
         let numbers = 0..rows.len();
         let times =
             |out: &mut [i64], validity: &mut Validity, of: &dyn Fn(usize) -> Option<i64>| {
@@ -111,7 +111,7 @@ impl Heads {
                 Data::System(words) => numbers.clone().for_each(|row| words.push(rows.system(row))),
                 Data::Flag(words) => {
                     for row in numbers.clone() {
-                        match rows.flag(row).word() {
+                        match rows.flag(row).as_str() {
                             Some(word) => words.push(word),
                             None => words.null(),
                         }
@@ -123,7 +123,7 @@ impl Heads {
                         if seconds.is_nan() {
                             validity.clear(len + row, len + row + 1);
                         }
-                        // What stands behind a NULL should be nothing odd.
+                        // What is under a NULL should be nothing odd.
                         values.push(if seconds.is_nan() { 0.0 } else { seconds });
                     }
                 }
@@ -149,14 +149,14 @@ impl Heads {
     pub(crate) fn finish(
         &mut self,
         len: usize,
-        wide: &Finished,
+        wide: &Int64Arrays,
         source: &str,
         files: &[File],
     ) -> Result<Vec<ArrayRef>, ArrowError> {
         let array = |data: &mut Data| -> Result<ArrayRef, ArrowError> {
             Ok(match data {
-                Data::Source => Arc::new(Words::repeated(source, len)),
-                Data::File(numbers) => names(&std::mem::take(numbers), files)?,
+                Data::Source => Arc::new(Utf8Builder::repeated(source, len)),
+                Data::File(numbers) => file_names(&std::mem::take(numbers), files)?,
                 Data::System(words) | Data::Flag(words) => words.finish()?,
                 Data::Seconds(values, validity) => Arc::new(Float64Array::try_new(
                     std::mem::take(values).into(),
@@ -173,13 +173,13 @@ impl Heads {
 }
 
 /// Names of files by their numbers.
-fn names(numbers: &[u32], files: &[File]) -> Result<ArrayRef, ArrowError> {
+fn file_names(numbers: &[u32], files: &[File]) -> Result<ArrayRef, ArrowError> {
     let name = |number: u32| files.get(number as usize).map_or("", |f| f.name.as_str());
     let first = numbers.first().copied().unwrap_or_default();
     if numbers.iter().all(|&number| number == first) {
-        return Ok(Arc::new(Words::repeated(name(first), numbers.len())));
+        return Ok(Arc::new(Utf8Builder::repeated(name(first), numbers.len())));
     }
-    let mut words = Words::default();
+    let mut words = Utf8Builder::default();
     numbers.iter().for_each(|&number| words.push(name(number)));
     words.finish()
 }

@@ -6,11 +6,11 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray};
 use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 
-use super::kernel::{self, Kernel, each};
+use super::int64_block::{Int64Arrays, Int64Block, Pool, TIMESTAMP};
+use super::kernel::{self, Kernel, map_fields};
 use super::plan::Kind;
-use super::text::Texts;
+use super::text::TextBuilder;
 use super::validity::Validity;
-use super::wide::{Finished, Pool, TIMESTAMP, Wide};
 
 /// The Arrow type of a kind of column.
 pub(crate) fn data_type(kind: Kind) -> DataType {
@@ -23,15 +23,15 @@ pub(crate) fn data_type(kind: Kind) -> DataType {
     }
 }
 
-/// The values of a column. All but texts have room for more rows than there are; what is beyond has no meaning.
+/// The values of a column. All but texts have space for more rows than there are; what is beyond has no meaning.
 #[derive(Debug)]
 enum Data {
-    /// Integers or times, in this place among the 8-byte columns.
-    Wide(usize),
+    /// Integers or times, at this index among the 8-byte columns.
+    Int64(usize),
     Float(Vec<f64>),
     Bool(Vec<bool>),
     Text {
-        texts: Texts,
+        texts: TextBuilder,
         offsets: Pool,
         bytes: Pool,
     },
@@ -49,12 +49,12 @@ pub(crate) enum Value<'b> {
 
 /// Where the values of some rows come from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'w> {
-    /// The bytes in which the records stand.
+pub(crate) struct FieldSlices<'w> {
+    /// The bytes in which the records are.
     pub bytes: &'w [u8],
-    /// Where the part begins that holds the field, for every row.
+    /// Start of the part that holds the field, for every row.
     pub places: &'w [u32],
-    /// Where the part ends, for every row of a part of varying length; else empty.
+    /// End of the part, for every row of a part of varying length; else empty.
     pub lens: &'w [u16],
     /// Length of the part where `lens` is empty.
     pub len: u32,
@@ -64,26 +64,26 @@ pub(crate) struct Source<'w> {
 
 /// A column while it is built.
 #[derive(Debug)]
-pub(crate) struct Builder {
+pub(crate) struct ColumnBuilder {
     kind: Kind,
     data: Data,
     pub validity: Validity,
-    /// Rows whose unsigned value does not fit a signed column; NULL on the way out, whole for differences.
-    large: Vec<usize>,
+    /// Rows whose unsigned value overflows `i64`: NULL in the output, exact for differences.
+    overflows: Vec<usize>,
 }
 
-impl Builder {
-    /// A column; integers and times take the next place among the 8-byte columns.
+impl ColumnBuilder {
+    /// A column; integers and times take the next index among the 8-byte columns.
     pub(crate) fn new(kind: Kind, places: &mut usize) -> Self {
         let data = match kind {
             Kind::Int | Kind::Time => {
                 *places += 1;
-                Data::Wide(*places - 1)
+                Data::Int64(*places - 1)
             }
             Kind::Float => Data::Float(Vec::new()),
             Kind::Bool => Data::Bool(Vec::new()),
             Kind::Text | Kind::Ascii | Kind::Hex => Data::Text {
-                texts: Texts::default(),
+                texts: TextBuilder::default(),
                 offsets: Pool::new(2),
                 bytes: Pool::new(2),
             },
@@ -92,24 +92,24 @@ impl Builder {
             kind,
             data,
             validity: Validity::default(),
-            large: Vec::new(),
+            overflows: Vec::new(),
         }
     }
 
-    /// Makes room for `rows` rows.
-    pub(crate) fn room(&mut self, rows: usize) {
+    /// Reserves space for `rows` rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
         match &mut self.data {
             Data::Float(values) => values.resize(rows.max(values.len()), 0.0),
             Data::Bool(values) => values.resize(rows.max(values.len()), false),
-            Data::Wide(_) | Data::Text { .. } => {}
+            Data::Int64(_) | Data::Text { .. } => {}
         }
     }
 
     /// `count` rows from `row` on without a value.
-    pub(crate) fn nulls(&mut self, row: usize, count: usize, wide: &mut Wide) {
+    pub(crate) fn append_nulls(&mut self, row: usize, count: usize, wide: &mut Int64Block) {
         let rows = row..row + count;
         match &mut self.data {
-            Data::Wide(place) => wide.rows_mut(*place, rows).fill(0),
+            Data::Int64(place) => wide.rows_mut(*place, rows).fill(0),
             Data::Float(values) => values[rows].fill(0.0),
             Data::Bool(values) => values[rows].fill(false),
             Data::Text { texts, .. } => texts.empty(count),
@@ -124,36 +124,50 @@ impl Builder {
         kernel: Kernel,
         offset: u32,
         row: usize,
-        from: &Source<'_>,
-        wide: &mut Wide,
+        from: &FieldSlices<'_>,
+        wide: &mut Int64Block,
     ) -> bool {
         let places = from.places;
         let bytes = from.bytes.get(offset as usize..).unwrap_or(&[]);
         let rows = row..row + places.len();
         match &mut self.data {
-            Data::Wide(place) => {
+            Data::Int64(place) => {
                 let out = wide.rows_mut(*place, rows);
                 match kernel {
-                    Kernel::U32 => each(out, bytes, places, |b| i64::from(u32::from_be_bytes(b))),
-                    Kernel::U8 => each(out, bytes, places, |b| i64::from(u8::from_be_bytes(b))),
-                    Kernel::U16 => each(out, bytes, places, |b| i64::from(u16::from_be_bytes(b))),
+                    Kernel::U32 => {
+                        map_fields(out, bytes, places, |b| i64::from(u32::from_be_bytes(b)))
+                    }
+                    Kernel::U8 => {
+                        map_fields(out, bytes, places, |b| i64::from(u8::from_be_bytes(b)))
+                    }
+                    Kernel::U16 => {
+                        map_fields(out, bytes, places, |b| i64::from(u16::from_be_bytes(b)))
+                    }
                     Kernel::U64 => {
-                        each(out, bytes, places, i64::from_be_bytes);
+                        map_fields(out, bytes, places, i64::from_be_bytes);
                         // One cheap look at the signs tells the rows that need care.
                         if out.iter().fold(0, |all, value| all | value) < 0 {
                             let large = (row..).zip(&*out).filter(|(_, value)| **value < 0);
-                            self.large.extend(large.map(|(row, _)| row));
+                            self.overflows.extend(large.map(|(row, _)| row));
                             return true;
                         }
                     }
-                    Kernel::I8 => each(out, bytes, places, |b| i64::from(i8::from_be_bytes(b))),
-                    Kernel::I16 => each(out, bytes, places, |b| i64::from(i16::from_be_bytes(b))),
-                    Kernel::I32 => each(out, bytes, places, |b| i64::from(i32::from_be_bytes(b))),
-                    Kernel::I64 => each(out, bytes, places, i64::from_be_bytes),
-                    Kernel::Odd { width, signed } => kernel::odd(out, bytes, places, width, signed),
+                    Kernel::I8 => {
+                        map_fields(out, bytes, places, |b| i64::from(i8::from_be_bytes(b)))
+                    }
+                    Kernel::I16 => {
+                        map_fields(out, bytes, places, |b| i64::from(i16::from_be_bytes(b)))
+                    }
+                    Kernel::I32 => {
+                        map_fields(out, bytes, places, |b| i64::from(i32::from_be_bytes(b)))
+                    }
+                    Kernel::I64 => map_fields(out, bytes, places, i64::from_be_bytes),
+                    Kernel::Odd { width, signed } => {
+                        kernel::read_odd_width(out, bytes, places, width, signed)
+                    }
                     Kernel::Time => {
-                        if kernel::times(out, bytes, places, from.leap_s) {
-                            self.no_times(row, from, wide);
+                        if kernel::read_tod(out, bytes, places, from.leap_s) {
+                            self.null_zero_times(row, from, wide);
                         }
                     }
                     Kernel::Ordinal => {
@@ -161,7 +175,7 @@ impl Builder {
                             *out = i64::from(place) + i64::from(offset);
                         }
                     }
-                    _ => wrong_kernel(),
+                    _ => kernel_mismatch(),
                 }
             }
             Data::Text { texts, .. } => match kernel {
@@ -185,32 +199,36 @@ impl Builder {
                         }
                     }
                 }
-                _ => wrong_kernel(),
+                _ => kernel_mismatch(),
             },
             Data::Float(values) => match kernel {
-                Kernel::Float { width } => kernel::floats(&mut values[rows], bytes, places, width),
-                _ => wrong_kernel(),
+                Kernel::Float { width } => {
+                    kernel::read_floats(&mut values[rows], bytes, places, width)
+                }
+                _ => kernel_mismatch(),
             },
             Data::Bool(values) => match kernel {
-                Kernel::Bool { len } => kernel::bools(&mut values[rows], bytes, places, len),
-                _ => wrong_kernel(),
+                Kernel::Bool { len } => kernel::read_bools(&mut values[rows], bytes, places, len),
+                _ => kernel_mismatch(),
             },
         }
         false
     }
 
-    /// The place among the 8-byte columns.
+    /// The index among the 8-byte columns.
     pub(crate) fn place(&self) -> Option<usize> {
         match self.data {
-            Data::Wide(place) => Some(place),
+            Data::Int64(place) => Some(place),
             _ => None,
         }
     }
 
     /// Makes NULL of the times from `row` on that were zero.
     #[cold]
-    fn no_times(&mut self, row: usize, from: &Source<'_>, wide: &Wide) {
-        let Data::Wide(place) = self.data else { return };
+    fn null_zero_times(&mut self, row: usize, from: &FieldSlices<'_>, wide: &Int64Block) {
+        let Data::Int64(place) = self.data else {
+            return;
+        };
         let none = zlens_frames::tod::to_unix_us(0, from.leap_s);
         for row in row..row + from.places.len() {
             if wide.value(place, row) == none {
@@ -220,18 +238,18 @@ impl Builder {
     }
 
     /// The first row from `row` on whose value is too large for its column.
-    pub(crate) fn first_large(&self, row: usize) -> Option<usize> {
-        let at = self.large.partition_point(|&large| large < row);
-        self.large.get(at).copied()
+    pub(crate) fn first_overflow(&self, row: usize) -> Option<usize> {
+        let at = self.overflows.partition_point(|&large| large < row);
+        self.overflows.get(at).copied()
     }
 
     /// The value of one row.
-    pub(crate) fn value<'b>(&'b self, row: usize, wide: &Wide) -> Value<'b> {
+    pub(crate) fn value<'b>(&'b self, row: usize, wide: &Int64Block) -> Value<'b> {
         if !self.validity.get(row) {
             return Value::Null;
         }
         match &self.data {
-            Data::Wide(place) => Value::Int(wide.value(*place, row)),
+            Data::Int64(place) => Value::Int(wide.value(*place, row)),
             Data::Float(values) => Value::Float(values[row]),
             Data::Bool(values) => Value::Bool(values[row]),
             Data::Text { texts, .. } => Value::Text(texts.get(row)),
@@ -239,29 +257,33 @@ impl Builder {
     }
 
     /// The first `len` integers, all bits; nothing for other kinds.
-    pub(crate) fn ints<'w>(&self, len: usize, wide: &'w Wide) -> &'w [i64] {
+    pub(crate) fn ints<'w>(&self, len: usize, wide: &'w Int64Block) -> &'w [i64] {
         match self.data {
-            Data::Wide(place) => wide.rows(place, 0..len),
+            Data::Int64(place) => wide.rows(place, 0..len),
             _ => &[],
         }
     }
 
-    /// Zeros where values are too large, so that nothing shows behind a NULL.
-    pub(crate) fn hide_large(&self, wide: &mut Wide) {
-        if let Data::Wide(place) = self.data {
-            for &row in &self.large {
+    /// Zeroes overflowed values, so that no garbage sits under a NULL.
+    pub(crate) fn zero_overflows(&self, wide: &mut Int64Block) {
+        if let Data::Int64(place) = self.data {
+            for &row in &self.overflows {
                 wide.rows_mut(place, row..row + 1)[0] = 0;
             }
         }
     }
 
     /// The array of `len` rows; the column is cleared.
-    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
-        let nulls = self.validity.finish(len, &self.large);
-        self.large.clear();
+    pub(crate) fn finish(
+        &mut self,
+        len: usize,
+        wide: &Int64Arrays,
+    ) -> Result<ArrayRef, ArrowError> {
+        let nulls = self.validity.finish(len, &self.overflows);
+        self.overflows.clear();
         Ok(match &mut self.data {
-            Data::Wide(place) if self.kind == Kind::Time => Arc::new(wide.times(*place, nulls)?),
-            Data::Wide(place) => Arc::new(wide.ints(*place, nulls)?),
+            Data::Int64(place) if self.kind == Kind::Time => Arc::new(wide.times(*place, nulls)?),
+            Data::Int64(place) => Arc::new(wide.ints(*place, nulls)?),
             Data::Float(values) => {
                 let mut values = std::mem::take(values);
                 values.truncate(len);
@@ -281,15 +303,15 @@ impl Builder {
                 let (ends, values, size) = texts.take(|rows, size| {
                     (
                         offsets
-                            .take(rows)
+                            .acquire(rows)
                             .unwrap_or_else(|| Vec::with_capacity(rows)),
-                        bytes.take(size).unwrap_or_else(|| vec![0; size]),
+                        bytes.acquire(size).unwrap_or_else(|| vec![0; size]),
                     )
                 });
                 let rows = ends.len();
                 let (ends, values) = (Buffer::from_vec(ends), Buffer::from_vec(values));
-                offsets.give(&ends);
-                bytes.give(&values);
+                offsets.track(&ends);
+                bytes.track(&values);
                 let values = values.slice_with_length(0, size);
                 let ends = OffsetBuffer::new(ScalarBuffer::new(ends, 0, rows));
                 Arc::new(StringArray::try_new(ends, values, nulls)?)
@@ -298,17 +320,17 @@ impl Builder {
     }
 
     /// Forgets the rows: the column is cleared.
-    pub(crate) fn drop_rows(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.validity = Validity::default();
-        self.large.clear();
+        self.overflows.clear();
         if let Data::Text { texts, .. } = &mut self.data {
             texts.clear();
         }
     }
 }
 
-/// Kernels are made from the column's own kind (see [`Kernel::of`]).
+/// Kernels are made from the column's own kind (see [`Kernel::for_kind`]).
 #[cold]
-fn wrong_kernel() {
+fn kernel_mismatch() {
     debug_assert!(false, "a kernel that is not of its column's kind");
 }

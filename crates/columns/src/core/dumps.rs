@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zlens_frames::smf::{Index, Pass};
 use zlens_frames::{ProblemKind, ReadAt};
 
-use super::journal::Place;
+use super::diagnostics::Reporter;
 
 /// A problem of a file that concerns no system in particular.
 pub const NO_SYSTEM: usize = usize::MAX;
@@ -29,15 +29,15 @@ pub struct File {
     pub name: String,
     /// Its bytes.
     pub source: Arc<dyn ReadAt>,
-    /// Where its records are.
+    /// Position of its records.
     pub index: Arc<Index>,
 }
 
 /// Dumps and the systems whose records are in them.
-pub struct Dumps<S> {
-    /// What the column `source` shows.
+pub struct DumpSet<S> {
+    /// Value of the column `source`.
     pub source: String,
-    /// What is known about each system.
+    /// Data of each system.
     pub systems: Vec<S>,
     /// The dumps in the order of their first time.
     pub files: Vec<File>,
@@ -45,7 +45,7 @@ pub struct Dumps<S> {
     pub leap_s: i32,
 }
 
-impl<S> Dumps<S> {
+impl<S> DumpSet<S> {
     /// A pass over the records of these types and subtypes in one file, and the file's name.
     pub(crate) fn pass(&self, file: usize, wanted: &[(u8, u16)]) -> Option<(Pass, String)> {
         let file = self.files.get(file)?;
@@ -56,14 +56,14 @@ impl<S> Dumps<S> {
 
 /// Records of a file that came before.
 #[derive(Debug, Default)]
-pub(crate) struct Again {
-    /// Where the first of them begins.
+pub(crate) struct DuplicateRecords {
+    /// Start of the first of them.
     first: u64,
     count: u64,
     bytes: u64,
 }
 
-impl Again {
+impl DuplicateRecords {
     pub(crate) fn add(&mut self, offset: u64, bytes: u64) {
         if self.count == 0 {
             self.first = offset;
@@ -73,7 +73,7 @@ impl Again {
     }
 
     /// Reports them at the end of their file and clears them.
-    pub(crate) fn tell(&mut self, place: &Place<'_>) {
+    pub(crate) fn report(&mut self, place: &Reporter<'_>) {
         let Self {
             first,
             count: count @ 1..,
@@ -84,7 +84,7 @@ impl Again {
         };
         let record = place.record.0;
         place.problem(ProblemKind::Duplicate, "again", first, bytes, || {
-            format!("{count} records of type {record} came before already; they are read once")
+            format!("{count} duplicate records of type {record}; each is decoded once")
         });
     }
 }

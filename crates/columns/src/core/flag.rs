@@ -1,33 +1,33 @@
-//! The time between two samples, and what is odd about it.
+//! Classifies the time between two samples as normal, `short` or `gap`.
 
 use zlens_frames::tod;
 
 /// TOD units in a second.
-pub(crate) const UNITS: f64 = tod::UNITS_PER_US as f64 * 1e6;
+pub(crate) const TOD_PER_SECOND: f64 = tod::UNITS_PER_US as f64 * 1e6;
 /// Older than this many nominal intervals, the sample before leaves a gap.
-const GAP: f64 = 1.5;
+const GAP_FACTOR: f64 = 1.5;
 /// Below this part of the nominal interval, an interval is a stub.
-pub(crate) const SHORT: f64 = 0.5;
+pub(crate) const SHORT_FACTOR: f64 = 0.5;
 
-/// What the column `flag` says of a row.
+/// Value of the column `flag` of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flag {
+pub(crate) enum IntervalFlag {
     None,
     Gap,
     Short,
 }
 
-impl Flag {
-    /// Of an interval of so many seconds, beside how long it should be.
-    pub(crate) fn of(seconds: f64, nominal_s: Option<f64>) -> Self {
+impl IntervalFlag {
+    /// Of an interval of this many seconds, beside how long it should be.
+    pub(crate) fn classify(seconds: f64, nominal_s: Option<f64>) -> Self {
         match nominal_s {
-            Some(nominal) if seconds > GAP * nominal => Self::Gap,
-            Some(nominal) if seconds < SHORT * nominal => Self::Short,
+            Some(nominal) if seconds > GAP_FACTOR * nominal => Self::Gap,
+            Some(nominal) if seconds < SHORT_FACTOR * nominal => Self::Short,
             _ => Self::None,
         }
     }
 
-    pub(crate) const fn word(self) -> Option<&'static str> {
+    pub(crate) const fn as_str(self) -> Option<&'static str> {
         match self {
             Self::None => None,
             Self::Gap => Some("gap"),

@@ -3,27 +3,27 @@
 use std::sync::Arc;
 
 /// No interval ends at or after the time.
-pub(crate) const OPEN: u32 = u32::MAX;
+pub(crate) const NO_INTERVAL: u32 = u32::MAX;
 
 /// The interval ends of a system.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ends {
+pub(crate) struct IntervalEnds {
     /// All of them, those that are lost included, rising.
     pub all: Arc<[u64]>,
-    /// Those that only say where an interval begins whose own end is not there, rising.
-    pub lost: Arc<[u64]>,
+    /// Boundaries of intervals whose end record is missing, ascending. They separate samples and are never reported.
+    pub missing: Arc<[u64]>,
 }
 
-impl Ends {
+impl IntervalEnds {
     /// Of ends in any order.
-    pub(crate) fn of(known: &[u64], lost: &[u64]) -> Self {
+    pub(crate) fn new(known: &[u64], lost: &[u64]) -> Self {
         let mut all = [known, lost].concat();
         all.sort_unstable();
         let mut lost = lost.to_vec();
         lost.sort_unstable();
         Self {
             all: all.into(),
-            lost: lost.into(),
+            missing: lost.into(),
         }
     }
 }
@@ -33,7 +33,7 @@ impl Ends {
 #[derive(Debug, Clone)]
 pub(crate) struct Intervals {
     ends: Arc<[u64]>,
-    lost: Arc<[u64]>,
+    missing: Arc<[u64]>,
     last: usize,
 }
 
@@ -43,22 +43,22 @@ impl Intervals {
         let lost = Arc::default();
         Self {
             ends,
-            lost,
+            missing: lost,
             last: 0,
         }
     }
 
     /// The intervals of a system of which some ends may be lost.
-    pub(crate) fn of_ends(ends: &Ends) -> Self {
+    pub(crate) fn of_ends(ends: &IntervalEnds) -> Self {
         Self {
-            lost: Arc::clone(&ends.lost),
+            missing: Arc::clone(&ends.missing),
             ..Self::new(Arc::clone(&ends.all))
         }
     }
 
-    /// The number of the interval that `tod` is in, or [`OPEN`].
+    /// The number of the interval that `tod` is in, or [`NO_INTERVAL`].
     #[inline]
-    pub(crate) fn of(&mut self, tod: u64) -> u32 {
+    pub(crate) fn index_of(&mut self, tod: u64) -> u32 {
         let begins = self
             .last
             .checked_sub(1)
@@ -66,7 +66,7 @@ impl Intervals {
         let after = self.last == 0 || tod > begins;
         match self.ends.get(self.last) {
             Some(&end) if after && tod <= end => self.last as u32,
-            None if after => OPEN,
+            None if after => NO_INTERVAL,
             _ => self.search(tod),
         }
     }
@@ -76,20 +76,20 @@ impl Intervals {
         if self.last < self.ends.len() {
             self.last as u32
         } else {
-            OPEN
+            NO_INTERVAL
         }
     }
 
-    /// How many of the times, the first of which is in this interval, are in it one after the other.
-    pub(crate) fn how_many(&self, interval: u32, tods: &[u64]) -> usize {
+    /// Length of the leading run of `tods` inside this interval.
+    pub(crate) fn run_length(&self, interval: u32, tods: &[u64]) -> usize {
         let (begin, end) = match interval as usize {
-            at if interval != OPEN => (
+            at if interval != NO_INTERVAL => (
                 at.checked_sub(1).map(|before| self.ends[before]),
                 self.ends[at],
             ),
             _ => (self.ends.last().copied(), u64::MAX),
         };
-        // One comparison tells whether a time is behind the end before and not behind this end.
+        // One comparison tells whether a time is after the end before and not after this end.
         let first = begin.map_or(0, |begin| begin.wrapping_add(1));
         let span = end.wrapping_sub(first);
         let outside = |tod: &u64| tod.wrapping_sub(first) > span;
@@ -99,7 +99,7 @@ impl Intervals {
     /// When the interval ends, if that is known.
     pub(crate) fn end(&self, interval: u32) -> Option<u64> {
         let end = self.ends.get(interval as usize).copied();
-        end.filter(|end| self.lost.binary_search(end).is_err())
+        end.filter(|end| self.missing.binary_search(end).is_err())
     }
 }
 
@@ -108,10 +108,10 @@ mod tests {
     use super::*;
 
     fn with_lost(known: &[u64], lost: &[u64]) -> Intervals {
-        Intervals::of_ends(&Ends::of(known, lost))
+        Intervals::of_ends(&IntervalEnds::new(known, lost))
     }
 
-    fn of(ends: &[u64]) -> Intervals {
+    fn intervals_of(ends: &[u64]) -> Intervals {
         with_lost(ends, &[])
     }
 
@@ -119,26 +119,26 @@ mod tests {
     fn the_first_end_at_or_after_a_time_is_its_interval() {
         let ends = [10, 20, 20, 35];
         let times = [0, 10, 11, 20, 21, 9, 36, 35, 36, 37, 1, 20];
-        let mut intervals = of(&ends);
+        let mut intervals = intervals_of(&ends);
         for time in times {
             let expected = ends
                 .iter()
                 .position(|&end| end >= time)
-                .map_or(OPEN, |at| at as u32);
-            assert_eq!(intervals.of(time), expected, "time {time}");
+                .map_or(NO_INTERVAL, |at| at as u32);
+            assert_eq!(intervals.index_of(time), expected, "time {time}");
             let alike = [time, 15, 40, time];
-            let same = |other: &u64| of(&ends).of(*other) == expected;
+            let same = |other: &u64| intervals_of(&ends).index_of(*other) == expected;
             let count = alike.iter().position(|other| !same(other)).unwrap_or(4);
-            assert_eq!(intervals.how_many(expected, &alike), count, "time {time}");
+            assert_eq!(intervals.run_length(expected, &alike), count, "time {time}");
         }
-        assert_eq!(of(&[]).of(5), OPEN);
+        assert_eq!(intervals_of(&[]).index_of(5), NO_INTERVAL);
     }
 
     #[test]
     fn a_lost_end_is_told_apart_and_not_told() {
         let mut intervals = with_lost(&[30, 10], &[25]);
         let found: Vec<Option<u64>> = [10, 11, 25, 26, 31]
-            .map(|time| intervals.of(time))
+            .map(|time| intervals.index_of(time))
             .map(|interval| intervals.end(interval))
             .to_vec();
         assert_eq!(found, [Some(10), None, None, Some(30), None]);

@@ -53,7 +53,7 @@ pub(crate) enum Kernel {
 
 impl Kernel {
     /// The kernel of a field that the plan has checked.
-    pub(crate) fn of(kind: Kind, len: u32, signed: bool) -> Self {
+    pub(crate) fn for_kind(kind: Kind, len: u32, signed: bool) -> Self {
         match (kind, len, signed) {
             (Kind::Int, 1, false) => Self::U8,
             (Kind::Int, 2, false) => Self::U16,
@@ -84,7 +84,7 @@ impl Kernel {
 ///
 /// Eight at a time, so that the loads of eight records are under way together.
 #[inline(always)]
-pub(crate) fn each<const N: usize, T>(
+pub(crate) fn map_fields<const N: usize, T>(
     out: &mut [T],
     window: &[u8],
     places: &[u32],
@@ -110,7 +110,7 @@ pub(crate) fn each<const N: usize, T>(
 
 /// Four unsigned integers of four bytes that follow each other at each place, each to a column of its own.
 #[inline]
-pub(crate) fn fours(out: [&mut [i64]; 4], bytes: &[u8], places: &[u32]) {
+pub(crate) fn read_u32x4(out: [&mut [i64]; 4], bytes: &[u8], places: &[u32]) {
     const ROWS: usize = 4;
     let words = |place: u32| {
         let place = place as usize;
@@ -154,18 +154,24 @@ fn high<const N: usize>(bytes: [u8; N]) -> u64 {
 fn odd_words<const N: usize>(out: &mut [i64], window: &[u8], places: &[u32], signed: bool) {
     let shift = 64 - 8 * N as u32;
     if signed {
-        each(out, window, places, |bytes: [u8; N]| {
+        map_fields(out, window, places, |bytes: [u8; N]| {
             high(bytes).cast_signed() >> shift
         });
     } else {
-        each(out, window, places, |bytes: [u8; N]| {
+        map_fields(out, window, places, |bytes: [u8; N]| {
             (high(bytes) >> shift).cast_signed()
         });
     }
 }
 
 /// Big-endian integers of 3, 5, 6 or 7 bytes.
-pub(crate) fn odd(out: &mut [i64], window: &[u8], places: &[u32], width: u8, signed: bool) {
+pub(crate) fn read_odd_width(
+    out: &mut [i64],
+    window: &[u8],
+    places: &[u32],
+    width: u8,
+    signed: bool,
+) {
     match width {
         3 => odd_words::<3>(out, window, places, signed),
         5 => odd_words::<5>(out, window, places, signed),
@@ -175,20 +181,20 @@ pub(crate) fn odd(out: &mut [i64], window: &[u8], places: &[u32], width: u8, sig
 }
 
 /// Big-endian IEEE numbers.
-pub(crate) fn floats(out: &mut [f64], window: &[u8], places: &[u32], width: u8) {
+pub(crate) fn read_floats(out: &mut [f64], window: &[u8], places: &[u32], width: u8) {
     if width == 4 {
-        each(out, window, places, |bytes| {
+        map_fields(out, window, places, |bytes| {
             f64::from(f32::from_be_bytes(bytes))
         });
     } else {
-        each(out, window, places, f64::from_be_bytes);
+        map_fields(out, window, places, f64::from_be_bytes);
     }
 }
 
 /// TOD values as microseconds since 1970; whether one of them was zero, which is no time.
-pub(crate) fn times(out: &mut [i64], window: &[u8], places: &[u32], leap_s: i32) -> bool {
+pub(crate) fn read_tod(out: &mut [i64], window: &[u8], places: &[u32], leap_s: i32) -> bool {
     let mut zero = false;
-    each(out, window, places, |bytes| {
+    map_fields(out, window, places, |bytes| {
         let value = u64::from_be_bytes(bytes);
         zero |= value == 0;
         tod::to_unix_us(value, leap_s)
@@ -197,9 +203,9 @@ pub(crate) fn times(out: &mut [i64], window: &[u8], places: &[u32], leap_s: i32)
 }
 
 /// Whether any bit is set.
-pub(crate) fn bools(out: &mut [bool], window: &[u8], places: &[u32], len: u32) {
+pub(crate) fn read_bools(out: &mut [bool], window: &[u8], places: &[u32], len: u32) {
     if len == 1 {
-        each(out, window, places, |[byte]| byte != 0);
+        map_fields(out, window, places, |[byte]| byte != 0);
         return;
     }
     let len = len as usize;

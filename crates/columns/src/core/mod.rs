@@ -1,16 +1,16 @@
-//! What all rooms decode with: selections, the scan loop, batches, columns, flags, and the journal of what was met.
+//! Shared by all decoders: column selection, the scan loop, batches, column builders, interval flags, diagnostics.
 
 pub(crate) mod batch;
 pub(crate) mod column;
+pub(crate) mod diagnostics;
 pub(crate) mod dumps;
 pub(crate) mod flag;
+pub(crate) mod int64_block;
 pub(crate) mod interval;
-pub(crate) mod journal;
 pub(crate) mod kernel;
 pub(crate) mod plan;
 pub(crate) mod scan;
 pub(crate) mod select;
 pub(crate) mod text;
+pub(crate) mod utf8;
 pub(crate) mod validity;
-pub(crate) mod wide;
-pub(crate) mod words;

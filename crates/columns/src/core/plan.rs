@@ -1,4 +1,4 @@
-//! What the plans of all rooms share.
+//! Shared by the plans of all modules.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct PlanError {
     /// Table the plan is for; empty when the JSON itself is wrong.
     pub table: String,
-    /// What is wrong with it.
+    /// Its fault.
     pub reason: String,
 }
 

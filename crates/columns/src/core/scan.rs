@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::{ProblemLog, Window, Windows};
 
-/// Why a scan cannot go on.
+/// Why a scan cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// A file cannot be read.
@@ -15,9 +15,9 @@ pub enum ScanError {
     Io {
         /// Its name.
         file: String,
-        /// Where.
+        /// Its location.
         offset: u64,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Arrow refuses a batch.
@@ -38,9 +38,9 @@ impl From<ScanError> for ArrowError {
 }
 
 /// A batch of the table with this number among those that a scan is of.
-pub type Ready = (usize, RecordBatch);
+pub type TableBatch = (usize, RecordBatch);
 
-/// What a step of a scan comes to.
+/// Result of one scan step.
 #[derive(Debug)]
 pub enum Step {
     /// A batch of the table selected at this place.
@@ -51,30 +51,30 @@ pub enum Step {
     Done,
 }
 
-/// What goes over files a little at a time.
-pub trait Steps {
-    /// Does a little: hands out a batch, or reads one window.
+/// A scan that advances in small steps.
+pub trait IncrementalScan {
+    /// Does a little: returns a batch, or reads one window.
     ///
     /// # Errors
-    /// If a file cannot be read. What was read of it is handed out before, and the scan goes on behind that file.
+    /// If a file cannot be read. What was read of it is returned before, and the scan continues after that file.
     fn step(&mut self) -> Result<Step, ScanError>;
 }
 
-/// What becomes of the windows of some files.
-pub trait Decoding {
+/// Decodes windows of files into batches.
+pub trait WindowDecoder {
     /// How the files are read.
     type Pass: Windows;
 
-    /// A batch that can be handed out.
+    /// A batch that can be returned.
     ///
     /// # Errors
     /// If Arrow refuses it, as all that make batches.
-    fn ready(&mut self) -> Result<Option<Ready>, ArrowError>;
+    fn ready(&mut self) -> Result<Option<TableBatch>, ArrowError>;
 
     /// A pass over the next file, and its name; none if there is no other.
     fn open(&mut self) -> Option<(Self::Pass, String)>;
 
-    /// Takes up a window of the file.
+    /// Processes a window of the file.
     ///
     /// # Errors
     /// As [`ready`](Self::ready).
@@ -86,24 +86,24 @@ pub trait Decoding {
     /// As [`ready`](Self::ready).
     fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError>;
 
-    /// A batch of what is left behind the last file.
+    /// A batch of what is left after the last file.
     ///
     /// # Errors
     /// As [`ready`](Self::ready).
-    fn rest(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn rest(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         Ok(None)
     }
 }
 
 /// A scan of all files of a decoder.
-pub struct Scan<D: Decoding> {
+pub struct Scan<D: WindowDecoder> {
     pub(crate) decoding: D,
     pass: Option<(D::Pass, String)>,
     /// Why a file could not be read to its end; what was read of it goes first.
     failed: Option<ScanError>,
 }
 
-impl<D: Decoding> Scan<D> {
+impl<D: WindowDecoder> Scan<D> {
     pub(crate) const fn new(decoding: D) -> Self {
         Self {
             decoding,
@@ -113,7 +113,7 @@ impl<D: Decoding> Scan<D> {
     }
 }
 
-impl<D: Decoding> Steps for Scan<D> {
+impl<D: WindowDecoder> IncrementalScan for Scan<D> {
     fn step(&mut self) -> Result<Step, ScanError> {
         if let Some((table, batch)) = self.decoding.ready()? {
             return Ok(Step::Batch(table, batch));
@@ -158,7 +158,7 @@ pub struct Reader<S> {
     failed: bool,
 }
 
-impl<S: Steps> Reader<S> {
+impl<S: IncrementalScan> Reader<S> {
     pub(crate) const fn new(schema: SchemaRef, scan: S) -> Self {
         Self {
             schema,
@@ -168,7 +168,7 @@ impl<S: Steps> Reader<S> {
     }
 }
 
-impl<S: Steps> Steps for Reader<S> {
+impl<S: IncrementalScan> IncrementalScan for Reader<S> {
     fn step(&mut self) -> Result<Step, ScanError> {
         if self.failed {
             return Ok(Step::Done);
@@ -179,7 +179,7 @@ impl<S: Steps> Steps for Reader<S> {
     }
 }
 
-impl<S: Steps> Iterator for Reader<S> {
+impl<S: IncrementalScan> Iterator for Reader<S> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -194,7 +194,7 @@ impl<S: Steps> Iterator for Reader<S> {
     }
 }
 
-impl<S: Steps> RecordBatchReader for Reader<S> {
+impl<S: IncrementalScan> RecordBatchReader for Reader<S> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

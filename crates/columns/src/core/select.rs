@@ -1,21 +1,21 @@
-//! Which columns of a raw table are asked for.
+//! Column selection for a raw table.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::wide::TIMESTAMP;
+use super::int64_block::TIMESTAMP;
 
 /// The columns that every raw table begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Head {
+pub enum LeadingColumn {
     /// Name of the system.
     System,
-    /// Where the data come from.
+    /// Source of the data.
     Source,
     /// Name of the file.
     File,
-    /// Where the record begins in it.
+    /// Start of the record in it.
     Offset,
     /// When the record was built.
     Tod,
@@ -23,11 +23,11 @@ pub enum Head {
     IntervalEnd,
     /// The time that differences are of.
     Seconds,
-    /// What is odd about that time.
+    /// Flag of that time.
     Flag,
 }
 
-impl Head {
+impl LeadingColumn {
     const ALL: [(&str, Self); 8] = [
         ("system", Self::System),
         ("source", Self::Source),
@@ -51,40 +51,41 @@ impl Head {
 
 /// One column of a raw table on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output<C> {
+pub enum OutputColumn<C> {
     /// A column that every table has.
-    Head(Head),
+    Leading(LeadingColumn),
     /// A column of this table.
-    Own(C),
+    Table(C),
 }
 
 /// A raw table, as its plan describes it.
 pub(crate) trait Table {
-    /// What tells its own columns apart.
+    /// Identifies its own columns.
     type Column: Copy + PartialEq;
 
     fn name(&self) -> &str;
 
     /// Its own columns, in order.
-    fn own(&self) -> Vec<(String, Self::Column)>;
+    fn columns(&self) -> Vec<(String, Self::Column)>;
 
     fn data_type(&self, column: Self::Column) -> DataType;
 }
 
 /// All columns of a table, in order.
-fn outputs<T: Table>(table: &T) -> Vec<(String, Output<T::Column>)> {
-    let heads = Head::ALL.map(|(name, head)| (name.to_owned(), Output::Head(head)));
-    let own = table.own().into_iter();
+fn outputs<T: Table>(table: &T) -> Vec<(String, OutputColumn<T::Column>)> {
+    let heads =
+        LeadingColumn::ALL.map(|(name, head)| (name.to_owned(), OutputColumn::Leading(head)));
+    let own = table.columns().into_iter();
     heads
         .into_iter()
-        .chain(own.map(|(name, column)| (name, Output::Own(column))))
+        .chain(own.map(|(name, column)| (name, OutputColumn::Table(column))))
         .collect()
 }
 
-fn data_type<T: Table>(table: &T, output: Output<T::Column>) -> DataType {
+fn data_type<T: Table>(table: &T, output: OutputColumn<T::Column>) -> DataType {
     match output {
-        Output::Head(head) => head.data_type(),
-        Output::Own(column) => table.data_type(column),
+        OutputColumn::Leading(head) => head.data_type(),
+        OutputColumn::Table(column) => table.data_type(column),
     }
 }
 
@@ -103,11 +104,11 @@ pub(crate) fn types<T: Table>(table: &T) -> Vec<(String, &'static str)> {
         .collect()
 }
 
-/// A table or a column that there is not.
+/// An unknown table or column, or a column selected twice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// No plan is for this table.
-    #[error("there is no raw table {0}")]
+    #[error("unknown raw table {0}")]
     Table(String),
     /// The table has no such column.
     #[error("the raw table {table} has no column {column}")]
@@ -118,8 +119,8 @@ pub enum SelectError {
         column: String,
     },
     /// A column is asked for twice.
-    #[error("column {column} of the raw table {table} is asked for twice")]
-    Twice {
+    #[error("raw table {table}: column {column} is selected twice")]
+    Duplicate {
         /// The table.
         table: String,
         /// The column.
@@ -131,26 +132,26 @@ pub enum SelectError {
 #[derive(Debug, Clone)]
 pub struct Selection<C, T = usize> {
     pub(crate) table: T,
-    pub(crate) outputs: Vec<Output<C>>,
+    pub(crate) outputs: Vec<OutputColumn<C>>,
     pub(crate) schema: SchemaRef,
 }
 
 impl<C: Copy + PartialEq, T> Selection<C, T> {
-    /// The columns called `names`, in that order; none named: all that `usual` says yes to.
+    /// Selects `names` in that order; if empty, all default columns.
     pub(crate) fn new(
         facts: &impl Table<Column = C>,
         table: T,
         names: Option<&[String]>,
-        usual: impl Fn(Output<C>) -> bool,
+        is_default: impl Fn(OutputColumn<C>) -> bool,
     ) -> Result<Self, SelectError> {
         let mut all = outputs(facts);
         let chosen = match names {
             None => {
-                all.retain(|(_, output)| usual(*output));
+                all.retain(|(_, output)| is_default(*output));
                 all
             }
             Some(names) => {
-                let mut chosen: Vec<(String, Output<C>)> = Vec::with_capacity(names.len());
+                let mut chosen: Vec<(String, OutputColumn<C>)> = Vec::with_capacity(names.len());
                 for name in names {
                     let of = || (facts.name().to_owned(), name.clone());
                     let Some(column) = all.iter().find(|(known, _)| known == name) else {
@@ -159,14 +160,14 @@ impl<C: Copy + PartialEq, T> Selection<C, T> {
                     };
                     if chosen.contains(column) {
                         let (table, column) = of();
-                        return Err(SelectError::Twice { table, column });
+                        return Err(SelectError::Duplicate { table, column });
                     }
                     chosen.push(column.clone());
                 }
                 chosen
             }
         };
-        let field = |(name, output): &(String, Output<C>)| {
+        let field = |(name, output): &(String, OutputColumn<C>)| {
             Field::new(name, data_type(facts, *output), true)
         };
         Ok(Self {

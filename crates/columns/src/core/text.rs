@@ -2,27 +2,27 @@
 
 use zlens_frames::ebcdic::{BLANK, CP037};
 
-/// All values one after the other, and where each ends (the first offset is 0).
+/// All values back to back, and where each ends (the first offset is 0).
 ///
 /// A batch holds at most 16,384 values of at most 128 KiB (a record of 64 KiB in UTF-8 or hexadecimal), below the
 /// 2 GiB that the offsets can tell.
 #[derive(Debug)]
-pub(crate) struct Texts {
+pub(crate) struct TextBuilder {
     offsets: Vec<i32>,
-    /// The values, and behind them room without a meaning.
+    /// The values, and after them room without a meaning.
     values: Vec<u8>,
     end: usize,
-    names: Names,
+    names: TranslationCache,
 }
 
 /// Words of text that were translated before: the same names come in every interval.
 #[derive(Debug, Default)]
-struct Names {
-    known: Vec<Name>,
+struct TranslationCache {
+    known: Vec<CachedName>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Name {
+struct CachedName {
     field: u64,
     /// The same in ASCII, and how much of it is left without the blanks and zeros at its end.
     text: [u8; WORD],
@@ -31,14 +31,14 @@ struct Name {
 
 /// Bytes of text that are translated at a time.
 const WORD: usize = 8;
-/// How many words are remembered.
+/// Number of cached words.
 const NAMES: usize = 512;
 
-impl Names {
+impl TranslationCache {
     /// The places of the words, of which there are always as many.
-    fn places(&mut self) -> &mut [Name; NAMES] {
+    fn places(&mut self) -> &mut [CachedName; NAMES] {
         if self.known.len() < NAMES {
-            self.known.resize(NAMES, Name::default());
+            self.known.resize(NAMES, CachedName::default());
         }
         self.known.first_chunk_mut().expect("resized above")
     }
@@ -46,19 +46,23 @@ impl Names {
 
 /// The text of up to eight bytes, the others zeros; nothing if it is not ASCII.
 #[inline(always)]
-fn translate(known: &mut [Name; NAMES], field: [u8; WORD]) -> Option<Name> {
+fn translate(known: &mut [CachedName; NAMES], field: [u8; WORD]) -> Option<CachedName> {
     let word = u64::from_ne_bytes(field);
     let place = (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NAMES.ilog2())) as usize;
     let name = known[place % NAMES];
     if name.field == word {
         Some(name)
     } else {
-        learn(known, field, place % NAMES)
+        translate_uncached(known, field, place % NAMES)
     }
 }
 
 #[inline(never)]
-fn learn(known: &mut [Name; NAMES], field: [u8; WORD], place: usize) -> Option<Name> {
+fn translate_uncached(
+    known: &mut [CachedName; NAMES],
+    field: [u8; WORD],
+    place: usize,
+) -> Option<CachedName> {
     let text = field.map(|byte| CP037[usize::from(byte)]);
     let kept = field
         .iter()
@@ -67,7 +71,7 @@ fn learn(known: &mut [Name; NAMES], field: [u8; WORD], place: usize) -> Option<N
     if !text.is_ascii() {
         return None;
     }
-    let name = Name {
+    let name = CachedName {
         field: u64::from_ne_bytes(field),
         text,
         kept,
@@ -80,14 +84,14 @@ fn learn(known: &mut [Name; NAMES], field: [u8; WORD], place: usize) -> Option<N
     Some(name)
 }
 
-impl Default for Texts {
+impl Default for TextBuilder {
     fn default() -> Self {
-        Self::new(Vec::new(), Vec::new(), Names::default())
+        Self::new(Vec::new(), Vec::new(), TranslationCache::default())
     }
 }
 
-impl Texts {
-    fn new(mut offsets: Vec<i32>, values: Vec<u8>, names: Names) -> Self {
+impl TextBuilder {
+    fn new(mut offsets: Vec<i32>, values: Vec<u8>, names: TranslationCache) -> Self {
         offsets.clear();
         offsets.push(0);
         Self {
@@ -104,7 +108,7 @@ impl Texts {
         self.end = 0;
     }
 
-    /// Hands out offsets and values, and how many bytes of these have a meaning; continues with other vectors, that
+    /// Returns offsets and values, and how many bytes of these have a meaning; continues with other vectors, that
     /// are asked for with what these had.
     pub(crate) fn take(
         &mut self,
@@ -127,7 +131,7 @@ impl Texts {
             .resize(self.offsets.len() + count, self.end as i32);
     }
 
-    /// Room for so many more bytes.
+    /// Space for this many more bytes.
     fn room(&mut self, bytes: usize) {
         let needed = self.end + bytes;
         if needed > self.values.len() {
@@ -167,8 +171,9 @@ impl Texts {
         let known = names.places();
         let from = offsets.len();
         offsets.resize(from + places.len(), 0);
-        // Columns that say the same in many rows are frequent, and all entries of a record have the texts of the record.
-        let mut last = [Name::default(); 2];
+        // Columns that say the same in many rows are frequent, and all entries of a record have the texts of the
+        // record.
+        let mut last = [CachedName::default(); 2];
         for (number, (offset, &place)) in offsets[from..].iter_mut().zip(places).enumerate() {
             let field = &window[place as usize..place as usize + N];
             let Some(kept) = word::<N>(known, &mut last, field, &mut values[*end..]) else {
@@ -264,15 +269,15 @@ impl Texts {
     }
 }
 
-/// Writes one field to the beginning of `out`; how much of it is its text, or nothing if it is not ASCII.
+/// Writes one field to the start of `out`; how much of it is its text, or nothing if it is not ASCII.
 #[inline(always)]
 fn word<const N: usize>(
-    known: &mut [Name; NAMES],
-    last: &mut [Name; 2],
+    known: &mut [CachedName; NAMES],
+    last: &mut [CachedName; 2],
     field: &[u8],
     out: &mut [u8],
 ) -> Option<usize> {
-    let mut put = |field: &[u8], last: &mut Name, out: &mut [u8]| {
+    let mut put = |field: &[u8], last: &mut CachedName, out: &mut [u8]| {
         let mut bytes = [0; WORD];
         bytes[..field.len()].copy_from_slice(field);
         if last.field != u64::from_ne_bytes(bytes) {
@@ -328,7 +333,7 @@ fn eight_digits(word: u32) -> u64 {
     let spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF;
     let spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF;
     let nibbles = (spread | spread << 4) & (15 * ONES);
-    // One in each byte whose digit is a letter, which come 39 places behind the nine.
+    // One in each byte whose digit is a letter, which come 39 places after the nine.
     let letters = ((nibbles + 6 * ONES) >> 4) & ONES;
     nibbles + 0x30 * ONES + 39 * letters
 }
@@ -360,7 +365,7 @@ mod tests {
         (1..=20usize).prop_flat_map(|len| (prop::collection::vec(field(len), 0..40), Just(len)))
     }
 
-    fn strings(texts: &Texts) -> Vec<String> {
+    fn strings(texts: &TextBuilder) -> Vec<String> {
         (0..texts.offsets.len() - 1)
             .map(|row| String::from_utf8(texts.get(row).to_vec()).unwrap())
             .collect()
@@ -371,11 +376,11 @@ mod tests {
         fn text_and_hex_are_as_one_value_at_a_time((fields, len) in window()) {
             let window = fields.concat();
             let places: Vec<u32> = (0..fields.len()).map(|at| (at * len) as u32).collect();
-            let mut texts = Texts::default();
+            let mut texts = TextBuilder::default();
             texts.text(&window, &places, len as u32);
             let expected: Vec<String> = fields.iter().map(|field| ebcdic::text(field)).collect();
             prop_assert_eq!(strings(&texts), expected);
-            let mut texts = Texts::default();
+            let mut texts = TextBuilder::default();
             texts.hex(&window, &places, len as u32);
             let digits = |field: &Vec<u8>| field.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
             let expected: Vec<String> = fields.iter().map(digits).collect();

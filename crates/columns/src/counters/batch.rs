@@ -6,33 +6,33 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 use zlens_frames::{Window, tod};
 
-use super::check::Check;
-use super::counter::{self, Counter, Scratch, Target};
-use super::fields::{Field, From};
-use super::lines::Lines;
+use super::counter::{self, CounterColumn, Scratch, Target};
+use super::cross_check::CrossCheck;
+use super::fields::{FieldColumn, FieldInput};
 use super::plan::{Plan, Subtype};
-use super::rows::Rows;
-use super::select::{Column, Output, Selection};
+use super::records::RecordColumns;
+use super::rows::RowState;
+use super::select::{Column, OutputColumn, Selection};
 use super::shape::SETS;
-use super::state::{System, Tracks};
-use crate::core::batch::{self, Heads, missing};
-use crate::core::dumps::Dumps;
-use crate::core::flag::Flag;
-use crate::core::journal::Place;
+use super::tracker::{System, Tracker};
+use crate::core::batch::{self, LeadingColumns, missing_column_error};
+use crate::core::diagnostics::Reporter;
+use crate::core::dumps::DumpSet;
+use crate::core::flag::IntervalFlag;
+use crate::core::int64_block::Int64Block;
 use crate::core::validity::Validity;
-use crate::core::wide::Wide;
 
-/// What the whole table knows of a window.
+/// Context of a window.
 pub(crate) struct Context<'c> {
-    pub tracks: &'c Tracks,
+    pub tracks: &'c Tracker,
     pub systems: &'c [System],
-    pub place: Place<'c>,
+    pub place: Reporter<'c>,
     pub leap_s: i32,
 }
 
-/// How many counters a record has of a set.
+/// Column with the number of counters that a record has of a set.
 #[derive(Debug)]
-struct Size {
+struct SetSizeColumn {
     part: usize,
     column: usize,
     validity: Validity,
@@ -40,23 +40,23 @@ struct Size {
 
 pub(crate) struct Batch {
     selection: Selection,
-    fields: Vec<Field>,
-    sizes: Vec<Size>,
-    counters: Vec<Counter>,
-    heads: Heads,
-    wide: Wide,
+    fields: Vec<FieldColumn>,
+    sizes: Vec<SetSizeColumn>,
+    counters: Vec<CounterColumn>,
+    heads: LeadingColumns,
+    wide: Int64Block,
     len: usize,
     target: usize,
     shown: Vec<bool>,
     scratch: Scratch,
     /// Holds subtypes against each other, if that is asked for.
-    check: Option<Check>,
+    check: Option<CrossCheck>,
 }
 
 impl Batch {
     pub(crate) fn new(plan: &Plan, selection: &Selection, check: Option<usize>) -> Self {
         let mut places = 0;
-        let heads = Heads::new(&selection.outputs, &mut places);
+        let heads = LeadingColumns::new(&selection.outputs, &mut places);
         let mut next = || {
             places += 1;
             places - 1
@@ -64,33 +64,33 @@ impl Batch {
         let (mut sizes, mut counters) = (Vec::new(), Vec::new());
         for output in &selection.outputs {
             match *output {
-                Output::Own(Column::Size(set)) => sizes.push(Size {
+                OutputColumn::Table(Column::Size(set)) => sizes.push(SetSizeColumn {
                     part: SETS + set,
                     column: next(),
                     validity: Validity::default(),
                 }),
-                Output::Own(Column::Counter(set, index)) => {
-                    counters.push(Counter::new(plan, set, index, next()));
+                OutputColumn::Table(Column::Counter(set, index)) => {
+                    counters.push(CounterColumn::new(plan, set, index, next()));
                 }
-                Output::Head(_) | Output::Own(Column::Field(_)) => {}
+                OutputColumn::Leading(_) | OutputColumn::Table(Column::Field(_)) => {}
             }
         }
         let mut fields = Vec::new();
         for output in &selection.outputs {
-            if let Output::Own(Column::Field(column)) = *output {
-                fields.push(Field::new(plan, column, &mut places));
+            if let OutputColumn::Table(Column::Field(column)) = *output {
+                fields.push(FieldColumn::new(plan, column, &mut places));
             }
         }
         Self {
-            check: check.map(|systems| Check::new(counters.len(), systems)),
+            check: check.map(|systems| CrossCheck::new(counters.len(), systems)),
             selection: selection.clone(),
             fields,
             sizes,
             counters,
             heads,
-            wide: Wide::new(places),
+            wide: Int64Block::new(places),
             len: 0,
-            target: batch::target(selection.outputs.len()),
+            target: batch::target_rows(selection.outputs.len()),
             shown: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -102,8 +102,8 @@ impl Batch {
         nth: usize,
         subtype: &Subtype,
         window: &Window<'_>,
-        lines: &mut Lines,
-        rows: &mut Rows,
+        lines: &mut RecordColumns,
+        rows: &mut RowState,
         context: &Context<'_>,
     ) {
         if self.len == 0 {
@@ -111,7 +111,7 @@ impl Batch {
         }
         self.wide.grow(self.len + lines.len());
         let slots = context.tracks.len();
-        let all = counter::shown(rows, &mut self.shown);
+        let all = counter::emitted_rows(rows, &mut self.shown);
         if let Some(check) = &mut self.check {
             check.begin(nth, rows, slots);
         }
@@ -119,7 +119,7 @@ impl Batch {
             let mut target = Target {
                 wide: &mut self.wide,
                 row: self.len,
-                shown: &self.shown,
+                emitted: &self.shown,
                 all,
             };
             let keep = self.check.is_some();
@@ -145,7 +145,7 @@ impl Batch {
             lines.retain(&self.shown);
             rows.retain(&self.shown);
         }
-        let from = From {
+        let from = FieldInput {
             nth,
             lines,
             window,
@@ -166,7 +166,7 @@ impl Batch {
         self.len += lines.len();
     }
 
-    fn sizes(&mut self, lines: &Lines) {
+    fn sizes(&mut self, lines: &RecordColumns) {
         let rows = self.len..self.len + lines.len();
         for size in &mut self.sizes {
             let out = self.wide.rows_mut(size.column, rows.clone());
@@ -179,7 +179,7 @@ impl Batch {
         }
     }
 
-    /// Whether there is enough to be handed out.
+    /// Whether there is enough to be returned.
     pub(crate) fn is_full(&self) -> bool {
         self.len >= self.target
     }
@@ -187,7 +187,7 @@ impl Batch {
     /// The rows so far, if there are any.
     pub(crate) fn take(
         &mut self,
-        dumps: &Dumps<System>,
+        dumps: &DumpSet<System>,
     ) -> Result<Option<RecordBatch>, ArrowError> {
         if self.len == 0 {
             return Ok(None);
@@ -205,16 +205,17 @@ impl Batch {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.selection.outputs.len());
         for output in &self.selection.outputs {
             arrays.push(match output {
-                Output::Head(_) => heads.next().ok_or_else(missing)?,
-                Output::Own(Column::Field(_)) => {
-                    fields.next().ok_or_else(missing)?.finish(len, &wide)?
-                }
-                Output::Own(Column::Size(_)) => {
-                    let size = sizes.next().ok_or_else(missing)?;
+                OutputColumn::Leading(_) => heads.next().ok_or_else(missing_column_error)?,
+                OutputColumn::Table(Column::Field(_)) => fields
+                    .next()
+                    .ok_or_else(missing_column_error)?
+                    .finish(len, &wide)?,
+                OutputColumn::Table(Column::Size(_)) => {
+                    let size = sizes.next().ok_or_else(missing_column_error)?;
                     Arc::new(wide.ints(size.column, size.validity.finish(len, &[]))?)
                 }
-                Output::Own(Column::Counter(..)) => {
-                    let counter = counters.next().ok_or_else(missing)?;
+                OutputColumn::Table(Column::Counter(..)) => {
+                    let counter = counters.next().ok_or_else(missing_column_error)?;
                     let nulls = counter.validity.finish(len, &counter.large);
                     counter.large.clear();
                     Arc::new(wide.ints(counter.column, nulls)?)
@@ -225,7 +226,7 @@ impl Batch {
     }
 
     /// A file ends: says what there is to say of it.
-    pub(crate) fn end_file(&mut self, plan: &Plan, place: &Place<'_>) {
+    pub(crate) fn end_file(&mut self, plan: &Plan, place: &Reporter<'_>) {
         if let (Some(check), [one, two, ..]) = (&mut self.check, &plan.subtypes[..]) {
             check.end_file([one.subtype, two.subtype], place);
         }
@@ -235,12 +236,12 @@ impl Batch {
 /// Rows of one subtype in a window.
 struct Shown<'r> {
     window: &'r Window<'r>,
-    lines: &'r Lines,
-    rows: &'r Rows,
+    lines: &'r RecordColumns,
+    rows: &'r RowState,
     context: &'r Context<'r>,
 }
 
-impl batch::Rows for Shown<'_> {
+impl batch::RowMeta for Shown<'_> {
     fn len(&self) -> usize {
         self.lines.len()
     }
@@ -276,7 +277,7 @@ impl batch::Rows for Shown<'_> {
         self.rows.seconds[row]
     }
 
-    fn flag(&self, row: usize) -> Flag {
+    fn flag(&self, row: usize) -> IntervalFlag {
         self.rows.flags[row]
     }
 }

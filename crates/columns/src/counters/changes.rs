@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::core::journal::LIMIT;
+use crate::core::diagnostics::LIMIT;
 
 /// A watched column of one processor had another value than in the record before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Change {
     pub system: usize,
     /// Number of the file with the record that shows it.
     pub file: usize,
-    /// Where that record begins.
+    /// Start of that record.
     pub offset: u64,
     /// The processor.
     pub processor: u64,
@@ -22,7 +22,7 @@ pub struct Change {
     pub since: u64,
     /// When the first record with the new value was written; a TOD value.
     pub tod: u64,
-    /// End of the interval which that record tells of, if it says one; a TOD value.
+    /// End of the interval which that record describes, if it says one; a TOD value.
     pub interval_end: Option<u64>,
     /// The value before.
     pub before: u64,

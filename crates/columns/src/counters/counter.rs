@@ -2,24 +2,24 @@
 
 use zlens_frames::{ProblemKind, Window};
 
-use super::lines::Lines;
 use super::plan::{Plan, Values};
-use super::rows::{Fate, NOBODY, Rows};
-use super::shape::{Form, SETS};
-use crate::core::journal::Place;
-use crate::core::kernel::each;
+use super::records::RecordColumns;
+use super::rows::{Disposition, RowState, UNTRACKED};
+use super::shape::{PartSize, SETS};
+use crate::core::diagnostics::Reporter;
+use crate::core::int64_block::Int64Block;
+use crate::core::kernel::map_fields;
 use crate::core::validity::Validity;
-use crate::core::wide::Wide;
 
 /// A counter's column while it is built.
 #[derive(Debug)]
-pub(crate) struct Counter {
+pub(crate) struct CounterColumn {
     /// Its number.
     pub number: u32,
     /// The part of the record with its set, and its place in that.
     part: usize,
     index: u32,
-    /// Its place among the 8-byte columns.
+    /// Its index among the 8-byte columns.
     pub column: usize,
     pub validity: Validity,
     /// Rows whose value does not fit a signed column.
@@ -29,28 +29,28 @@ pub(crate) struct Counter {
     has: Vec<bool>,
 }
 
-/// Room for the readings of one counter in one window.
+/// Space for the readings of one counter in one window.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     readings: Vec<i64>,
     there: Vec<bool>,
-    /// What was counted, and whether that is known.
+    /// Differences, and whether they are known.
     pub counted: Vec<i64>,
     pub known: Vec<bool>,
 }
 
 /// Where counters are added.
 pub(crate) struct Target<'b> {
-    pub wide: &'b mut Wide,
+    pub wide: &'b mut Int64Block,
     /// The first row that is not yet there.
     pub row: usize,
     /// Rows that become rows of the batch.
-    pub shown: &'b [bool],
+    pub emitted: &'b [bool],
     /// Whether all do.
     pub all: bool,
 }
 
-impl Counter {
+impl CounterColumn {
     pub(crate) fn new(plan: &Plan, set: usize, index: u32, column: usize) -> Self {
         Self {
             number: plan.sets[set].first + index,
@@ -72,16 +72,20 @@ impl Counter {
     pub(crate) fn append(
         &mut self,
         values: Values,
-        lines: &Lines,
+        lines: &RecordColumns,
         window: &Window<'_>,
-        rows: &Rows,
+        rows: &RowState,
         target: &mut Target<'_>,
         slots: usize,
         scratch: &mut Scratch,
         keep: bool,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
-        if values == Values::Delta && target.all && !keep && self.direct(lines, window, target) {
+        if values == Values::Delta
+            && target.all
+            && !keep
+            && self.copy_uniform(lines, window, target)
+        {
             self.report_large(lines, window, target.row, place);
             return;
         }
@@ -91,7 +95,7 @@ impl Counter {
             Values::Absolute => self.differences(rows, slots, lines, window, scratch, place),
         }
         let mut row = target.row;
-        for (nth, &shown) in target.shown.iter().enumerate() {
+        for (nth, &shown) in target.emitted.iter().enumerate() {
             if !shown {
                 continue;
             }
@@ -104,7 +108,12 @@ impl Counter {
     }
 
     /// Values that are what is shown, from records that are alike, straight to their place.
-    fn direct(&mut self, lines: &Lines, window: &Window<'_>, target: &mut Target<'_>) -> bool {
+    fn copy_uniform(
+        &mut self,
+        lines: &RecordColumns,
+        window: &Window<'_>,
+        target: &mut Target<'_>,
+    ) -> bool {
         let Some(form) = lines.uniform(self.part) else {
             return lines.len() == 0;
         };
@@ -127,18 +136,18 @@ impl Counter {
 
     /// The counter of records in which its set has one form.
     #[inline]
-    fn column_of(&self, form: Form, starts: &[u32], bytes: &[u8], out: &mut [i64]) {
+    fn column_of(&self, form: PartSize, starts: &[u32], bytes: &[u8], out: &mut [i64]) {
         let offset = (self.index * form.width()) as usize;
         let bytes = bytes.get(offset..).unwrap_or(&[]);
         if form.width() == 4 {
-            each(out, bytes, starts, |b| i64::from(u32::from_be_bytes(b)));
+            map_fields(out, bytes, starts, |b| i64::from(u32::from_be_bytes(b)));
         } else {
-            each(out, bytes, starts, i64::from_be_bytes);
+            map_fields(out, bytes, starts, i64::from_be_bytes);
         }
     }
 
     /// All readings, and which records have one.
-    fn read(&self, lines: &Lines, bytes: &[u8], scratch: &mut Scratch) {
+    fn read(&self, lines: &RecordColumns, bytes: &[u8], scratch: &mut Scratch) {
         let count = lines.len();
         scratch.readings.clear();
         scratch.readings.resize(count, 0);
@@ -174,12 +183,12 @@ impl Counter {
 
     fn differences(
         &mut self,
-        rows: &Rows,
+        rows: &RowState,
         slots: usize,
-        lines: &Lines,
+        lines: &RecordColumns,
         window: &Window<'_>,
         scratch: &mut Scratch,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         self.previous.resize(slots, 0);
         self.has.resize(slots, false);
@@ -189,7 +198,7 @@ impl Counter {
         scratch.known.resize(lines.len(), false);
         for row in 0..lines.len() {
             let slot = rows.slots[row];
-            if slot == NOBODY {
+            if slot == UNTRACKED {
                 continue;
             }
             let slot = slot as usize;
@@ -208,9 +217,9 @@ impl Counter {
                     scratch.counted[row] = counted;
                     scratch.known[row] = true;
                 }
-                Some(Err(_)) => self.too_far(lines, window, row, place),
+                Some(Err(_)) => self.report_overflow(lines, window, row, place),
                 None => {
-                    let place = Place {
+                    let place = Reporter {
                         system: usize::from(rows.systems[row]),
                         ..*place
                     };
@@ -225,26 +234,38 @@ impl Counter {
     }
 
     /// Says that values are too large for their column.
-    fn report_large(&self, lines: &Lines, window: &Window<'_>, from: usize, place: &Place<'_>) {
+    fn report_large(
+        &self,
+        lines: &RecordColumns,
+        window: &Window<'_>,
+        from: usize,
+        place: &Reporter<'_>,
+    ) {
         let first = self.large.iter().find(|&&row| row >= from);
         if let Some(&row) = first {
-            self.too_far(lines, window, row - from, place);
+            self.report_overflow(lines, window, row - from, place);
         }
     }
 
     #[cold]
-    fn too_far(&self, lines: &Lines, window: &Window<'_>, row: usize, place: &Place<'_>) {
+    fn report_overflow(
+        &self,
+        lines: &RecordColumns,
+        window: &Window<'_>,
+        row: usize,
+        place: &Reporter<'_>,
+    ) {
         let at = window.offset(lines.records[row]);
         let number = self.number;
         place.problem(ProblemKind::Long, ("counter", number), at, 0, || {
-            format!("counter {number} is above 2^63 - 1 here and maybe later; such values are NULL")
+            format!("counter {number} is above 2^63 - 1 (first occurrence); such values are NULL")
         });
     }
 }
 
 /// Which of the rows become rows of the batch.
-pub(crate) fn shown(rows: &Rows, out: &mut Vec<bool>) -> bool {
+pub(crate) fn emitted_rows(rows: &RowState, out: &mut Vec<bool>) -> bool {
     out.clear();
-    out.extend(rows.fates.iter().map(|&fate| fate == Fate::Shown));
+    out.extend(rows.fates.iter().map(|&fate| fate == Disposition::Emitted));
     out.iter().all(|&shown| shown)
 }

@@ -8,19 +8,19 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
 use zlens_frames::{ProblemKind, Window};
 
-use super::lines::Lines;
-use super::plan::{ColumnKind, FieldPlace, Plan};
-use super::shape::Form;
-use crate::core::column::{Builder, Source};
-use crate::core::journal::Place;
+use super::plan::{ColumnKind, FieldSpec, Plan};
+use super::records::RecordColumns;
+use super::shape::PartSize;
+use crate::core::column::{ColumnBuilder, FieldSlices};
+use crate::core::diagnostics::Reporter;
+use crate::core::int64_block::{Int64Arrays, Int64Block};
 use crate::core::kernel::Kernel;
+use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
-use crate::core::wide::{Finished, Wide};
-use crate::core::words::Words;
 
-/// Where a field can stand in the records of one subtype.
+/// Where a field can be in the records of one subtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct ResolvedField {
     part: usize,
     offset: u32,
     length: u32,
@@ -28,14 +28,14 @@ pub(crate) struct Spot {
     mask: Option<u8>,
 }
 
-impl Spot {
+impl ResolvedField {
     /// The places of a column in records of a subtype, first choice first.
-    pub(crate) fn of(plan: &Plan, name: &str, subtype: u16) -> Vec<Self> {
+    pub(crate) fn resolve(plan: &Plan, name: &str, subtype: u16) -> Vec<Self> {
         let Some(column) = plan.column(name) else {
             return Vec::new();
         };
-        let own = |place: &&FieldPlace| place.subtype.is_none_or(|own| own == subtype);
-        let spot = |place: &FieldPlace| Self {
+        let own = |place: &&FieldSpec| place.subtype.is_none_or(|own| own == subtype);
+        let spot = |place: &FieldSpec| Self {
             part: place.part.number(),
             offset: place.offset,
             length: place.length,
@@ -45,13 +45,13 @@ impl Spot {
     }
 
     /// Whether a part of this form holds the field.
-    fn fits(self, form: Form) -> bool {
+    fn fits(self, form: PartSize) -> bool {
         self.offset + self.length <= form.length()
     }
 
     /// The number in one record, if it has it.
     #[inline]
-    pub(crate) fn number(self, lines: &Lines, row: usize, bytes: &[u8]) -> Option<u64> {
+    pub(crate) fn number(self, lines: &RecordColumns, row: usize, bytes: &[u8]) -> Option<u64> {
         let part = lines.part(row, self.part, bytes);
         let from = self.offset as usize;
         let field = part.get(from..from + self.length as usize)?;
@@ -73,46 +73,46 @@ impl Spot {
 struct Codes {
     words: HashMap<u64, String>,
     marked: HashMap<u64, String>,
-    /// Where the bit stands, by subtype.
-    by: Vec<Vec<Spot>>,
+    /// Where the bit is, by subtype.
+    by: Vec<Vec<ResolvedField>>,
 }
 
-/// Where values come from.
+/// Source of values.
 #[derive(Clone, Copy)]
-pub(crate) struct From<'f> {
+pub(crate) struct FieldInput<'f> {
     /// Which subtype.
     pub nth: usize,
-    pub lines: &'f Lines,
+    pub lines: &'f RecordColumns,
     pub window: &'f Window<'f>,
     pub leap_s: i32,
-    pub place: &'f Place<'f>,
+    pub place: &'f Reporter<'f>,
 }
 
 #[derive(Debug)]
 enum Data {
-    Field(Builder),
+    Field(ColumnBuilder),
     Bit(Vec<bool>, Validity),
-    Code(Words, Codes),
+    Code(Utf8Builder, Codes),
 }
 
 /// A column while it is built.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct FieldColumn {
     name: String,
     kind: ColumnKind,
     data: Data,
-    /// By subtype: where it can stand.
-    spots: Vec<Vec<Spot>>,
+    /// By subtype: where it can be.
+    spots: Vec<Vec<ResolvedField>>,
 }
 
-impl Field {
-    /// The column of that number in the plan; integers and times take the next place among the 8-byte columns.
+impl FieldColumn {
+    /// The column of that number in the plan; integers and times take the next index among the 8-byte columns.
     pub(crate) fn new(plan: &Plan, number: usize, places: &mut usize) -> Self {
         let column = &plan.columns[number];
-        let spots = |name: &str| -> Vec<Vec<Spot>> {
+        let spots = |name: &str| -> Vec<Vec<ResolvedField>> {
             let subtypes = plan.subtypes.iter();
             subtypes
-                .map(|subtype| Spot::of(plan, name, subtype.subtype))
+                .map(|subtype| ResolvedField::resolve(plan, name, subtype.subtype))
                 .collect()
         };
         let data = match column.kind {
@@ -125,7 +125,7 @@ impl Field {
                 };
                 let marked = column.marked.as_ref();
                 Data::Code(
-                    Words::default(),
+                    Utf8Builder::default(),
                     Codes {
                         words: numbered(&column.codes),
                         marked: marked.map(|m| numbered(&m.codes)).unwrap_or_default(),
@@ -133,7 +133,7 @@ impl Field {
                     },
                 )
             }
-            other => Data::Field(Builder::new(other.kind(), places)),
+            other => Data::Field(ColumnBuilder::new(other.kind(), places)),
         };
         Self {
             name: column.name.clone(),
@@ -143,9 +143,9 @@ impl Field {
         }
     }
 
-    /// Adds the values of some records behind those of the `row` before.
-    pub(crate) fn append(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
-        let &From {
+    /// Adds the values of some records after those of the `row` before.
+    pub(crate) fn append(&mut self, from: &FieldInput<'_>, row: usize, wide: &mut Int64Block) {
+        let &FieldInput {
             nth,
             lines,
             window,
@@ -160,25 +160,25 @@ impl Field {
                     let (spot, count) = same(spots, lines, from);
                     match spot {
                         Some(spot) => {
-                            let source = Source {
+                            let source = FieldSlices {
                                 bytes: window.bytes,
                                 places: &lines.starts[spot.part][from..from + count],
                                 lens: &[],
                                 len: 0,
                                 leap_s,
                             };
-                            let kernel = Kernel::of(self.kind.kind(), spot.length, false);
+                            let kernel = Kernel::for_kind(self.kind.kind(), spot.length, false);
                             builder.append(kernel, spot.offset, row + from, &source, wide);
                         }
-                        None => builder.nulls(row + from, count, wide),
+                        None => builder.append_nulls(row + from, count, wide),
                     }
                     from += count;
                 }
-                if let Some(large) = builder.first_large(row) {
+                if let Some(large) = builder.first_overflow(row) {
                     let at = window.offset(lines.records[large - row]);
                     place.problem(ProblemKind::Long, ("large", &self.name), at, 0, || {
                         format!(
-                            "{} is above 2^63 - 1 here and maybe later; such values are NULL",
+                            "{} is above 2^63 - 1 (first occurrence); such values are NULL",
                             self.name
                         )
                     });
@@ -207,9 +207,18 @@ impl Field {
                         None => {
                             words.push(&code.to_string());
                             let at = window.offset(lines.records[nth]);
-                            place.problem(ProblemKind::Section, ("code", &self.name, code), at, 0, || {
-                                format!("{code} is no {} that is known, here and maybe later; shown as it is", self.name)
-                            });
+                            place.problem(
+                                ProblemKind::Section,
+                                ("code", &self.name, code),
+                                at,
+                                0,
+                                || {
+                                    format!(
+                                        "{code}: unknown {} (first occurrence); shown unchanged",
+                                        self.name
+                                    )
+                                },
+                            );
                         }
                     }
                 }
@@ -218,7 +227,11 @@ impl Field {
     }
 
     /// The array of `len` rows; the column is cleared.
-    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
+    pub(crate) fn finish(
+        &mut self,
+        len: usize,
+        wide: &Int64Arrays,
+    ) -> Result<ArrayRef, ArrowError> {
         match &mut self.data {
             Data::Field(builder) => builder.finish(len, wide),
             Data::Bit(values, validity) => {
@@ -232,22 +245,26 @@ impl Field {
         }
     }
 
-    /// Zeros where values are too large, so that nothing shows behind a NULL.
-    pub(crate) fn hide_large(&self, wide: &mut Wide) {
+    /// Zeros where values are too large, so that nothing shows under a NULL.
+    pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Field(builder) = &self.data {
-            builder.hide_large(wide);
+            builder.zero_overflows(wide);
         }
     }
 }
 
-fn find(spots: &[Spot], lines: &Lines, row: usize, bytes: &[u8]) -> Option<u64> {
+fn find(spots: &[ResolvedField], lines: &RecordColumns, row: usize, bytes: &[u8]) -> Option<u64> {
     spots.iter().find_map(|spot| spot.number(lines, row, bytes))
 }
 
-/// Where the field stands in the record at `from`, and in how many records one after the other it stands there.
-fn same(spots: &[Spot], lines: &Lines, from: usize) -> (Option<Spot>, usize) {
+/// Position of the field in the record at `from`, and the number of consecutive records that have it there.
+fn same(
+    spots: &[ResolvedField],
+    lines: &RecordColumns,
+    from: usize,
+) -> (Option<ResolvedField>, usize) {
     let at = |row: usize| {
-        let fits = |spot: &&Spot| spot.fits(lines.forms[spot.part][row]);
+        let fits = |spot: &&ResolvedField| spot.fits(lines.forms[spot.part][row]);
         spots.iter().find(fits).copied()
     };
     let first = at(from);

@@ -1,9 +1,9 @@
-//! The plan: what the table of counters holds and where it stands in the records.
+//! The plan: what the table of counters holds and where it is in the records.
 
 use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
-use zlens_frames::smf::{Clock, Triplet};
+use zlens_frames::smf::{IntervalLayout, Triplet};
 
 use crate::core::plan::{Kind, PlanError};
 
@@ -19,9 +19,9 @@ pub struct Plan {
     pub table: String,
     /// Type of the records.
     pub record: u8,
-    /// The subtypes that are read. Where several tell of the same system and interval, the first of them is shown.
+    /// The subtypes that are read. Where several cover the same system and interval, the first of them is shown.
     pub subtypes: Vec<Subtype>,
-    /// Columns in the order of the table; the counters come behind them.
+    /// Columns in the order of the table; the counters come after them.
     pub columns: Vec<Column>,
     /// The kinds of counter set.
     pub sets: Vec<Set>,
@@ -42,58 +42,58 @@ pub struct Plan {
 pub struct Subtype {
     /// The subtype.
     pub subtype: u16,
-    /// What its counters are.
+    /// Meaning of its counters.
     pub values: Values,
     /// Triplet of the section that says of which interval the record is.
-    pub identification: Place,
-    /// Where the beginning of the interval stands in it.
+    pub identification: TripletRef,
+    /// Position of the start of the interval in it.
     pub start: u16,
-    /// Where the end of the interval stands in it.
+    /// Position of the end of the interval in it.
     pub end: u16,
     /// Triplet of the section with the processor, the run and the list of counter sets.
-    pub data: Place,
-    /// Where the time stands in it when the record was written.
+    pub data: TripletRef,
+    /// Position of the time in it when the record was written.
     pub written: u16,
     /// The list of counter sets.
-    pub list: List,
+    pub list: CounterSetList,
 }
 
-/// What the counters of a record are.
+/// Meaning of the counters of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Values {
-    /// What was counted since the record before.
+    /// Differences since the previous record.
     Delta,
-    /// What was counted since the run began.
+    /// Totals since the run began.
     Absolute,
 }
 
-/// Where a triplet stands: an offset of four bytes, a length and a number of two.
+/// Position of a triplet: an offset of four bytes, a length and a number of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Place {
-    /// Where the offset stands.
+pub struct TripletRef {
+    /// Position of the offset.
     pub offset_at: u16,
-    /// Where the length stands.
+    /// Position of the length.
     pub length_at: u16,
-    /// Where the number stands.
+    /// Position of the number.
     pub count_at: u16,
 }
 
 /// The list of a record's counter sets.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct List {
+pub struct CounterSetList {
     /// Triplet of the entries, in the data section.
-    pub entries: Place,
+    pub entries: TripletRef,
     /// The kind of set, in an entry.
-    pub kind: Bytes,
-    /// Where the counters of an entry are.
+    pub kind: FieldRef,
+    /// Position of the counters of an entry.
     pub counters: Counters,
 }
 
 /// A number of one or two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Bytes {
-    /// Where it stands.
+pub struct FieldRef {
+    /// Its position.
     pub offset: u16,
     /// How long it is.
     pub length: u16,
@@ -104,13 +104,13 @@ pub struct Bytes {
 #[serde(rename_all = "lowercase")]
 pub enum Counters {
     /// Each entry has a triplet of its own.
-    Own(Place),
+    Own(TripletRef),
     /// The counters of all sets follow each other in the order of the entries.
     Shared {
-        /// How many counters an entry has, in the entry.
-        count: Bytes,
+        /// Number of counters of an entry, in the entry.
+        count: FieldRef,
         /// Triplet of all counters, in the data section.
-        area: Place,
+        area: TripletRef,
     },
 }
 
@@ -123,7 +123,7 @@ pub struct Set {
     pub size: String,
     /// Number of its first counter.
     pub first: u32,
-    /// How many of its counters have a column, `c<number>_d` each.
+    /// Number of its counters that have a column, `c<number>_d` each.
     pub counters: u32,
 }
 
@@ -132,22 +132,22 @@ pub struct Set {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What its bytes mean.
+    /// Type of its bytes.
     #[serde(rename = "type")]
     pub kind: ColumnKind,
-    /// Where it stands: the first of these that the record's subtype and the length of its section allow.
-    pub places: Vec<FieldPlace>,
+    /// Its position: the first of these that the record's subtype and the length of its section allow.
+    pub places: Vec<FieldSpec>,
     /// Words for codes.
     #[serde(default)]
     pub codes: HashMap<String, String>,
     /// Words for codes of records in which a bit is set.
     #[serde(default)]
-    pub marked: Option<Marked>,
+    pub marked: Option<FlaggedCodes>,
 }
 
 /// Other words for codes, where a bit says so.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Marked {
+pub struct FlaggedCodes {
     /// Column of the bit.
     pub by: String,
     /// The words.
@@ -172,9 +172,9 @@ pub enum ColumnKind {
     Code,
 }
 
-/// Where a field stands.
+/// Position of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct FieldPlace {
+pub struct FieldSpec {
     /// Subtype of the records that have it here; none: all.
     #[serde(default)]
     pub subtype: Option<u16>,
@@ -189,7 +189,7 @@ pub struct FieldPlace {
     pub bit: u32,
 }
 
-/// A part of a record in which fields stand.
+/// A part of a record in which fields are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -201,7 +201,7 @@ pub enum Part {
     Data,
 }
 
-impl Place {
+impl TripletRef {
     /// As the reader of frames knows it.
     #[must_use]
     pub const fn triplet(&self) -> Triplet {
@@ -216,7 +216,7 @@ impl Place {
     pub(crate) fn read(&self, part: &[u8]) -> Option<(u32, u32, u32)> {
         let offset = part.get(usize::from(self.offset_at)..)?.first_chunk()?;
         let half = |at: u16| {
-            Bytes {
+            FieldRef {
                 offset: at,
                 length: 2,
             }
@@ -230,7 +230,7 @@ impl Place {
     }
 }
 
-impl Bytes {
+impl FieldRef {
     /// The number, if the part has it.
     pub(crate) fn read(&self, part: &[u8]) -> Option<u32> {
         let at = usize::from(self.offset);
@@ -260,10 +260,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What tells the interval of a record, for the first pass over a file.
+    /// Offsets of the interval of a record, for the first pass over a file.
     #[must_use]
-    pub fn clocks(&self) -> Vec<Clock> {
-        let clock = |subtype: &Subtype| Clock {
+    pub fn clocks(&self) -> Vec<IntervalLayout> {
+        let clock = |subtype: &Subtype| IntervalLayout {
             record: self.record,
             subtype: subtype.subtype,
             identification: subtype.identification.triplet(),
@@ -300,7 +300,7 @@ impl Plan {
         }
         let of = |name: &String, kind: ColumnKind| match self.column(name) {
             Some(column) if column.kind == kind => Ok(()),
-            _ => Err(format!("there is no column {name} of {kind:?}")),
+            _ => Err(format!("unknown column {name} of {kind:?}")),
         };
         of(&self.processor, ColumnKind::Int)?;
         of(&self.run, ColumnKind::Time)?;
@@ -341,7 +341,10 @@ impl Plan {
                 .column(&marked.by)
                 .is_none_or(|by| by.kind != ColumnKind::Bit)
         {
-            return Err(format!("column {}: {} is no bit", column.name, marked.by));
+            return Err(format!(
+                "column {}: {} is not a bit",
+                column.name, marked.by
+            ));
         }
         Ok(())
     }

@@ -1,40 +1,40 @@
-//! What is known of the rows of a window, beside what stands in them.
+//! Per-row metadata of a window.
 
-use super::reading::Reading;
-use crate::core::flag::Flag;
+use super::sequence::Comparison;
+use crate::core::flag::IntervalFlag;
 
 /// A row that is about no processor that is kept track of.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const UNTRACKED: u32 = u32::MAX;
 
-/// What becomes of a record.
+/// Status of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Disposition {
     /// It is a row.
-    Shown,
-    /// Another subtype tells of its interval; it is only the one before the next.
-    Held,
+    Emitted,
+    /// Superseded by the other subtype; kept only as predecessor of the next record.
+    Suppressed,
     /// It came before.
-    Again,
+    Duplicate,
 }
 
-/// What is known of the rows of a window, beside what stands in them.
+/// Per-row metadata of a window.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct RowState {
     pub systems: Vec<u16>,
     pub processors: Vec<u64>,
     pub slots: Vec<u32>,
     /// Whether the counters can be compared with those of the record before.
     pub usable: Vec<bool>,
-    /// Time that they tell of; NaN where it is not known.
+    /// Time that they describe; NaN where it is not known.
     pub seconds: Vec<f64>,
-    pub flags: Vec<Flag>,
+    pub flags: Vec<IntervalFlag>,
     pub intervals: Vec<u32>,
     /// When they were written; 0 where they do not say.
     pub tods: Vec<u64>,
-    pub fates: Vec<Fate>,
+    pub fates: Vec<Disposition>,
 }
 
-impl Rows {
+impl RowState {
     pub(crate) fn clear(&mut self) {
         self.systems.clear();
         self.processors.clear();
@@ -68,11 +68,11 @@ impl Rows {
     #[inline]
     pub(crate) fn push(
         &mut self,
-        who: Who,
-        reading: &Reading,
+        who: RowKey,
+        reading: &Comparison,
         interval: u32,
         tod: u64,
-        fate: Fate,
+        fate: Disposition,
     ) {
         self.systems.push(who.system);
         self.processors.push(who.processor);
@@ -88,18 +88,18 @@ impl Rows {
 
 /// Whom a row is about.
 #[derive(Clone, Copy)]
-pub(crate) struct Who {
+pub(crate) struct RowKey {
     pub system: u16,
     pub processor: u64,
     pub slot: u32,
 }
 
-impl Who {
-    pub(crate) const fn nobody(system: u16) -> Self {
+impl RowKey {
+    pub(crate) const fn untracked(system: u16) -> Self {
         Self {
             system,
             processor: 0,
-            slot: NOBODY,
+            slot: UNTRACKED,
         }
     }
 }

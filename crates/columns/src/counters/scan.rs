@@ -9,40 +9,40 @@ use zlens_frames::{ProblemLog, RecordRef, Window};
 
 use super::batch::{Batch, Context};
 use super::changes::{Change, Changes};
-use super::lines::Lines;
 use super::plan::Plan;
-use super::rows::{Fate, Rows};
+use super::records::RecordColumns;
+use super::rows::{Disposition, RowState};
 use super::select::Selection;
-use super::shape::Shapes;
-use super::state::{System, Tracks};
-use crate::core::dumps::{Dumps, NO_SYSTEM};
-use crate::core::journal::{Found, Journal, Place, Reset};
-use crate::core::scan::{self, Decoding, Reader, Ready};
+use super::shape::ShapeCache;
+use super::tracker::{System, Tracker};
+use crate::core::diagnostics::{DecodeProblem, Diagnostics, Reporter, Reset};
+use crate::core::dumps::{DumpSet, NO_SYSTEM};
+use crate::core::scan::{self, Reader, TableBatch, WindowDecoder};
 use crate::core::select::{SelectError, types};
 
 /// Dumps, the plan, and what scans found out.
 pub struct Decoder {
-    dumps: Dumps<System>,
+    dumps: DumpSet<System>,
     plan: Arc<Plan>,
-    journal: Journal,
+    journal: Diagnostics,
     changes: Changes,
 }
 
 impl Decoder {
     /// A decoder of these dumps by a plan.
     #[must_use]
-    pub fn new(dumps: Dumps<System>, plan: Plan) -> Self {
+    pub fn new(dumps: DumpSet<System>, plan: Plan) -> Self {
         Self {
             dumps,
             plan: Arc::new(plan),
-            journal: Journal::default(),
+            journal: Diagnostics::default(),
             changes: Changes::default(),
         }
     }
 
     /// The dumps and their systems.
     #[must_use]
-    pub const fn dumps(&self) -> &Dumps<System> {
+    pub const fn dumps(&self) -> &DumpSet<System> {
         &self.dumps
     }
 
@@ -60,7 +60,7 @@ impl Decoder {
         Selection::new(&*self.plan, (), columns, |_| true)
     }
 
-    /// A scan of all files. `check` also holds subtypes that tell of the same against each other, in the counters
+    /// A scan of all files. `check` also compares subtypes that cover the same, in the counters
     /// that are selected. Batches are of the table numbered 0.
     #[must_use]
     pub fn scan(self: &Arc<Self>, selection: &Selection, check: bool) -> Scan {
@@ -80,10 +80,10 @@ impl Decoder {
                 .iter()
                 .map(|one| (self.plan.record, one.subtype))
                 .collect(),
-            tracks: Tracks::new(&self.plan, systems),
-            shapes: subtypes.iter().map(|_| Shapes::default()).collect(),
-            lines: Lines::new(&self.plan),
-            rows: Rows::default(),
+            tracks: Tracker::new(&self.plan, systems),
+            shapes: subtypes.iter().map(|_| ShapeCache::default()).collect(),
+            lines: RecordColumns::new(&self.plan),
+            rows: RowState::default(),
             batch: Batch::new(&self.plan, selection, check.then_some(systems.len())),
             last: None,
             decoder: Arc::clone(self),
@@ -97,26 +97,26 @@ impl Decoder {
         Reader::new(selection.schema(), self.scan(selection, false))
     }
 
-    /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
+    /// Problems found by scans so far, each once; [`NO_SYSTEM`] means no system.
     #[must_use]
-    pub fn problems(&self) -> Vec<Found> {
+    pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
-    /// Processors whose counters restarted, as met by scans so far.
+    /// Processors whose counters restarted, as found by scans so far.
     #[must_use]
     pub fn resets(&self) -> Vec<Reset> {
         self.journal.resets()
     }
 
-    /// Watched columns that changed, as met by scans so far.
+    /// Watched columns that changed, as found by scans so far.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         self.changes.all()
     }
 
-    fn place(&self, file: usize) -> Place<'_> {
-        Place {
+    fn place(&self, file: usize) -> Reporter<'_> {
+        Reporter {
             journal: &self.journal,
             system: NO_SYSTEM,
             file,
@@ -135,19 +135,19 @@ pub struct Counters {
     decoder: Arc<Decoder>,
     wanted: Vec<(u8, u16)>,
     file: usize,
-    tracks: Tracks,
-    shapes: Vec<Shapes>,
-    lines: Lines,
-    rows: Rows,
+    tracks: Tracker,
+    shapes: Vec<ShapeCache>,
+    lines: RecordColumns,
+    rows: RowState,
     batch: Batch,
-    /// What was left at the end of a file, for a batch is of one file.
+    /// Batches left at the end of a file, because a batch is of one file.
     last: Option<RecordBatch>,
 }
 
-impl Decoding for Counters {
+impl WindowDecoder for Counters {
     type Pass = Pass;
 
-    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn ready(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let batch = match self.last.take() {
             None if self.batch.is_full() => self.batch.take(&self.decoder.dumps)?,
             last => last,
@@ -173,7 +173,7 @@ impl Decoding for Counters {
             self.records(1, &decoder, window, second, &place);
             return Ok(());
         }
-        // In the order of the file, for what is held against each other stands near each other.
+        // In the order of the file, for what is compared with each other is near each other.
         let (mut first, mut second) = (first, second);
         while !first.is_empty() || !second.is_empty() {
             let (nth, list, other) = match (first.first(), second.first()) {
@@ -205,14 +205,14 @@ impl Decoding for Counters {
 }
 
 impl Counters {
-    /// Takes up records of one subtype.
+    /// Processes records of one subtype.
     fn records(
         &mut self,
         nth: usize,
         decoder: &Decoder,
         window: &Window<'_>,
         records: &[RecordRef],
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         let Some(subtype) = decoder
             .plan
@@ -223,7 +223,7 @@ impl Counters {
             return;
         };
         let plan = &decoder.plan;
-        let place = Place {
+        let place = Reporter {
             record: (plan.record, subtype.subtype),
             ..*place
         };
@@ -239,8 +239,12 @@ impl Counters {
         );
         self.tracks
             .rows(nth, window, lines, rows, &place, &decoder.changes);
-        if rows.fates.contains(&Fate::Again) {
-            let keep: Vec<bool> = rows.fates.iter().map(|&fate| fate != Fate::Again).collect();
+        if rows.fates.contains(&Disposition::Duplicate) {
+            let keep: Vec<bool> = rows
+                .fates
+                .iter()
+                .map(|&fate| fate != Disposition::Duplicate)
+                .collect();
             lines.retain(&keep);
             rows.retain(&keep);
         }

@@ -11,14 +11,14 @@ use crate::core::select::{self, Table};
 pub enum Column {
     /// A field.
     Field(usize),
-    /// How many counters of a set there are.
+    /// Number of counters of a set.
     Size(usize),
     /// A counter: its set and its place in it.
     Counter(usize, u32),
 }
 
 /// One column of the table on its way out.
-pub(crate) type Output = select::Output<Column>;
+pub(crate) type OutputColumn = select::OutputColumn<Column>;
 /// Some columns of the table of counters.
 pub type Selection = select::Selection<Column, ()>;
 
@@ -29,7 +29,7 @@ impl Table for Plan {
         &self.table
     }
 
-    fn own(&self) -> Vec<(String, Column)> {
+    fn columns(&self) -> Vec<(String, Column)> {
         let fields = self.columns.iter().enumerate();
         let fields = fields.map(|(number, column)| (column.name.clone(), Column::Field(number)));
         let sets = self.sets.iter().enumerate();

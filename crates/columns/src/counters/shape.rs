@@ -11,15 +11,15 @@ pub(crate) const DATA: usize = 2;
 pub(crate) const SETS: usize = 3;
 pub(crate) const PARTS: usize = SETS + MAX_SETS;
 
-/// How many shapes are tried before a record is parsed in full, and remembered at all.
-const REMEMBERED: usize = 16;
+/// Cache size: record shapes tried before a full parse.
+const CACHE_SIZE: usize = 16;
 
 /// The form of a part: nothing where the record has no such part; else the length of a section, or the number of
 /// counters of a set and the bytes of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Form(u32);
+pub(crate) struct PartSize(u32);
 
-impl Form {
+impl PartSize {
     pub(crate) const ABSENT: Self = Self(0);
 
     pub(crate) const fn section(length: u32) -> Self {
@@ -51,7 +51,7 @@ impl Form {
 pub(crate) struct Fault {
     pub kind: ProblemKind,
     /// Whether each record of the shape has lost something by it; else it is said once for a file.
-    pub each: bool,
+    pub per_record: bool,
     /// Bytes of a record that are not read.
     pub bytes: u64,
     pub detail: String,
@@ -59,9 +59,9 @@ pub(crate) struct Fault {
 
 /// Where the parts of records are that are alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct RecordShape {
     pub offsets: [u32; PARTS],
-    pub forms: [Form; PARTS],
+    pub forms: [PartSize; PARTS],
     /// The first counter of the record, to see at once that all of them restarted.
     pub first_counter: Option<u32>,
     pub faults: Vec<Fault>,
@@ -69,17 +69,17 @@ pub(crate) struct Shape {
 
 /// A shape, and by which bytes records of it are recognized.
 #[derive(Debug)]
-struct Known {
+struct CachedShape {
     length: usize,
-    marks: Vec<(usize, Vec<u8>)>,
-    shape: Shape,
+    signature: Vec<(usize, Vec<u8>)>,
+    shape: RecordShape,
 }
 
-impl Known {
+impl CachedShape {
     fn fits(&self, record: &[u8]) -> bool {
         record.len() == self.length
             && self
-                .marks
+                .signature
                 .iter()
                 .all(|(at, bytes)| record.get(*at..at + bytes.len()) == Some(bytes))
     }
@@ -87,15 +87,15 @@ impl Known {
 
 /// The shapes of one subtype met so far.
 #[derive(Debug, Default)]
-pub(crate) struct Shapes {
-    known: Vec<Known>,
+pub(crate) struct ShapeCache {
+    known: Vec<CachedShape>,
     last: usize,
 }
 
-impl Shapes {
-    /// Where the parts of a record are.
+impl ShapeCache {
+    /// Position of the parts of a record.
     #[inline]
-    pub(crate) fn of(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &Shape {
+    pub(crate) fn get(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &RecordShape {
         if !self
             .known
             .get(self.last)
@@ -111,13 +111,13 @@ impl Shapes {
         self.last = match self.known.iter().position(|known| known.fits(record)) {
             Some(place) => place,
             None => {
-                let known = take_apart(record, subtype, plan);
-                if self.known.len() < REMEMBERED {
+                let known = parse_shape(record, subtype, plan);
+                if self.known.len() < CACHE_SIZE {
                     self.known.push(known);
                     self.known.len() - 1
                 } else {
                     // In turn: a file has few shapes, junk has any number.
-                    let place = (self.last + 1) % REMEMBERED;
+                    let place = (self.last + 1) % CACHE_SIZE;
                     self.known[place] = known;
                     place
                 }
@@ -127,40 +127,40 @@ impl Shapes {
 }
 
 /// Finds the parts of a record.
-struct Finder<'r> {
+struct ShapeParser<'r> {
     record: &'r [u8],
-    shape: Shape,
-    marks: Vec<(usize, Vec<u8>)>,
+    shape: RecordShape,
+    signature: Vec<(usize, Vec<u8>)>,
 }
 
-fn take_apart(record: &[u8], subtype: &Subtype, plan: &Plan) -> Known {
-    let mut finder = Finder {
+fn parse_shape(record: &[u8], subtype: &Subtype, plan: &Plan) -> CachedShape {
+    let mut finder = ShapeParser {
         record,
-        shape: Shape {
+        shape: RecordShape {
             offsets: [0; PARTS],
-            forms: [Form::ABSENT; PARTS],
+            forms: [PartSize::ABSENT; PARTS],
             first_counter: None,
             faults: Vec::new(),
         },
-        marks: Vec::new(),
+        signature: Vec::new(),
     };
-    finder.shape.forms[RECORD] = Form::section(record.len() as u32);
+    finder.shape.forms[RECORD] = PartSize::section(record.len() as u32);
     finder.sections(subtype);
-    if finder.shape.forms[DATA] != Form::ABSENT {
+    if finder.shape.forms[DATA] != PartSize::ABSENT {
         finder.sets(subtype, plan);
     }
-    Known {
+    CachedShape {
         length: record.len(),
-        marks: finder.marks,
+        signature: finder.signature,
         shape: finder.shape,
     }
 }
 
-impl Finder<'_> {
+impl ShapeParser<'_> {
     fn fault(&mut self, kind: ProblemKind, each: bool, bytes: u64, detail: String) {
         self.shape.faults.push(Fault {
             kind,
-            each,
+            per_record: each,
             bytes,
             detail,
         });
@@ -170,11 +170,11 @@ impl Finder<'_> {
     fn mark(&mut self, at: usize, length: usize) {
         let end = (at + length).min(self.record.len());
         let bytes = self.record.get(at..end).unwrap_or(&[]).to_vec();
-        self.marks.push((at, bytes));
+        self.signature.push((at, bytes));
     }
 
-    /// How many bytes from an offset on are there at all.
-    fn behind(&self, offset: u32) -> u64 {
+    /// Number of bytes from an offset on.
+    fn bytes_after(&self, offset: u32) -> u64 {
         self.record.len().saturating_sub(offset as usize) as u64
     }
 
@@ -203,7 +203,7 @@ impl Finder<'_> {
                 let lost = if part == DATA {
                     length as u64
                 } else {
-                    self.behind(offset)
+                    self.bytes_after(offset)
                 };
                 let detail = format!(
                     "the {name} section of {size} bytes at offset {offset} does not lie in the record of {length} bytes"
@@ -213,14 +213,14 @@ impl Finder<'_> {
             }
             if count > 1 {
                 let lost = self
-                    .behind(offset + size)
+                    .bytes_after(offset + size)
                     .min(u64::from(size) * u64::from(count - 1));
                 let detail =
                     format!("the record has {count} {name} sections; only the first is read");
                 self.fault(ProblemKind::Section, true, lost, detail);
             }
             self.shape.offsets[part] = offset;
-            self.shape.forms[part] = Form::section(size);
+            self.shape.forms[part] = PartSize::section(size);
         }
     }
 
@@ -241,19 +241,19 @@ impl Finder<'_> {
             let detail = "the data section ends before the list of counter sets".to_owned();
             return self.fault(ProblemKind::Section, false, 0, detail);
         };
-        let needed = needed(list.counters).max(list.kind.offset + list.kind.length);
+        let needed = min_entry_len(list.counters).max(list.kind.offset + list.kind.length);
         if count == 0 {
             return;
         }
         if stride < u32::from(needed) {
-            let lost = self.behind(first);
+            let lost = self.bytes_after(first);
             let detail = format!("an entry of {stride} bytes cannot describe a counter set");
             return self.fault(ProblemKind::Section, true, lost, detail);
         }
         let length = self.record.len() as u64;
         let fitting = length.saturating_sub(u64::from(first)) / u64::from(stride);
         if u64::from(count) > fitting {
-            let lost = self.behind(first) % u64::from(stride);
+            let lost = self.bytes_after(first) % u64::from(stride);
             let detail = format!(
                 "{count} counter sets described from offset {first} on do not lie in the record of {length} bytes; \
                  {fitting} do"
@@ -341,7 +341,7 @@ impl Finder<'_> {
             return self.fault(ProblemKind::Section, false, lost, detail);
         };
         let part = SETS + place;
-        if self.shape.forms[part] != Form::ABSENT {
+        if self.shape.forms[part] != PartSize::ABSENT {
             let detail = format!("counter set {kind} comes twice; the first is read");
             let lost = u64::from(count) * u64::from(width);
             return self.fault(ProblemKind::Section, true, lost, detail);
@@ -360,20 +360,20 @@ impl Finder<'_> {
         }
         if count > 0 {
             self.shape.offsets[part] = offset as u32;
-            self.shape.forms[part] = Form::set(width, count);
+            self.shape.forms[part] = PartSize::set(width, count);
             self.shape.first_counter.get_or_insert(offset as u32);
         }
     }
 }
 
-/// Where counters of the next set begin.
+/// Start of counters of the next set.
 struct Area {
     offset: u64,
     width: u32,
     left: u32,
 }
 
-fn shared(counters: Counters) -> Option<super::plan::Place> {
+fn shared(counters: Counters) -> Option<super::plan::TripletRef> {
     match counters {
         Counters::Own(_) => None,
         Counters::Shared { area, .. } => Some(area),
@@ -381,7 +381,7 @@ fn shared(counters: Counters) -> Option<super::plan::Place> {
 }
 
 /// How much of an entry must be there.
-fn needed(counters: Counters) -> u16 {
+fn min_entry_len(counters: Counters) -> u16 {
     match counters {
         Counters::Own(place) => (place.offset_at + 4)
             .max(place.length_at + 2)

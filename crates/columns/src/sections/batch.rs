@@ -5,37 +5,37 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 
-use super::clock::{Facts, NO_TIME, System};
 use super::plan::Plan;
 use super::rows::Rows;
-use super::select::{Column, Output, Selection};
-use super::values::{From, Values};
-use crate::core::batch::{self, Heads, missing};
-use crate::core::dumps::Dumps;
-use crate::core::flag::Flag;
-use crate::core::journal::Place;
-use crate::core::wide::Wide;
+use super::select::{Column, OutputColumn, Selection};
+use super::times::{NO_TIME, RecordMeta, System};
+use super::values::{ValueInput, Values};
+use crate::core::batch::{self, LeadingColumns, missing_column_error};
+use crate::core::diagnostics::Reporter;
+use crate::core::dumps::DumpSet;
+use crate::core::flag::IntervalFlag;
+use crate::core::int64_block::Int64Block;
 
-/// What all rows of a window have in common.
+/// Context shared by all rows of a window.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'c> {
     pub systems: &'c [System],
     pub leap_s: i32,
-    pub place: Place<'c>,
+    pub place: Reporter<'c>,
 }
 
 #[derive(Debug)]
-enum Own {
-    /// Numbers of sections, in a place among the 8-byte columns.
+enum TableColumn {
+    /// Numbers of sections, at an index among the 8-byte columns.
     Numbers(usize),
     Values(Box<Values>),
 }
 
 pub(crate) struct Batch {
     selection: Selection,
-    heads: Heads,
-    own: Vec<Own>,
-    wide: Wide,
+    heads: LeadingColumns,
+    own: Vec<TableColumn>,
+    wide: Int64Block,
     len: usize,
     target: usize,
 }
@@ -43,26 +43,26 @@ pub(crate) struct Batch {
 impl Batch {
     pub(crate) fn new(plan: &Plan, selection: &Selection) -> Self {
         let mut places = 0;
-        let heads = Heads::new(&selection.outputs, &mut places);
+        let heads = LeadingColumns::new(&selection.outputs, &mut places);
         let table = &plan.tables[selection.table.1];
         let own = selection.outputs.iter().filter_map(|output| match output {
-            Output::Head(_) => None,
-            Output::Own(Column::SectionNo) => {
+            OutputColumn::Leading(_) => None,
+            OutputColumn::Table(Column::SectionNo) => {
                 places += 1;
-                Some(Own::Numbers(places - 1))
+                Some(TableColumn::Numbers(places - 1))
             }
-            Output::Own(Column::Value(column)) => {
+            OutputColumn::Table(Column::Value(column)) => {
                 let values = Values::new(&table.columns[*column], &mut places);
-                Some(Own::Values(Box::new(values)))
+                Some(TableColumn::Values(Box::new(values)))
             }
         });
         Self {
             own: own.collect(),
             heads,
             selection: selection.clone(),
-            wide: Wide::new(places),
+            wide: Int64Block::new(places),
             len: 0,
-            target: batch::target(selection.outputs.len()),
+            target: batch::target_rows(selection.outputs.len()),
         }
     }
 
@@ -72,7 +72,13 @@ impl Batch {
     }
 
     /// Adds rows whose sections lie in `bytes`.
-    pub(crate) fn append(&mut self, bytes: &[u8], rows: &Rows, facts: &[Facts], at: &Context<'_>) {
+    pub(crate) fn append(
+        &mut self,
+        bytes: &[u8],
+        rows: &Rows,
+        facts: &[RecordMeta],
+        at: &Context<'_>,
+    ) {
         if rows.len() == 0 {
             return;
         }
@@ -80,7 +86,7 @@ impl Batch {
             self.wide.start(self.target);
         }
         self.wide.grow(self.len + rows.len());
-        let from = From {
+        let from = ValueInput {
             bytes,
             rows,
             facts,
@@ -95,8 +101,8 @@ impl Batch {
         self.heads.append(&shown, self.len, &mut self.wide);
         for own in &mut self.own {
             match own {
-                Own::Values(values) => values.append(&from, self.len, &mut self.wide),
-                Own::Numbers(place) => {
+                TableColumn::Values(values) => values.append(&from, self.len, &mut self.wide),
+                TableColumn::Numbers(place) => {
                     let out = self.wide.rows_mut(*place, self.len..self.len + rows.len());
                     for (out, &number) in out.iter_mut().zip(&rows.numbers) {
                         *out = i64::from(number);
@@ -107,7 +113,7 @@ impl Batch {
         self.len += rows.len();
     }
 
-    /// Whether there is enough to be handed out.
+    /// Whether there is enough to be returned.
     pub(crate) const fn is_full(&self) -> bool {
         self.len >= self.target
     }
@@ -115,14 +121,14 @@ impl Batch {
     /// The rows so far, if there are any.
     pub(crate) fn take(
         &mut self,
-        dumps: &Dumps<System>,
+        dumps: &DumpSet<System>,
     ) -> Result<Option<RecordBatch>, ArrowError> {
         if self.len == 0 {
             return Ok(None);
         }
         let len = std::mem::take(&mut self.len);
         for own in &self.own {
-            if let Own::Values(values) = own {
+            if let TableColumn::Values(values) = own {
                 values.hide_large(&mut self.wide);
             }
         }
@@ -132,10 +138,10 @@ impl Batch {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.selection.outputs.len());
         for output in &self.selection.outputs {
             arrays.push(match output {
-                Output::Head(_) => heads.next().ok_or_else(missing)?,
-                Output::Own(_) => match own.next().ok_or_else(missing)? {
-                    Own::Values(values) => values.finish(len, &wide)?,
-                    Own::Numbers(place) => Arc::new(wide.ints(*place, None)?),
+                OutputColumn::Leading(_) => heads.next().ok_or_else(missing_column_error)?,
+                OutputColumn::Table(_) => match own.next().ok_or_else(missing_column_error)? {
+                    TableColumn::Values(values) => values.finish(len, &wide)?,
+                    TableColumn::Numbers(place) => Arc::new(wide.ints(*place, None)?),
                 },
             });
         }
@@ -146,12 +152,12 @@ impl Batch {
 /// Rows by what is known of their records.
 struct Shown<'r> {
     rows: &'r Rows,
-    facts: &'r [Facts],
+    facts: &'r [RecordMeta],
     systems: &'r [System],
 }
 
 impl Shown<'_> {
-    fn record(&self, row: usize) -> &Facts {
+    fn record(&self, row: usize) -> &RecordMeta {
         &self.facts[self.rows.records[row] as usize]
     }
 }
@@ -160,7 +166,7 @@ fn known(time: i64) -> Option<i64> {
     (time != NO_TIME).then_some(time)
 }
 
-impl batch::Rows for Shown<'_> {
+impl batch::RowMeta for Shown<'_> {
     fn len(&self) -> usize {
         self.rows.len()
     }
@@ -190,11 +196,11 @@ impl batch::Rows for Shown<'_> {
         self.record(row).seconds
     }
 
-    fn flag(&self, row: usize) -> Flag {
+    fn flag(&self, row: usize) -> IntervalFlag {
         if self.record(row).short {
-            Flag::Short
+            IntervalFlag::Short
         } else {
-            Flag::None
+            IntervalFlag::None
         }
     }
 }

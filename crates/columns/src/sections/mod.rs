@@ -1,25 +1,25 @@
 //! SMF records that are lists of sections to tables: a row for each section.
 //!
-//! A [`Plan`] says which kinds of section a record type has, where their triplets stand, and what is in them. Each
+//! A [`Plan`] says which kinds of section a record type has, where their triplets are, and what is in them. Each
 //! field is read where the length in the triplet covers it, so that records of older and newer levels read alike.
-//! Records that were broken because they were too long are put together again first.
+//! Records that were broken because they were too long are reassembled again first.
 
 mod batch;
-mod clock;
-mod cut;
+mod duplicates;
+mod locate;
 mod numbers;
-mod pieces;
 mod plan;
+mod reassembly;
 mod rows;
 mod scan;
-mod seen;
 mod select;
+mod times;
 mod values;
 
-pub use clock::System;
 pub use numbers::{
     calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration, packed_time,
 };
 pub use plan::Plan;
 pub use scan::{Decoder, Interval, Scan};
 pub use select::Selection;
+pub use times::System;

@@ -31,7 +31,7 @@ pub fn offset(bytes: [u8; 8]) -> f64 {
     i64::from_be_bytes(bytes) as f64 / TOD_S
 }
 
-/// A packed decimal number: digits, and a sign in the last half byte. Nothing if a digit or the sign is none.
+/// A packed decimal number: digits, and a sign in the last half byte. `None` if a digit or the sign is invalid.
 #[must_use]
 pub fn packed(bytes: &[u8]) -> Option<i64> {
     let (last, front) = bytes.split_last()?;

@@ -1,4 +1,4 @@
-//! The plan: the tables of one record type, and where their columns stand in its sections.
+//! The plan: the tables of one record type, and where their columns are in its sections.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::core::plan::PlanError;
 
 /// No record has more kinds of section than this.
 pub(crate) const MAX_PARTS: usize = 32;
-/// Fields stand within this many bytes of their section's beginning.
+/// Fields are within this many bytes of their section's beginning.
 const MAX_OFFSET: u32 = 1 << 16;
 
 /// The tables of a record type.
@@ -22,12 +22,12 @@ pub struct Plan {
     pub parts: Vec<Part>,
     /// Where the record states its interval.
     pub time: Time,
-    /// How broken records are put together again.
+    /// How broken records are reassembled again.
     #[serde(default)]
-    pub broken: Option<Broken>,
+    pub broken: Option<Reassembly>,
     /// The tables.
     pub tables: Vec<Table>,
-    /// Parts with a triplet, in the order in which triplets stand.
+    /// Parts with a triplet, in the order in which triplets are.
     #[serde(skip)]
     pub(crate) order: Vec<usize>,
 }
@@ -37,14 +37,14 @@ pub struct Plan {
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// Where its triplet stands: an offset of four bytes, a length and a number of two; none: the record itself.
+    /// Position of its triplet: an offset of four bytes, a length and a number of two; none: the record itself.
     pub triplet: Option<u16>,
 }
 
 /// A number in a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Bytes {
-    /// Where it stands.
+pub struct FieldRef {
+    /// Its position.
     pub offset: u32,
     /// How long it is.
     pub length: u32,
@@ -56,69 +56,69 @@ pub struct Time {
     /// The section.
     pub part: usize,
     /// When the interval began: a packed time, with `date`, or a TOD value, without.
-    pub start: Bytes,
-    /// The packed date of its beginning.
+    pub start: FieldRef,
+    /// The packed date of its start.
     #[serde(default)]
-    pub date: Option<Bytes>,
+    pub date: Option<FieldRef>,
     /// How long it was, packed.
     #[serde(default)]
-    pub length: Option<Bytes>,
+    pub length: Option<FieldRef>,
     /// When it ended, or was to end; a TOD value.
-    pub end: Bytes,
+    pub end: FieldRef,
     /// How far local time is ahead, in TOD units.
     #[serde(default)]
-    pub zone: Option<Bytes>,
-    /// How many seconds it should have been.
+    pub zone: Option<FieldRef>,
+    /// Expected length in seconds.
     #[serde(default)]
-    pub nominal: Option<Bytes>,
+    pub nominal: Option<FieldRef>,
 }
 
 /// Where a broken record says which piece it is, and of what.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Broken {
+pub struct Reassembly {
     /// The section that leads to this.
     pub part: usize,
-    /// Where it is, in that section.
-    pub at: BrokenAt,
+    /// Its position, in that section.
+    pub at: ReassemblyArea,
     /// What is there.
-    pub fields: BrokenFields,
-    /// What is in a block, one for each kind of section.
-    pub block: Block,
+    pub fields: ReassemblyFields,
+    /// Fields of a block, one block for each kind of section.
+    pub block: ReassemblyBlock,
 }
 
 /// Where the information on a broken record is; offsets count from the section.
 #[derive(Debug, Clone, Deserialize)]
-pub struct BrokenAt {
+pub struct ReassemblyArea {
     /// Its offset.
-    pub offset: Bytes,
+    pub offset: FieldRef,
     /// Its length.
-    pub length: Bytes,
+    pub length: FieldRef,
     /// 1 if the record is a piece.
-    pub number: Bytes,
+    pub number: FieldRef,
 }
 
-/// What is told of a broken record.
+/// Description of a broken record.
 #[derive(Debug, Clone, Deserialize)]
-pub struct BrokenFields {
-    /// How many pieces there are.
-    pub total: Bytes,
+pub struct ReassemblyFields {
+    /// Number of parts.
+    pub total: FieldRef,
     /// Which one this is.
-    pub sequence: Bytes,
+    pub sequence: FieldRef,
     /// Offset of the first block.
-    pub blocks: Bytes,
+    pub blocks: FieldRef,
     /// Length of a block.
-    pub block_length: Bytes,
-    /// How many blocks there are.
-    pub block_number: Bytes,
+    pub block_length: FieldRef,
+    /// Number of blocks.
+    pub block_number: FieldRef,
 }
 
-/// What is told of a kind of section.
+/// Description of a kind of section.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Block {
-    /// How many the whole record has.
-    pub total: Bytes,
+pub struct ReassemblyBlock {
+    /// Number of sections of the complete record.
+    pub total: FieldRef,
     /// The place of the first one of this piece.
-    pub first: Bytes,
+    pub first: FieldRef,
 }
 
 /// A table: a row for each section of a kind.
@@ -129,7 +129,7 @@ pub struct Table {
     pub name: String,
     /// The kind of section.
     pub part: usize,
-    /// Its columns, behind those that all tables begin with.
+    /// Its columns, after those that all tables begin with.
     pub columns: Vec<Column>,
     /// Sections of another kind that each own some of these.
     #[serde(default)]
@@ -142,13 +142,13 @@ pub struct Owner {
     /// The other kind.
     pub part: usize,
     /// The first that belongs to it.
-    pub first: Bytes,
-    /// How many do; none: one.
+    pub first: FieldRef,
+    /// Number of them; `None`: one.
     #[serde(default)]
-    pub number: Option<Bytes>,
+    pub number: Option<FieldRef>,
     /// The number of the first section of all: 0 or 1.
     pub base: i64,
-    /// What stands for none.
+    /// Value that represents no system.
     #[serde(default)]
     pub none: Option<i64>,
 }
@@ -158,9 +158,9 @@ pub struct Owner {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What its bytes mean.
+    /// Type of its bytes.
     pub kind: ColumnKind,
-    /// Where it stands in the section.
+    /// Its position in the section.
     #[serde(default)]
     pub offset: u32,
     /// How long it is.
@@ -169,10 +169,10 @@ pub struct Column {
     /// Which bit of the byte, from the left.
     #[serde(default)]
     pub bit: u32,
-    /// Where the packed date of a time of day stands.
+    /// Position of the packed date of a time of day.
     #[serde(default)]
     pub date: Option<u32>,
-    /// Where the time of day stands that this one is not before; if it is, it is of the next day.
+    /// Where the time of day is that this one is not before; if it is, it is of the next day.
     #[serde(default)]
     pub after: Option<u32>,
 }
@@ -248,7 +248,7 @@ impl Plan {
             return Err(format!("there are more than {MAX_PARTS} kinds of section"));
         }
         if self.subtypes.is_empty() {
-            return Err("there is no subtype".into());
+            return Err("no subtype is given".into());
         }
         let sections = [Some(self.time.part), self.broken.as_ref().map(|b| b.part)];
         if sections
@@ -256,9 +256,9 @@ impl Plan {
             .flatten()
             .any(|&part| part >= self.parts.len())
         {
-            return Err("there is no such section".into());
+            return Err("no such section".into());
         }
-        let tod = |bytes: Bytes| bytes.length == 8;
+        let tod = |bytes: FieldRef| bytes.length == 8;
         let time = &self.time;
         let start = if time.date.is_some() { 4 } else { 8 };
         if !tod(time.end) || time.start.length != start || !time.zone.is_none_or(tod) {
@@ -274,7 +274,7 @@ impl Plan {
     fn check_table(&self, table: &Table) -> Result<(), String> {
         let known = |part: usize| part < self.parts.len();
         if !known(table.part) || table.owner.as_ref().is_some_and(|own| !known(own.part)) {
-            return Err("there is no such section".into());
+            return Err("no such section".into());
         }
         let mut names = HashSet::new();
         for column in &table.columns {
@@ -319,10 +319,10 @@ impl Column {
     }
 }
 
-impl Bytes {
+impl FieldRef {
     /// The unsigned number, if the section has it.
     pub(crate) fn number(self, section: &[u8]) -> Option<u64> {
-        let bytes = self.of(section)?;
+        let bytes = self.get(section)?;
         (bytes.len() <= 8).then(|| {
             bytes
                 .iter()
@@ -339,7 +339,7 @@ impl Bytes {
     }
 
     /// The bytes, if the section has them.
-    pub(crate) fn of(self, section: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn get(self, section: &[u8]) -> Option<&[u8]> {
         section
             .get(self.offset as usize..)?
             .get(..self.length as usize)

@@ -1,10 +1,10 @@
 //! The rows of one table that some records give, before they become columns.
 
-use super::cut::{Run, Runs};
+use super::locate::{SectionRun, SectionRuns};
 use super::plan::{Owner, Table};
 
 /// A section that belongs to none of the other kind.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const NO_OWNER: u32 = u32::MAX;
 
 /// Rows, column by column: where each section begins, its number in its record, which record it is of, and its owner.
 #[derive(Debug, Default)]
@@ -13,13 +13,13 @@ pub(crate) struct Rows {
     pub numbers: Vec<u32>,
     pub records: Vec<u32>,
     pub owners: Vec<u32>,
-    /// Lengths of the sections, and how many rows one after the other have each.
+    /// Lengths of the sections, and how many rows back to back have each.
     pub lengths: Vec<(u32, u32)>,
 }
 
 /// The sections that one of another kind owns.
 #[derive(Debug, Clone, Copy)]
-struct Range {
+struct OwnedRange {
     first: i64,
     end: i64,
     owner: u32,
@@ -39,17 +39,17 @@ impl Rows {
     }
 
     /// The sections of a table in a record; `more` are those of further pieces of it.
-    pub(crate) fn add(&mut self, table: &Table, record: u32, bytes: &[u8], pieces: &[Runs]) {
+    pub(crate) fn add(&mut self, table: &Table, record: u32, bytes: &[u8], pieces: &[SectionRuns]) {
         let from = self.len();
         for runs in pieces {
             self.run(runs[table.part], record);
         }
         if let Some(owner) = &table.owner {
-            self.own(owner, from, bytes, pieces);
+            self.assign_owner(owner, from, bytes, pieces);
         }
     }
 
-    fn run(&mut self, run: Run, record: u32) {
+    fn run(&mut self, run: SectionRun, record: u32) {
         if run.count == 0 {
             return;
         }
@@ -64,8 +64,8 @@ impl Rows {
         }
     }
 
-    /// Who owns the rows from `from` on.
-    fn own(&mut self, owner: &Owner, from: usize, bytes: &[u8], pieces: &[Runs]) {
+    /// Assigns owners to the rows from `from` on.
+    fn assign_owner(&mut self, owner: &Owner, from: usize, bytes: &[u8], pieces: &[SectionRuns]) {
         let mut ranges = Vec::new();
         for runs in pieces {
             let run = runs[owner.part];
@@ -82,7 +82,7 @@ impl Rows {
                     continue;
                 }
                 let first = first - owner.base;
-                ranges.push(Range {
+                ranges.push(OwnedRange {
                     first,
                     end: first + number,
                     owner: run.number + nth,
@@ -97,7 +97,7 @@ impl Rows {
             let range = after.checked_sub(1).map(|before| ranges[before]);
             self.owners.push(match range {
                 Some(range) if number < range.end => range.owner,
-                _ => NOBODY,
+                _ => NO_OWNER,
             });
         }
     }
@@ -105,11 +105,11 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{Bytes, MAX_PARTS};
+    use super::super::plan::{FieldRef, MAX_PARTS};
     use super::*;
 
-    const fn run(at: u32, length: u32, count: u32, number: u32) -> Run {
-        Run {
+    const fn run(at: u32, length: u32, count: u32, number: u32) -> SectionRun {
+        SectionRun {
             at,
             length,
             count,
@@ -121,7 +121,7 @@ mod tests {
     fn a_section_belongs_to_the_one_that_claims_it() {
         // Owners of four bytes, first and number: of 0 and 1, of none, of 2 to 4, of what is not there.
         let bytes = [0, 0, 0, 2, 0, 0, 0, 0, 0, 2, 0, 3, 0, 9, 0, 9];
-        let place = |offset| Bytes { offset, length: 2 };
+        let place = |offset| FieldRef { offset, length: 2 };
         let table = Table {
             name: "t".into(),
             part: 1,
@@ -134,15 +134,15 @@ mod tests {
                 none: None,
             }),
         };
-        let mut first = [Run::default(); MAX_PARTS];
+        let mut first = [SectionRun::default(); MAX_PARTS];
         first[0] = run(0, 4, 4, 0);
         first[1] = run(0, 1, 4, 0);
-        let mut second = [Run::default(); MAX_PARTS];
+        let mut second = [SectionRun::default(); MAX_PARTS];
         second[1] = run(8, 2, 2, 4);
         let mut rows = Rows::default();
         rows.add(&table, 7, &bytes, &[first, second]);
         assert_eq!(rows.numbers, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(rows.owners, [0, 0, 2, 2, 2, NOBODY]);
+        assert_eq!(rows.owners, [0, 0, 2, 2, 2, NO_OWNER]);
         assert_eq!(rows.places, [0, 1, 2, 3, 8, 10]);
         assert_eq!(rows.lengths, [(1, 4), (2, 2)]);
         assert_eq!(rows.records, [7; 6]);

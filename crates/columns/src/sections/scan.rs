@@ -8,19 +8,19 @@ use zlens_frames::smf::{Header, Index, Pass};
 use zlens_frames::{ProblemKind, ProblemLog, Window};
 
 use super::batch::{Batch, Context};
-use super::clock::{self, Facts, NO_TIME, System};
-use super::cut::{Runs, cut};
-use super::pieces::{Key, Piece, Waiting, Whole, told};
+use super::duplicates::DuplicateFilter;
+use super::locate::{SectionRuns, locate_sections};
 use super::plan::Plan;
+use super::reassembly::{Key, PendingParts, ReassembledRecord, SplitPart, split_info};
 use super::rows::Rows;
-use super::seen::Seen;
 use super::select::Selection;
-use crate::core::dumps::{Again, Dumps, Id, NO_SYSTEM, numbers};
-use crate::core::journal::{Found, Journal, Place};
-use crate::core::scan::{self, Decoding, Reader, Ready};
+use super::times::{self, NO_TIME, RecordMeta, System};
+use crate::core::diagnostics::{DecodeProblem, Diagnostics, Reporter};
+use crate::core::dumps::{DumpSet, DuplicateRecords, Id, NO_SYSTEM, numbers};
+use crate::core::scan::{self, Reader, TableBatch, WindowDecoder};
 use crate::core::select::{SelectError, types};
 
-/// An interval that records tell of; microseconds UTC.
+/// An interval that records describe; microseconds UTC.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Number of the system.
@@ -31,31 +31,31 @@ pub struct Interval {
     pub seconds: Option<f64>,
     /// Whether it is a stub.
     pub short: bool,
-    /// How many records tell of it.
+    /// Number of records that describe it.
     pub records: u64,
 }
 
 /// Dumps, plans, and what scans found out.
 pub struct Decoder {
-    dumps: Dumps<System>,
+    dumps: DumpSet<System>,
     plans: Vec<Plan>,
-    journal: Journal,
+    journal: Diagnostics,
 }
 
 impl Decoder {
     /// A decoder of these dumps by plans, one for each record type.
     #[must_use]
-    pub fn new(dumps: Dumps<System>, plans: Vec<Plan>) -> Self {
+    pub fn new(dumps: DumpSet<System>, plans: Vec<Plan>) -> Self {
         Self {
             dumps,
             plans,
-            journal: Journal::default(),
+            journal: Diagnostics::default(),
         }
     }
 
     /// The dumps and their systems.
     #[must_use]
-    pub const fn dumps(&self) -> &Dumps<System> {
+    pub const fn dumps(&self) -> &DumpSet<System> {
         &self.dumps
     }
 
@@ -115,16 +115,16 @@ impl Decoder {
         )
     }
 
-    /// A scan that only finds out which intervals records of a type tell of.
+    /// A scan that only finds out which intervals records of a type describe.
     #[must_use]
     pub fn intervals(self: &Arc<Self>, record: u8) -> Scan {
         let plan = self.plans.iter().position(|plan| plan.record == record);
         Sections::scan(self, plan, &[])
     }
 
-    /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
+    /// Problems found by scans so far, each once; [`NO_SYSTEM`] means no system.
     #[must_use]
-    pub fn problems(&self) -> Vec<Found> {
+    pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
@@ -132,8 +132,8 @@ impl Decoder {
         number.and_then(|number| self.plans.get(number))
     }
 
-    fn place<'d>(&'d self, plan: &'d Plan, system: usize, file: usize) -> Place<'d> {
-        Place {
+    fn place<'d>(&'d self, plan: &'d Plan, system: usize, file: usize) -> Reporter<'d> {
+        Reporter {
             journal: &self.journal,
             system,
             file,
@@ -165,21 +165,21 @@ pub struct Sections {
     wanted: Vec<(u8, u16)>,
     by_id: HashMap<Id, u16>,
     file: usize,
-    waiting: Waiting,
-    seen: Seen,
+    waiting: PendingParts,
+    seen: DuplicateFilter,
     /// Records of the file that came before.
-    again: Again,
-    facts: Vec<Facts>,
+    again: DuplicateRecords,
+    facts: Vec<RecordMeta>,
     rows: Vec<Rows>,
     batches: Vec<Batch>,
     ended: bool,
     intervals: HashMap<(u16, i64), Interval>,
 }
 
-impl Decoding for Sections {
+impl WindowDecoder for Sections {
     type Pass = Pass;
 
-    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn ready(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let full = self.batches.iter().position(Batch::is_full);
         full.map_or(Ok(None), |number| self.take(number))
     }
@@ -201,7 +201,7 @@ impl Decoding for Sections {
             for &record in window.records(slot) {
                 let bytes = window.bytes_of(record);
                 let offset = window.offset_of(record);
-                // Offsets in the window's bytes are those of the record behind its beginning.
+                // Offsets in the window's bytes are those of the record after its start.
                 let base = record.pos;
                 let Some((facts, mut runs)) = self.record(&decoder, plan, subtype, bytes, offset)
                 else {
@@ -217,7 +217,7 @@ impl Decoding for Sections {
             }
         }
         self.decode(&decoder, plan, window.bytes);
-        self.wholes(&decoder, plan, wholes);
+        self.decode_reassembled(&decoder, plan, wholes);
         Ok(())
     }
 
@@ -226,22 +226,22 @@ impl Decoding for Sections {
         if let (Some(problems), Some(plan)) = (problems, decoder.plan(self.plan)) {
             let place = decoder.place(plan, NO_SYSTEM, self.file);
             decoder.journal.pass(problems, &place);
-            self.again.tell(&place);
+            self.again.report(&place);
         }
         self.file += 1;
         Ok(())
     }
 
-    /// What waits for more pieces, then what is left of each table.
-    fn rest(&mut self) -> Result<Option<Ready>, ArrowError> {
+    /// Decodes records that wait for more parts, then returns what is left of each table.
+    fn rest(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         let decoder = Arc::clone(&self.decoder);
         let Some(plan) = decoder.plan(self.plan) else {
             return Ok(None);
         };
         if !self.ended {
             self.ended = true;
-            let rest = self.waiting.rest(plan);
-            self.wholes(&decoder, plan, rest);
+            let rest = self.waiting.drain(plan);
+            self.decode_reassembled(&decoder, plan, rest);
         }
         for number in 0..self.batches.len() {
             if let Some(batch) = self.take(number)? {
@@ -267,9 +267,9 @@ impl Sections {
             decoder: Arc::clone(decoder),
             plan,
             file: 0,
-            waiting: Waiting::default(),
-            seen: Seen::default(),
-            again: Again::default(),
+            waiting: PendingParts::default(),
+            seen: DuplicateFilter::default(),
+            again: DuplicateRecords::default(),
             facts: Vec::new(),
             rows: batches.iter().map(|_| Rows::default()).collect(),
             batches,
@@ -279,12 +279,12 @@ impl Sections {
     }
 
     /// The rows so far of a table, if there are any.
-    fn take(&mut self, number: usize) -> Result<Option<Ready>, ArrowError> {
+    fn take(&mut self, number: usize) -> Result<Option<TableBatch>, ArrowError> {
         let batch = self.batches[number].take(&self.decoder.dumps)?;
         Ok(batch.map(|batch| (number, batch)))
     }
 
-    /// What is known of a record, and where its sections are; nothing if it is not read.
+    /// Metadata of a record and its sections; `None` if it is not read.
     fn record(
         &mut self,
         decoder: &Decoder,
@@ -292,7 +292,7 @@ impl Sections {
         subtype: u16,
         bytes: &[u8],
         offset: u64,
-    ) -> Option<(Facts, Runs)> {
+    ) -> Option<(RecordMeta, SectionRuns)> {
         let header = Header::parse(bytes)?;
         let lost = bytes.len() as u64;
         let Some(&system) = self
@@ -301,22 +301,22 @@ impl Sections {
         else {
             let place = decoder.place(plan, NO_SYSTEM, self.file);
             place.problem(ProblemKind::Header, "system", offset, lost, || {
-                "a record of a system that is not listed; such records are not read".to_owned()
+                "record of a system missing from the index; skipped".to_owned()
             });
             return None;
         };
-        if plan.broken.is_some() && self.seen.again(system, bytes) {
+        if plan.broken.is_some() && self.seen.is_duplicate(system, bytes) {
             self.again.add(offset, lost);
             return None;
         }
-        let place = Place {
+        let place = Reporter {
             record: (plan.record, subtype),
             ..decoder.place(plan, usize::from(system), self.file)
         };
-        let runs = cut(bytes, plan, &mut |kind, key, lost, detail| {
+        let runs = locate_sections(bytes, plan, &mut |kind, key, lost, detail| {
             place.problem(kind, (key, offset), offset, lost, || detail);
         });
-        let mut facts = Facts {
+        let mut facts = RecordMeta {
             system,
             subtype,
             file: self.file as u32,
@@ -334,7 +334,7 @@ impl Sections {
         } else {
             &[]
         };
-        clock::tell(
+        times::fill_times(
             plan,
             section,
             &header,
@@ -344,27 +344,27 @@ impl Sections {
         );
         if facts.zone == NO_TIME {
             place.problem(ProblemKind::Time, "zone", offset, 0, || {
-                "nothing tells how far local time is from UTC; local times are NULL (option tz)"
-                    .to_owned()
+                "UTC offset is unknown; local times are NULL (set the option tz)".to_owned()
             });
         }
         Some((facts, runs))
     }
 
-    /// Takes up a piece of a broken record; the records that are whole by it. Nothing if the record is none.
+    /// Processes a part of a split record and returns the records that it completes; `None` if the record is not a
+    /// part.
     fn piece(
         &mut self,
         decoder: &Decoder,
         plan: &Plan,
-        facts: &Facts,
+        facts: &RecordMeta,
         bytes: &[u8],
-        runs: &Runs,
-    ) -> Option<Vec<Whole>> {
-        match told(plan, bytes, runs) {
+        runs: &SectionRuns,
+    ) -> Option<Vec<ReassembledRecord>> {
+        match split_info(plan, bytes, runs) {
             Ok(None) => None,
             Ok(Some(told)) => {
                 let run = runs[plan.time.part];
-                let piece = Piece {
+                let piece = SplitPart {
                     sequence: told.sequence,
                     key: Key::new(facts, &told, run.section(0, bytes)),
                     facts: *facts,
@@ -390,7 +390,7 @@ impl Sections {
     }
 
     /// Adds the rows that a record gives.
-    fn gather(&mut self, plan: &Plan, facts: Facts, bytes: &[u8], pieces: &[Runs]) {
+    fn gather(&mut self, plan: &Plan, facts: RecordMeta, bytes: &[u8], pieces: &[SectionRuns]) {
         let record = self.facts.len() as u32;
         for (rows, batch) in self.rows.iter_mut().zip(&self.batches) {
             rows.add(&plan.tables[batch.table()], record, bytes, pieces);
@@ -419,7 +419,7 @@ impl Sections {
             let context = Context {
                 systems: &decoder.dumps.systems,
                 leap_s: decoder.dumps.leap_s,
-                place: Place {
+                place: Reporter {
                     table: &plan.tables[batch.table()].name,
                     ..place
                 },
@@ -430,8 +430,13 @@ impl Sections {
         self.facts.clear();
     }
 
-    /// Decodes records that were put together.
-    fn wholes(&mut self, decoder: &Decoder, plan: &Plan, wholes: Vec<Whole>) {
+    /// Decodes records that were reassembled.
+    fn decode_reassembled(
+        &mut self,
+        decoder: &Decoder,
+        plan: &Plan,
+        wholes: Vec<ReassembledRecord>,
+    ) {
         for whole in wholes {
             let facts = whole.facts;
             let (system, file) = (usize::from(facts.system), facts.file as usize);

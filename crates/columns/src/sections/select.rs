@@ -3,8 +3,8 @@
 use arrow_schema::DataType;
 
 use super::plan::{self, ColumnKind};
+use crate::core::int64_block::TIMESTAMP;
 use crate::core::select::{self, Table};
-use crate::core::wide::TIMESTAMP;
 
 /// One column of a table on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Column {
 }
 
 /// One column of a table on its way out.
-pub(crate) type Output = select::Output<Column>;
+pub(crate) type OutputColumn = select::OutputColumn<Column>;
 /// Some columns of a table, which is known by the numbers of its plan and of it in that plan.
 pub type Selection = select::Selection<Column, (usize, usize)>;
 
@@ -41,7 +41,7 @@ impl Table for plan::Table {
         &self.name
     }
 
-    fn own(&self) -> Vec<(String, Column)> {
+    fn columns(&self) -> Vec<(String, Column)> {
         let number = ("section_no".to_owned(), Column::SectionNo);
         let values = self.columns.iter().enumerate();
         let values = values.map(|(number, column)| (column.name.clone(), Column::Value(number)));

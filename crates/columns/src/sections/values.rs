@@ -7,43 +7,43 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
 use zlens_frames::{ProblemKind, tod};
 
-use super::clock::{Facts, NO_TIME, utc};
 use super::numbers::{
     DAY_US, calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration,
     packed_time,
 };
 use super::plan::{Column, ColumnKind};
-use super::rows::{NOBODY, Rows};
-use crate::core::column::{Builder, Source};
-use crate::core::journal::Place;
-use crate::core::kernel::{Kernel, each};
+use super::rows::{NO_OWNER, Rows};
+use super::times::{NO_TIME, RecordMeta, utc};
+use crate::core::column::{ColumnBuilder, FieldSlices};
+use crate::core::diagnostics::Reporter;
+use crate::core::int64_block::{Int64Arrays, Int64Block};
+use crate::core::kernel::{Kernel, map_fields};
 use crate::core::plan::Kind;
+use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
-use crate::core::wide::{Finished, Wide};
-use crate::core::words::Words;
 
-/// Where values come from.
+/// Source of values.
 #[derive(Clone, Copy)]
-pub(crate) struct From<'f> {
+pub(crate) struct ValueInput<'f> {
     pub bytes: &'f [u8],
     pub rows: &'f Rows,
-    pub facts: &'f [Facts],
+    pub facts: &'f [RecordMeta],
     pub leap_s: i32,
-    pub place: &'f Place<'f>,
+    pub place: &'f Reporter<'f>,
 }
 
-impl<'f> From<'f> {
+impl<'f> ValueInput<'f> {
     /// Where a row is, for what there is to report.
-    fn at(&self, row: usize) -> Place<'f> {
+    fn reporter(&self, row: usize) -> Reporter<'f> {
         let record = self.record(row);
-        Place {
+        Reporter {
             system: usize::from(record.system),
             file: record.file as usize,
             ..*self.place
         }
     }
 
-    fn record(&self, row: usize) -> &Facts {
+    fn record(&self, row: usize) -> &RecordMeta {
         &self.facts[self.rows.records[row] as usize]
     }
 
@@ -57,12 +57,12 @@ impl<'f> From<'f> {
 #[derive(Debug)]
 enum Data {
     /// As columns of other tables are.
-    Plain(Builder, Kernel),
+    Plain(ColumnBuilder, Kernel),
     Float(Vec<f64>, Validity),
     Bit(Vec<bool>, Validity, u8),
-    /// Integers and times that are computed, in a place among the 8-byte columns.
-    Made(usize, Validity),
-    Words(Words),
+    /// Integers and times that are computed, at an index among the 8-byte columns.
+    Computed(usize, Validity),
+    Text(Utf8Builder),
 }
 
 /// A column while it is built.
@@ -73,48 +73,49 @@ pub(crate) struct Values {
 }
 
 /// A value that could not be made, and why.
-enum Miss {
-    /// Nothing stands there.
+enum NoValue {
+    /// The field is absent or zero.
     Absent,
-    /// What stands there is none.
-    Wrong,
+    /// The field does not hold a valid value.
+    Malformed,
 }
 
-fn unless_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, Miss> {
+fn absent_if_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, NoValue> {
     value.ok_or(if bytes.iter().all(|&byte| byte == 0) {
-        Miss::Absent
+        NoValue::Absent
     } else {
-        Miss::Wrong
+        NoValue::Malformed
     })
 }
 
 impl Values {
-    /// A column of the plan; integers and times take the next place among the 8-byte columns.
+    /// A column of the plan; integers and times take the next index among the 8-byte columns.
     pub(crate) fn new(column: &Column, places: &mut usize) -> Self {
-        use ColumnKind as From;
+        use ColumnKind as ValueInput;
         let plain = |kind: Kind, signed: bool, places: &mut usize| {
-            let kernel = Kernel::of(kind, column.length, signed);
-            Data::Plain(Builder::new(kind, places), kernel)
+            let kernel = Kernel::for_kind(kind, column.length, signed);
+            Data::Plain(ColumnBuilder::new(kind, places), kernel)
         };
         let data = match column.kind {
-            From::Unsigned => plain(Kind::Int, false, places),
-            From::Signed => plain(Kind::Int, true, places),
-            From::Text => plain(Kind::Text, false, places),
-            From::Hex => plain(Kind::Hex, false, places),
-            From::Tod => plain(Kind::Time, false, places),
-            From::Bit => Data::Bit(Vec::new(), Validity::default(), 0x80 >> column.bit),
-            From::Duration | From::Offset | From::Hfp | From::PackedDuration => {
-                Data::Float(Vec::new(), Validity::default())
-            }
-            From::Date => Data::Words(Words::default()),
-            From::TodLocal
-            | From::Packed
-            | From::PackedTime
-            | From::Hundredths
-            | From::Subtype
-            | From::Owner => {
+            ValueInput::Unsigned => plain(Kind::Int, false, places),
+            ValueInput::Signed => plain(Kind::Int, true, places),
+            ValueInput::Text => plain(Kind::Text, false, places),
+            ValueInput::Hex => plain(Kind::Hex, false, places),
+            ValueInput::Tod => plain(Kind::Time, false, places),
+            ValueInput::Bit => Data::Bit(Vec::new(), Validity::default(), 0x80 >> column.bit),
+            ValueInput::Duration
+            | ValueInput::Offset
+            | ValueInput::Hfp
+            | ValueInput::PackedDuration => Data::Float(Vec::new(), Validity::default()),
+            ValueInput::Date => Data::Text(Utf8Builder::default()),
+            ValueInput::TodLocal
+            | ValueInput::Packed
+            | ValueInput::PackedTime
+            | ValueInput::Hundredths
+            | ValueInput::Subtype
+            | ValueInput::Owner => {
                 *places += 1;
-                Data::Made(*places - 1, Validity::default())
+                Data::Computed(*places - 1, Validity::default())
             }
         };
         Self {
@@ -131,10 +132,10 @@ impl Values {
         (column.offset + column.length).max(dated).max(after)
     }
 
-    /// Adds the values of some rows behind those of the `row` before.
-    pub(crate) fn append(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
+    /// Adds the values of some rows after those of the `row` before.
+    pub(crate) fn append(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
         match self.column.kind {
-            ColumnKind::Subtype | ColumnKind::Owner => return self.keys(from, row, wide),
+            ColumnKind::Subtype | ColumnKind::Owner => return self.append_keys(from, row, wide),
             _ => {}
         }
         let end = self.end();
@@ -148,26 +149,26 @@ impl Values {
             }
             at += count;
         }
-        self.large(from, row);
+        self.report_overflow(from, row);
     }
 
-    fn large(&self, from: &From<'_>, row: usize) {
+    fn report_overflow(&self, from: &ValueInput<'_>, row: usize) {
         let Data::Plain(builder, _) = &self.data else {
             return;
         };
-        if let Some(large) = builder.first_large(row) {
+        if let Some(large) = builder.first_overflow(row) {
             let name = &self.column.name;
             let at = from.record(large - row).offset;
-            from.at(large - row)
+            from.reporter(large - row)
                 .problem(ProblemKind::Long, ("large", name), at, 0, || {
-                    format!("{name} is above 2^63 - 1 here and maybe later; such values are NULL")
+                    format!("{name} is above 2^63 - 1 (first occurrence); such values are NULL")
                 });
         }
     }
 
-    fn nulls(&mut self, row: usize, count: usize, wide: &mut Wide) {
+    fn nulls(&mut self, row: usize, count: usize, wide: &mut Int64Block) {
         match &mut self.data {
-            Data::Plain(builder, _) => builder.nulls(row, count, wide),
+            Data::Plain(builder, _) => builder.append_nulls(row, count, wide),
             Data::Float(values, validity) => {
                 values.resize(values.len() + count, 0.0);
                 validity.clear(row, row + count);
@@ -176,16 +177,16 @@ impl Values {
                 values.resize(values.len() + count, false);
                 validity.clear(row, row + count);
             }
-            Data::Made(place, validity) => {
+            Data::Computed(place, validity) => {
                 wide.rows_mut(*place, row..row + count).fill(0);
                 validity.clear(row, row + count);
             }
-            Data::Words(words) => (0..count).for_each(|_| words.null()),
+            Data::Text(words) => (0..count).for_each(|_| words.null()),
         }
     }
 
-    fn keys(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
-        let Data::Made(place, validity) = &mut self.data else {
+    fn append_keys(&mut self, from: &ValueInput<'_>, row: usize, wide: &mut Int64Block) {
+        let Data::Computed(place, validity) = &mut self.data else {
             return;
         };
         let out = wide.rows_mut(*place, row..row + from.rows.len());
@@ -195,7 +196,7 @@ impl Values {
                 *out = i64::from(from.record(nth).subtype);
             } else {
                 match from.rows.owners.get(nth) {
-                    Some(&owner) if owner != NOBODY => *out = i64::from(owner),
+                    Some(&owner) if owner != NO_OWNER => *out = i64::from(owner),
                     _ => validity.clear(row + nth, row + nth + 1),
                 }
             }
@@ -205,10 +206,10 @@ impl Values {
     /// The field of some rows whose sections all hold it.
     fn fields(
         &mut self,
-        from: &From<'_>,
+        from: &ValueInput<'_>,
         range: std::ops::Range<usize>,
         row: usize,
-        wide: &mut Wide,
+        wide: &mut Int64Block,
     ) {
         let column = &self.column;
         let places = &from.rows.places[range.clone()];
@@ -216,7 +217,7 @@ impl Values {
         let mut wrong = None;
         match &mut self.data {
             Data::Plain(builder, kernel) => {
-                let source = Source {
+                let source = FieldSlices {
                     bytes: from.bytes,
                     places,
                     lens: &[],
@@ -230,17 +231,17 @@ impl Values {
                 values.resize(first + places.len(), 0.0);
                 let out = &mut values[first..];
                 match column.kind {
-                    ColumnKind::Hfp => each(out, bytes, places, hfp),
-                    ColumnKind::Duration => each(out, bytes, places, duration),
-                    ColumnKind::Offset => each(out, bytes, places, offset),
+                    ColumnKind::Hfp => map_fields(out, bytes, places, hfp),
+                    ColumnKind::Duration => map_fields(out, bytes, places, duration),
+                    ColumnKind::Offset => map_fields(out, bytes, places, offset),
                     _ => {
                         for ((nth, out), &at) in range.clone().zip(out).zip(places) {
                             let field = bytes[at as usize..].first_chunk().copied();
                             let field: [u8; 4] = field.unwrap_or_default();
-                            match unless_zero(&field, packed_duration(field)) {
+                            match absent_if_zero(&field, packed_duration(field)) {
                                 Ok(value) => *out = value,
                                 Err(miss) => {
-                                    note(&miss, nth, &mut wrong);
+                                    note_malformed(&miss, nth, &mut wrong);
                                     validity.clear(row + nth, row + nth + 1);
                                 }
                             }
@@ -251,31 +252,31 @@ impl Values {
             Data::Bit(values, _, mask) => {
                 values.extend(places.iter().map(|&at| bytes[at as usize] & *mask != 0));
             }
-            Data::Made(place, validity) => {
+            Data::Computed(place, validity) => {
                 let out = wide.rows_mut(*place, row + range.start..row + range.end);
                 for (nth, out) in range.clone().zip(out) {
-                    match made(column, from, nth) {
+                    match computed_value(column, from, nth) {
                         Ok(value) => *out = value,
                         Err(miss) => {
                             *out = 0;
-                            note(&miss, nth, &mut wrong);
+                            note_malformed(&miss, nth, &mut wrong);
                             validity.clear(row + nth, row + nth + 1);
                         }
                     }
                 }
             }
-            Data::Words(words) => {
+            Data::Text(words) => {
                 for (nth, &at) in range.clone().zip(places) {
                     let field: [u8; 4] = bytes[at as usize..]
                         .first_chunk()
                         .copied()
                         .unwrap_or_default();
-                    match unless_zero(&field, calendar(field)) {
+                    match absent_if_zero(&field, calendar(field)) {
                         Ok((year, month, day)) => {
                             words.push(&format!("{year:04}-{month:02}-{day:02}"));
                         }
                         Err(miss) => {
-                            note(&miss, nth, &mut wrong);
+                            note_malformed(&miss, nth, &mut wrong);
                             words.null();
                         }
                     }
@@ -285,18 +286,22 @@ impl Values {
         if let Some(nth) = wrong {
             let name = &column.name;
             let at = from.record(nth).offset;
-            from.at(nth)
+            from.reporter(nth)
                 .problem(ProblemKind::Section, ("wrong", name), at, 0, || {
                     format!(
-                        "{name} is no {} here and maybe later; such values are NULL",
-                        word(column.kind)
+                        "{name}: not a valid {} (first occurrence); invalid values are NULL",
+                        expected_type(column.kind)
                     )
                 });
         }
     }
 
     /// The array of `len` rows; the column is cleared.
-    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
+    pub(crate) fn finish(
+        &mut self,
+        len: usize,
+        wide: &Int64Arrays,
+    ) -> Result<ArrayRef, ArrowError> {
         let time = matches!(
             self.column.kind,
             ColumnKind::TodLocal | ColumnKind::PackedTime | ColumnKind::Hundredths
@@ -311,7 +316,7 @@ impl Values {
                 BooleanBuffer::from(std::mem::take(values)),
                 validity.finish(len, &[]),
             )),
-            Data::Made(place, validity) => {
+            Data::Computed(place, validity) => {
                 let nulls = validity.finish(len, &[]);
                 if time {
                     Arc::new(wide.times(*place, nulls)?)
@@ -319,20 +324,20 @@ impl Values {
                     Arc::new(wide.ints(*place, nulls)?)
                 }
             }
-            Data::Words(words) => words.finish()?,
+            Data::Text(words) => words.finish()?,
         })
     }
 
-    /// Zeros where values are too large, so that nothing shows behind a NULL.
-    pub(crate) fn hide_large(&self, wide: &mut Wide) {
+    /// Zeros where values are too large, so that nothing shows under a NULL.
+    pub(crate) fn hide_large(&self, wide: &mut Int64Block) {
         if let Data::Plain(builder, _) = &self.data {
-            builder.hide_large(wide);
+            builder.zero_overflows(wide);
         }
     }
 }
 
-/// What a field should have been.
-const fn word(kind: ColumnKind) -> &'static str {
+/// Expected content of a field.
+const fn expected_type(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Date => "packed date",
         ColumnKind::PackedTime => "packed time of day",
@@ -343,34 +348,34 @@ const fn word(kind: ColumnKind) -> &'static str {
 }
 
 /// Remembers the first row whose value is wrong.
-fn note(miss: &Miss, row: usize, wrong: &mut Option<usize>) {
-    if matches!(miss, Miss::Wrong) {
+fn note_malformed(miss: &NoValue, row: usize, wrong: &mut Option<usize>) {
+    if matches!(miss, NoValue::Malformed) {
         wrong.get_or_insert(row);
     }
 }
 
 /// An integer or a time of one row whose section holds it.
-fn made(column: &Column, from: &From<'_>, row: usize) -> Result<i64, Miss> {
+fn computed_value(column: &Column, from: &ValueInput<'_>, row: usize) -> Result<i64, NoValue> {
     let start = from.rows.places[row] as usize + column.offset as usize;
     let field = from
         .bytes
         .get(start..start + column.length as usize)
-        .ok_or(Miss::Absent)?;
+        .ok_or(NoValue::Absent)?;
     let zone = from.record(row).zone;
     match column.kind {
-        ColumnKind::Packed => unless_zero(field, packed(field)),
+        ColumnKind::Packed => absent_if_zero(field, packed(field)),
         ColumnKind::TodLocal => {
-            let value = u64::from_be_bytes(*field.first_chunk().ok_or(Miss::Absent)?);
+            let value = u64::from_be_bytes(*field.first_chunk().ok_or(NoValue::Absent)?);
             if value == 0 || zone == NO_TIME {
-                return Err(Miss::Absent);
+                return Err(NoValue::Absent);
             }
             // Local time is without leap seconds.
             Ok(utc(tod::to_unix_us(value, 0), zone))
         }
         ColumnKind::PackedTime | ColumnKind::Hundredths => {
             let date = column.date.and_then(|at| from.four(row, at));
-            let date = date.ok_or(Miss::Absent)?;
-            let day = unless_zero(&date, midnight(date))?;
+            let date = date.ok_or(NoValue::Absent)?;
+            let day = absent_if_zero(&date, midnight(date))?;
             let clock = |bytes: [u8; 4]| {
                 if column.kind == ColumnKind::PackedTime {
                     packed_time(bytes)
@@ -378,7 +383,8 @@ fn made(column: &Column, from: &From<'_>, row: usize) -> Result<i64, Miss> {
                     hundredths(bytes)
                 }
             };
-            let time = clock(*field.first_chunk().ok_or(Miss::Absent)?).ok_or(Miss::Wrong)?;
+            let time =
+                clock(*field.first_chunk().ok_or(NoValue::Absent)?).ok_or(NoValue::Malformed)?;
             let before = column.after.and_then(|at| clock(from.four(row, at)?));
             let next = if before.is_some_and(|before| time < before) {
                 DAY_US
@@ -386,10 +392,10 @@ fn made(column: &Column, from: &From<'_>, row: usize) -> Result<i64, Miss> {
                 0
             };
             match utc(day + time + next, zone) {
-                NO_TIME => Err(Miss::Absent),
+                NO_TIME => Err(NoValue::Absent),
                 time => Ok(time),
             }
         }
-        _ => Err(Miss::Absent),
+        _ => Err(NoValue::Absent),
     }
 }

@@ -9,25 +9,25 @@ use arrow_schema::ArrowError;
 use zlens_frames::zvm::Capture;
 use zlens_frames::{ProblemKind, tod};
 
-use super::evidence::Evidence;
-use super::places::Places;
+use super::evidence::ResetEvidence;
+use super::gather::RowOffsets;
 use super::plan::{Part, Plan};
-use super::select::{Column, Output, Selection};
+use super::select::{Column, OutputColumn, Selection};
 use super::shape::{Shape, Shapes};
-use super::track::{Comparing, Counter, Fresh, Rows, Track, Watch};
-use crate::core::batch::{batch, missing};
-use crate::core::column::{Builder, Source};
-use crate::core::flag::Flag;
-use crate::core::interval::{Ends, Intervals};
-use crate::core::journal::Place;
-use crate::core::kernel::{each, fours};
-use crate::core::select::Head as First;
+use super::track::{BatchView, Counter, DifferenceRows, NewRows, SubjectTracker, WatchedColumn};
+use crate::core::batch::{batch, missing_column_error};
+use crate::core::column::{ColumnBuilder, FieldSlices};
+use crate::core::diagnostics::Reporter;
+use crate::core::flag::IntervalFlag;
+use crate::core::int64_block::{Int64Arrays, Int64Block, SharedPool};
+use crate::core::interval::{IntervalEnds, Intervals};
+use crate::core::kernel::{map_fields, read_u32x4};
+use crate::core::select::LeadingColumn;
+use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
-use crate::core::wide::{Finished, Shared, Wide};
-use crate::core::words::Words;
 
-/// How many bytes of records are decoded at a time: few enough to stay in the processor's first cache from column
-/// to column.
+/// Number of bytes of records decoded at a time: few enough to stay in the processor's first cache from column to
+/// column.
 const TILE_BYTES: usize = 32 * 1024;
 
 /// The file that is being scanned, as rows show it.
@@ -37,49 +37,49 @@ pub(crate) struct Names<'n> {
     pub file: &'n str,
 }
 
-/// What compares a row with the one before it.
-struct Compare {
-    track: Track,
-    rows: Rows,
+/// State that compares rows with their predecessors.
+struct DifferenceState {
+    track: SubjectTracker,
+    rows: DifferenceRows,
     counters: Vec<Counter>,
     /// The differences, in the order of the counters.
-    differences: Wide,
+    differences: Int64Block,
     /// Whether a counter has to learn its direction, from intervals.
     learns: bool,
 }
 
-/// Where a text of some rows is.
+/// Position of a text of some rows.
 fn text_of<'w>(
     (places, lens): &'w (Vec<u32>, Vec<u16>),
     rows: Range<usize>,
-    entry: Source<'w>,
-) -> Source<'w> {
-    Source {
+    entry: FieldSlices<'w>,
+) -> FieldSlices<'w> {
+    FieldSlices {
         places: places.get(rows.clone()).unwrap_or(&[]),
         lens: lens.get(rows).unwrap_or(&[]),
         ..entry
     }
 }
 
-/// A column that comes from the header of the record: its place among the 8-byte columns, and where it is NULL.
-struct Head {
+/// A column that comes from the header of the record: its index among the 8-byte columns, and where it is NULL.
+struct HeaderColumn {
     column: usize,
     validity: Validity,
 }
 
 /// Columns of a batch while it is built.
-pub(crate) struct Build {
+pub(crate) struct BatchBuilder {
     plan: Arc<Plan>,
     selection: Selection,
     leap_s: i32,
-    builders: Vec<Builder>,
+    builders: Vec<ColumnBuilder>,
     /// Which builder holds a column of the plan.
     builder_of: Vec<Option<usize>>,
-    wide: Wide,
-    offset: Option<Head>,
-    tod: Option<Head>,
-    interval_end: Option<Head>,
-    compare: Option<Compare>,
+    wide: Int64Block,
+    offset: Option<HeaderColumn>,
+    tod: Option<HeaderColumn>,
+    interval_end: Option<HeaderColumn>,
+    compare: Option<DifferenceState>,
     intervals: Option<Intervals>,
     tods: Vec<u64>,
     interval_of: Vec<u32>,
@@ -88,13 +88,13 @@ pub(crate) struct Build {
     constants: [Option<StringArray>; 3],
 }
 
-impl Build {
+impl BatchBuilder {
     /// A batch of the selected columns, and which columns of the plan it needs.
     pub(crate) fn new(
         plan: &Arc<Plan>,
         selection: Selection,
         leap_s: i32,
-        pool: &Shared,
+        pool: &SharedPool,
     ) -> (Self, Vec<usize>) {
         let mut wanted: Vec<usize> = Vec::new();
         let mut builder_of = vec![None; plan.columns.len()];
@@ -106,7 +106,8 @@ impl Build {
         };
         let mut counters = Vec::new();
         for output in &selection.outputs {
-            if let Output::Own(own @ (Column::Value(column) | Column::Difference(column))) = *output
+            if let OutputColumn::Table(own @ (Column::Value(column) | Column::Difference(column))) =
+                *output
             {
                 let builder = builder(column);
                 let column = &plan.columns[column];
@@ -120,39 +121,39 @@ impl Build {
             let mut named = |name: &String| plan.column(name).map(&mut builder);
             let subject = plan.subject.iter().filter_map(&mut named).collect();
             let watch = |name: &String| {
-                named(name).map(|builder| Watch {
+                named(name).map(|builder| WatchedColumn {
                     builder,
                     name: name.clone(),
                 })
             };
             let watches = plan.reset_on.iter().filter_map(watch).collect();
-            Compare {
-                track: Track::new(subject, watches),
-                rows: Rows::default(),
-                differences: Wide::sharing(counters.len(), Arc::clone(pool)),
-                learns: counters.iter().any(Counter::learns),
+            DifferenceState {
+                track: SubjectTracker::new(subject, watches),
+                rows: DifferenceRows::default(),
+                differences: Int64Block::sharing(counters.len(), Arc::clone(pool)),
+                learns: counters.iter().any(Counter::infers_direction),
                 counters,
             }
         });
         let mut places = 0;
-        let has = |head| selection.outputs.contains(&Output::Head(head));
+        let has = |head| selection.outputs.contains(&OutputColumn::Leading(head));
         let mut head = |needed: bool| {
             needed.then(|| {
                 places += 1;
-                Head {
+                HeaderColumn {
                     column: places - 1,
                     validity: Validity::default(),
                 }
             })
         };
-        let offset = head(has(First::Offset));
-        let tod = head(has(First::Tod));
-        let interval_end = head(has(First::IntervalEnd));
+        let offset = head(has(LeadingColumn::Offset));
+        let tod = head(has(LeadingColumn::Tod));
+        let interval_end = head(has(LeadingColumn::IntervalEnd));
         let learns = compare.as_ref().is_some_and(|compare| compare.learns);
         let needs_intervals = interval_end.is_some() || learns;
         let builders = wanted
             .iter()
-            .map(|&column| Builder::new(plan.columns[column].kind, &mut places))
+            .map(|&column| ColumnBuilder::new(plan.columns[column].kind, &mut places))
             .collect();
         let build = Self {
             plan: Arc::clone(plan),
@@ -160,7 +161,7 @@ impl Build {
             leap_s,
             builders,
             builder_of,
-            wide: Wide::sharing(places, Arc::clone(pool)),
+            wide: Int64Block::sharing(places, Arc::clone(pool)),
             offset,
             tod,
             interval_end,
@@ -179,7 +180,7 @@ impl Build {
         self.len
     }
 
-    /// How many 8-byte columns and others there are.
+    /// Number of 8-byte columns and of others.
     pub(crate) fn columns(&self) -> usize {
         self.selection.outputs.len().max(self.builders.len())
     }
@@ -187,8 +188,8 @@ impl Build {
     /// Another system begins.
     pub(crate) fn begin_system(
         &mut self,
-        ends: &Ends,
-        evidence: &[Evidence],
+        ends: &IntervalEnds,
+        evidence: &[ResetEvidence],
         nominal_s: Option<f64>,
     ) {
         if let Some(intervals) = &mut self.intervals {
@@ -206,15 +207,15 @@ impl Build {
         self.constants[2] = None;
     }
 
-    /// Adds some of the rows that stand in `bytes` at `places`; a batch is begun with room for `target` rows.
+    /// Adds some of the rows that are in `bytes` at `places`; a batch is begun with space for `target` rows.
     pub(crate) fn add(
         &mut self,
         bytes: &[u8],
-        places: &Places,
+        places: &RowOffsets,
         rows: Range<usize>,
         shapes: &Shapes,
         target: usize,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) {
         self.room(target.max(self.len + rows.len()));
         self.heads(bytes, places, rows.clone(), place.capture);
@@ -232,7 +233,7 @@ impl Build {
                 self.report(shape, from, places, part.start, place);
             }
             if let Some(compare) = &mut self.compare {
-                let fresh = Fresh {
+                let fresh = NewRows {
                     from,
                     tods: &self.tods[from..from + part.len()],
                     places,
@@ -252,7 +253,7 @@ impl Build {
     fn room(&mut self, rows: usize) {
         self.builders
             .iter_mut()
-            .for_each(|builder| builder.room(rows));
+            .for_each(|builder| builder.reserve(rows));
         if self.len == 0 {
             self.wide.start(rows);
         } else {
@@ -267,11 +268,11 @@ impl Build {
         }
     }
 
-    /// What the header of every record gives.
+    /// Columns from the record header.
     fn heads(
         &mut self,
         bytes: &[u8],
-        places: &Places,
+        places: &RowOffsets,
         from: Range<usize>,
         capture: Option<&Capture>,
     ) {
@@ -290,7 +291,7 @@ impl Build {
         }
         self.tods.resize(rows.end, 0);
         let tods = &mut self.tods[rows.clone()];
-        each(
+        map_fields(
             tods,
             bytes.get(8..).unwrap_or(&[]),
             &places.records[from],
@@ -314,8 +315,8 @@ impl Build {
         let mut at = 0;
         // Neighbors are mostly of one interval, which is looked up once.
         while at < tods.len() {
-            let interval = intervals.of(tods[at]);
-            let count = intervals.how_many(interval, &tods[at..]);
+            let interval = intervals.index_of(tods[at]);
+            let count = intervals.run_length(interval, &tods[at..]);
             if learns {
                 self.interval_of
                     .extend(std::iter::repeat_n(interval, count));
@@ -341,7 +342,7 @@ impl Build {
     fn run(
         &mut self,
         bytes: &[u8],
-        places: &Places,
+        places: &RowOffsets,
         rows: Range<usize>,
         shape: &Shape,
         span: u32,
@@ -349,7 +350,7 @@ impl Build {
         let wide = &mut self.wide;
         let mut large = false;
         for &builder in &shape.absent {
-            self.builders[builder].nulls(self.len, rows.len(), wide);
+            self.builders[builder].append_nulls(self.len, rows.len(), wide);
         }
         let apart = match places.records[rows.clone()] {
             [first, .., last] => (last.saturating_sub(first)) as usize / (rows.len() - 1),
@@ -360,7 +361,7 @@ impl Build {
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min(start + tile);
-            let record = Source {
+            let record = FieldSlices {
                 bytes,
                 places: &places.records[start..end],
                 lens: places.lens.get(start..end).unwrap_or(&[]),
@@ -368,7 +369,7 @@ impl Build {
                 leap_s: self.leap_s,
             };
             let entries = places.entries.get(start..end).unwrap_or(&[]);
-            let entry = Source {
+            let entry = FieldSlices {
                 places: entries,
                 lens: &[],
                 len: span,
@@ -377,7 +378,7 @@ impl Build {
             let part = |part: Part, nth: u32| match part {
                 Part::Record | Part::Counter | Part::Count => record,
                 Part::Entry => entry,
-                Part::Ordinal => Source {
+                Part::Ordinal => FieldSlices {
                     places: places.ordinals.get(start..end).unwrap_or(&[]),
                     ..entry
                 },
@@ -406,8 +407,8 @@ impl Build {
                     continue;
                 };
                 let places = part(first.part, 0).places;
-                let out = wide.four_mut(column, self.len..self.len + places.len());
-                fours(
+                let out = wide.rows_mut_x4(column, self.len..self.len + places.len());
+                read_u32x4(
                     out,
                     bytes.get(first.offset as usize..).unwrap_or(&[]),
                     places,
@@ -419,15 +420,22 @@ impl Build {
         large
     }
 
-    /// Reports what was met in rows from `first` on, which are those from `from` on in `places`.
-    fn report(&self, shape: &Shape, first: usize, places: &Places, from: usize, place: &Place<'_>) {
+    /// Reports what was found in rows from `first` on, which are those from `from` on in `places`.
+    fn report(
+        &self,
+        shape: &Shape,
+        first: usize,
+        places: &RowOffsets,
+        from: usize,
+        place: &Reporter<'_>,
+    ) {
         for (number, builder) in self.builders.iter().enumerate() {
-            if let Some(large) = builder.first_large(first) {
+            if let Some(large) = builder.first_overflow(first) {
                 let offset = places.offset(from + large - first);
                 place.problem(ProblemKind::Long, ("large", number), offset, 0, || {
                     let name = self.builder_of.iter().position(|b| *b == Some(number));
                     let name = name.map_or("", |column| self.plan.columns[column].name.as_str());
-                    format!("{name} is above 2^63 - 1 here and maybe later; such values are NULL")
+                    format!("{name} is above 2^63 - 1 (first occurrence); such values are NULL")
                 });
             }
         }
@@ -437,14 +445,14 @@ impl Build {
                 "no layout",
                 places.offset(from),
                 0,
-                || "no layout fits records of this length; their fields are NULL".to_owned(),
+                || "no layout matches this record length; fields are NULL".to_owned(),
             );
         }
     }
 
-    /// Makes the differences that can be made by now.
-    fn compare(&mut self, complete: bool, place: &Place<'_>) {
-        let Some(Compare {
+    /// Makes the differences that can be made already.
+    fn compare(&mut self, complete: bool, place: &Reporter<'_>) {
+        let Some(DifferenceState {
             track,
             rows,
             counters,
@@ -454,7 +462,7 @@ impl Build {
         else {
             return;
         };
-        let comparing = Comparing {
+        let comparing = BatchView {
             rows,
             len: self.len,
             builders: &self.builders,
@@ -474,9 +482,9 @@ impl Build {
         &mut self,
         complete: bool,
         names: &Names<'_>,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
     ) -> Result<Option<RecordBatch>, ArrowError> {
-        let waits = |compare: &Compare| {
+        let waits = |compare: &DifferenceState| {
             compare
                 .counters
                 .iter()
@@ -490,7 +498,7 @@ impl Build {
         }
         self.builders
             .iter()
-            .for_each(|builder| builder.hide_large(&mut self.wide));
+            .for_each(|builder| builder.zero_overflows(&mut self.wide));
         let wide = self.wide.finish(self.len);
         let arrays = self.arrays(&wide, names)?;
         let batch = batch(self.selection.schema(), arrays, self.len)?;
@@ -503,7 +511,11 @@ impl Build {
         Ok(Some(batch))
     }
 
-    fn arrays(&mut self, wide: &Finished, names: &Names<'_>) -> Result<Vec<ArrayRef>, ArrowError> {
+    fn arrays(
+        &mut self,
+        wide: &Int64Arrays,
+        names: &Names<'_>,
+    ) -> Result<Vec<ArrayRef>, ArrowError> {
         let len = self.len;
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.selection.outputs.len());
         let mut shown = vec![false; self.builders.len()];
@@ -515,33 +527,45 @@ impl Build {
         for output in &self.selection.outputs {
             let rows = self.compare.as_ref().map(|compare| &compare.rows);
             arrays.push(match *output {
-                Output::Head(First::System) => repeated(&mut self.constants[0], names.system, len),
-                Output::Head(First::Source) => repeated(&mut self.constants[1], names.source, len),
-                Output::Head(First::File) => repeated(&mut self.constants[2], names.file, len),
-                Output::Head(First::Offset) => Arc::new(wide.ints(column_of(&self.offset)?, None)?),
-                Output::Head(First::Tod) => {
+                OutputColumn::Leading(LeadingColumn::System) => {
+                    repeated(&mut self.constants[0], names.system, len)
+                }
+                OutputColumn::Leading(LeadingColumn::Source) => {
+                    repeated(&mut self.constants[1], names.source, len)
+                }
+                OutputColumn::Leading(LeadingColumn::File) => {
+                    repeated(&mut self.constants[2], names.file, len)
+                }
+                OutputColumn::Leading(LeadingColumn::Offset) => {
+                    Arc::new(wide.ints(column_of(&self.offset)?, None)?)
+                }
+                OutputColumn::Leading(LeadingColumn::Tod) => {
                     let column = column_of(&self.tod)?;
                     Arc::new(wide.times(column, nulls_of(&mut self.tod, len))?)
                 }
-                Output::Head(First::IntervalEnd) => {
+                OutputColumn::Leading(LeadingColumn::IntervalEnd) => {
                     let column = column_of(&self.interval_end)?;
                     Arc::new(wide.times(column, nulls_of(&mut self.interval_end, len))?)
                 }
-                Output::Head(First::Seconds) => rows.map(seconds).ok_or_else(missing)?,
-                Output::Head(First::Flag) => rows.map(flags).ok_or_else(missing)?,
-                Output::Own(Column::Value(column)) => {
-                    let builder = self.builder_of[column].ok_or_else(missing)?;
+                OutputColumn::Leading(LeadingColumn::Seconds) => {
+                    rows.map(seconds).ok_or_else(missing_column_error)?
+                }
+                OutputColumn::Leading(LeadingColumn::Flag) => {
+                    rows.map(flags).ok_or_else(missing_column_error)?
+                }
+                OutputColumn::Table(Column::Value(column)) => {
+                    let builder = self.builder_of[column].ok_or_else(missing_column_error)?;
                     shown[builder] = true;
                     self.builders[builder].finish(len, wide)?
                 }
-                Output::Own(Column::Difference(_)) => {
+                OutputColumn::Table(Column::Difference(_)) => {
                     let all = self
                         .compare
                         .as_mut()
                         .and_then(|compare| compare.counters.get_mut(counter));
-                    let nulls = all.ok_or_else(missing)?.finish(len);
+                    let nulls = all.ok_or_else(missing_column_error)?.finish(len);
                     counter += 1;
-                    let differences = differences.as_ref().ok_or_else(missing)?;
+                    let differences = differences.as_ref().ok_or_else(missing_column_error)?;
                     Arc::new(differences.ints(counter - 1, nulls)?)
                 }
             });
@@ -551,36 +575,38 @@ impl Build {
             .iter_mut()
             .zip(shown)
             .filter(|(_, shown)| !shown);
-        hidden.for_each(|(builder, _)| builder.drop_rows());
+        hidden.for_each(|(builder, _)| builder.clear());
         Ok(arrays)
     }
 }
 
-fn column_of(head: &Option<Head>) -> Result<usize, ArrowError> {
-    head.as_ref().map(|head| head.column).ok_or_else(missing)
+fn column_of(head: &Option<HeaderColumn>) -> Result<usize, ArrowError> {
+    head.as_ref()
+        .map(|head| head.column)
+        .ok_or_else(missing_column_error)
 }
 
-fn nulls_of(head: &mut Option<Head>, len: usize) -> Option<NullBuffer> {
+fn nulls_of(head: &mut Option<HeaderColumn>, len: usize) -> Option<NullBuffer> {
     head.as_mut()?.validity.finish(len, &[])
 }
 
 /// A text that is the same in all rows of a file.
 fn repeated(made: &mut Option<StringArray>, text: &str, rows: usize) -> ArrayRef {
     let ready = made.take().filter(|made| made.len() >= rows);
-    let ready = ready.unwrap_or_else(|| Words::repeated(text, rows));
+    let ready = ready.unwrap_or_else(|| Utf8Builder::repeated(text, rows));
     Arc::new(made.insert(ready).slice(0, rows))
 }
 
-fn seconds(rows: &Rows) -> ArrayRef {
+fn seconds(rows: &DifferenceRows) -> ArrayRef {
     let all = rows.usable.iter().all(|&usable| usable);
     let nulls = (!all).then(|| NullBuffer::new(BooleanBuffer::from(rows.usable.as_slice())));
     Arc::new(Float64Array::new(rows.seconds.clone().into(), nulls))
 }
 
-fn flags(rows: &Rows) -> ArrayRef {
-    if rows.flags.iter().all(|&flag| flag == Flag::None) {
+fn flags(rows: &DifferenceRows) -> ArrayRef {
+    if rows.flags.iter().all(|&flag| flag == IntervalFlag::None) {
         return Arc::new(StringArray::new_null(rows.flags.len()));
     }
-    let words = rows.flags.iter().map(|flag| flag.word());
+    let words = rows.flags.iter().map(|flag| flag.as_str());
     Arc::new(words.collect::<StringArray>())
 }

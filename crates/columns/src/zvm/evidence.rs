@@ -1,42 +1,42 @@
-//! What is known to have reset the counters of a table: IPL, logon, VARY and the like.
+//! Evidence of resets of the counters of a table: IPL, logon, VARY and the like.
 
 use std::collections::HashMap;
 
 /// One thing that reset counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evidence {
+pub struct ResetEvidence {
     /// When, as a TOD value.
     pub tod: u64,
     /// Table whose counters it reset.
     pub table: String,
-    /// Whose counters: the subject's values joined by `/`, fewer of them for all subjects that begin so; none:
-    /// everybody's in that table.
+    /// Whose counters: the subject's values joined by `/`, fewer of them for all subjects that begin so; `None`: all
+    /// subjects of that table.
     pub subject: Option<String>,
-    /// What it was.
+    /// Kind of event.
     pub what: String,
 }
 
 /// The evidence for one table, in the order of time.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    everybody: Vec<(u64, String)>,
+pub(crate) struct ResetIndex {
+    all_subjects: Vec<(u64, String)>,
     subjects: Vec<Vec<(u64, String)>>,
     /// By place: where the evidence about all subjects that begin like this one is kept.
-    wider: Vec<u32>,
+    parent: Vec<u32>,
     by_name: HashMap<String, u32>,
 }
 
 /// A subject of whom nothing is known.
-pub(crate) const NOTHING: u32 = u32::MAX;
+pub(crate) const NO_ENTRY: u32 = u32::MAX;
 
-impl Known {
-    /// What `all` says about `table`.
-    pub(crate) fn of(table: &str, all: &[Evidence]) -> Self {
+impl ResetIndex {
+    /// Indexes the evidence of `all` about `table`.
+    pub(crate) fn new(table: &str, all: &[ResetEvidence]) -> Self {
         let mut known = Self::default();
         for evidence in all.iter().filter(|evidence| evidence.table == table) {
             let item = (evidence.tod, evidence.what.clone());
             let Some(subject) = &evidence.subject else {
-                known.everybody.push(item);
+                known.all_subjects.push(item);
                 continue;
             };
             let next = known.subjects.len() as u32;
@@ -46,16 +46,16 @@ impl Known {
             }
             known.subjects[place as usize].push(item);
         }
-        known.everybody.sort_by_key(|(tod, _)| *tod);
+        known.all_subjects.sort_by_key(|(tod, _)| *tod);
         known
             .subjects
             .iter_mut()
             .for_each(|list| list.sort_by_key(|(tod, _)| *tod));
-        known.wider = vec![NOTHING; known.subjects.len()];
+        known.parent = vec![NO_ENTRY; known.subjects.len()];
         for (name, place) in &known.by_name {
-            known.wider[*place as usize] = name
+            known.parent[*place as usize] = name
                 .rsplit_once('/')
-                .map_or(NOTHING, |(shorter, _)| known.place(shorter));
+                .map_or(NO_ENTRY, |(shorter, _)| known.find(shorter));
         }
         known
     }
@@ -66,24 +66,24 @@ impl Known {
     }
 
     /// Where the evidence about a subject is kept: under its name, or the longest beginning of it that has any.
-    pub(crate) fn place(&self, subject: &str) -> u32 {
+    pub(crate) fn find(&self, subject: &str) -> u32 {
         let ends = subject.rmatch_indices('/').map(|(at, _)| at);
         std::iter::once(subject.len())
             .chain(ends)
             .find_map(|end| self.by_name.get(&subject[..end]).copied())
-            .unwrap_or(NOTHING)
+            .unwrap_or(NO_ENTRY)
     }
 
-    /// The last evidence after `from` up to `to`, for everybody or for the subject kept at `place`.
+    /// The last evidence after `from` up to `to`, for all subjects or for the subject kept at `place`.
     pub(crate) fn between(&self, place: u32, from: u64, to: u64) -> Option<(u64, &str)> {
         let mut place = place as usize;
         while let Some(list) = self.subjects.get(place) {
             if let Some(found) = last(list, from, to) {
                 return Some(found);
             }
-            place = self.wider[place] as usize;
+            place = self.parent[place] as usize;
         }
-        last(&self.everybody, from, to)
+        last(&self.all_subjects, from, to)
     }
 }
 
@@ -105,23 +105,23 @@ mod tests {
             (10, Some("A"), "logon"),
             (7, Some("B"), "x"),
         ]
-        .map(|(tod, subject, what)| Evidence {
+        .map(|(tod, subject, what)| ResetEvidence {
             tod,
             table: "t".into(),
             subject: subject.map(Into::into),
             what: what.into(),
         });
-        let known = Known::of("t", &all);
-        let a = known.place("A");
+        let known = ResetIndex::new("t", &all);
+        let a = known.find("A");
         assert_eq!(known.between(a, 9, 10), Some((10, "logon")));
         assert_eq!(known.between(a, 10, 19), None);
-        assert_eq!(known.between(NOTHING, 4, 30), Some((20, "IPL")));
-        assert_eq!(known.between(NOTHING, 5, 19), None);
-        assert_eq!(known.between(known.place("C"), 9, 10), None);
-        assert_eq!(known.between(known.place("B"), 5, 8), Some((7, "x")));
+        assert_eq!(known.between(NO_ENTRY, 4, 30), Some((20, "IPL")));
+        assert_eq!(known.between(NO_ENTRY, 5, 19), None);
+        assert_eq!(known.between(known.find("C"), 9, 10), None);
+        assert_eq!(known.between(known.find("B"), 5, 8), Some((7, "x")));
         assert!(
-            Known::of("other", &all)
-                .between(NOTHING, 0, u64::MAX)
+            ResetIndex::new("other", &all)
+                .between(NO_ENTRY, 0, u64::MAX)
                 .is_none()
         );
     }
@@ -134,14 +134,14 @@ mod tests {
             (25, "U/1/a", "x"),
             (30, "UV", "logon"),
         ]
-        .map(|(tod, subject, what)| Evidence {
+        .map(|(tod, subject, what)| ResetEvidence {
             tod,
             table: "t".into(),
             subject: Some(subject.into()),
             what: what.into(),
         });
-        let known = Known::of("t", &all);
-        let of = |subject, from, to| known.between(known.place(subject), from, to);
+        let known = ResetIndex::new("t", &all);
+        let of = |subject, from, to| known.between(known.find(subject), from, to);
         assert_eq!(of("U", 0, 50), Some((10, "logon")));
         assert_eq!(of("U/0", 0, 50), Some((10, "logon")));
         assert_eq!(of("U/1", 0, 50), Some((20, "DEFINE CPU")));

@@ -7,68 +7,68 @@
 use serde::Deserialize;
 use zlens_frames::zvm::HEADER;
 
-use super::section::{Place, SectionFault};
+use super::section::{FieldRef, SectionFault};
 
 /// How records are joined and cut into sets of counters of eight bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Join {
+pub struct ContinuationPlan {
     /// The field that says that another record continues this one.
-    pub more: Place,
+    pub more: FieldRef,
     /// Its bit.
     pub more_bit: u32,
     /// Fields that are the same in all records that belong together.
     #[serde(default)]
-    pub same: Vec<Bytes>,
-    /// How many microseconds after the one before a record still continues it.
+    pub same: Vec<ByteRange>,
+    /// Maximum time between a record and its continuation, in microseconds.
     pub within_us: u64,
-    /// Where the counters of all sets are, one set behind the other; none: every set says where its own are.
+    /// Position of the counters of all sets, one set after the other; none: every set says where its own are.
     #[serde(default)]
-    pub counters: Option<Area>,
+    pub counters: Option<CounterArea>,
     /// The field whose bits say which sets there are.
-    pub active: Place,
+    pub active: FieldRef,
     /// The sets, in the order of their counters.
-    pub sets: Vec<Set>,
+    pub sets: Vec<CounterSet>,
 }
 
 /// Some bytes of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Bytes {
-    /// Where they begin.
+pub struct ByteRange {
+    /// Their start.
     pub at: u32,
-    /// How many there are.
+    /// Number of bytes.
     pub len: u32,
 }
 
 /// Fields that say where bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Area {
+pub struct CounterArea {
     /// The field with their offset, counted from the record.
-    pub offset: Place,
+    pub offset: FieldRef,
     /// The field with their number.
-    pub length: Place,
+    pub length: FieldRef,
 }
 
 /// A set of counters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Set {
-    /// What it is called.
+pub struct CounterSet {
+    /// Its name.
     pub name: String,
     /// The number of its first counter.
     pub first: u32,
     /// Its bit among the sets there are.
     pub bit: u32,
     /// The field with the version that tells how many counters it has.
-    pub version: Place,
-    /// How many it has.
-    pub sizes: Vec<Size>,
+    pub version: FieldRef,
+    /// Number of its counters.
+    pub sizes: Vec<SetSize>,
     /// Where its own counters are, if each set says so.
     #[serde(default)]
-    pub area: Option<Area>,
+    pub area: Option<CounterArea>,
 }
 
-/// How many counters a set has with some versions.
+/// Number of counters of a set for some versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Size {
+pub struct SetSize {
     /// The first of these versions.
     pub from: u32,
     /// The last one; none: all later ones.
@@ -83,13 +83,13 @@ const COUNTER: usize = 8;
 /// Bytes of the number of counters of a set, in a joined record.
 const COUNT: usize = 2;
 /// No processor counts more than this.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_COUNTER_BYTES: usize = 64 * 1024;
 
-impl Join {
+impl ContinuationPlan {
     pub(crate) fn check(&self) -> Result<(), String> {
         self.more.check("mark of continuation")?;
         self.active.check("mask of sets")?;
-        let area = |area: &Area| {
+        let area = |area: &CounterArea| {
             area.offset.check("offset of counters")?;
             area.length.check("length of counters")
         };
@@ -119,7 +119,7 @@ impl Join {
     }
 }
 
-impl Set {
+impl CounterSet {
     fn size(&self, version: u32) -> Option<u16> {
         self.sizes
             .iter()
@@ -128,10 +128,10 @@ impl Set {
     }
 }
 
-/// How many counters each set of a joined record has; none: the set is not there.
+/// Number of counters of each set of a joined record; `None` if the set is missing.
 type Counts = Vec<Option<u16>>;
 
-/// The forms of joined records met so far.
+/// The forms of joined records found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Forms {
     known: Vec<Counts>,
@@ -139,7 +139,7 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
-    pub(crate) fn of(join: Option<&Join>) -> Self {
+    pub(crate) fn new(join: Option<&ContinuationPlan>) -> Self {
         Self {
             known: Vec::new(),
             firsts: join.map_or_else(Vec::new, |join| {
@@ -170,14 +170,14 @@ impl Forms {
         None
     }
 
-    /// Where the number of counters of a set is.
+    /// Position of the number of counters of a set.
     pub(crate) fn count(&self, form: u32, set: u32) -> Option<u32> {
         let counts = self.known.get(form as usize)?;
         counts.get(set as usize)?.map(|_| COUNT as u32 * set)
     }
 }
 
-/// What waits for the records that continue it.
+/// A record that waits for its continuations.
 #[derive(Debug)]
 struct Waiting {
     head: Vec<u8>,
@@ -190,7 +190,7 @@ struct Waiting {
 
 /// A joined record: bytes of the first one, then how many counters each set has, then the counters.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct JoinedRecord {
     pub bytes: Vec<u8>,
     /// Length of the first record.
     pub len: u16,
@@ -202,13 +202,13 @@ pub(crate) struct Joined {
 
 /// Joins records as they come.
 #[derive(Debug)]
-pub(crate) struct Joiner {
-    join: Join,
+pub(crate) struct ContinuationJoiner {
+    join: ContinuationPlan,
     waiting: Option<Waiting>,
 }
 
-/// What is to be told, at an offset in the file.
-pub(crate) type Told = (u64, SectionFault);
+/// A fault to report, at an offset in the file.
+pub(crate) type FaultAt = (u64, SectionFault);
 
 fn tod_of(record: &[u8]) -> u64 {
     record
@@ -217,8 +217,8 @@ fn tod_of(record: &[u8]) -> u64 {
         .map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-impl Joiner {
-    pub(crate) fn new(join: &Join) -> Self {
+impl ContinuationJoiner {
+    pub(crate) fn new(join: &ContinuationPlan) -> Self {
         Self {
             join: join.clone(),
             waiting: None,
@@ -232,8 +232,8 @@ impl Joiner {
         offset: u64,
         sample: bool,
         forms: &mut Forms,
-        told: &mut Vec<Told>,
-        done: &mut dyn FnMut(Joined),
+        told: &mut Vec<FaultAt>,
+        done: &mut dyn FnMut(JoinedRecord),
     ) {
         if let Some(waiting) = &self.waiting
             && !self.continues(waiting, record)
@@ -250,7 +250,7 @@ impl Joiner {
         let more = self
             .join
             .more
-            .of(record)
+            .read(record)
             .is_some_and(|value| value & self.join.more_bit != 0);
         let parts = self.areas(record, offset, told);
         let tod = tod_of(record);
@@ -263,7 +263,7 @@ impl Joiner {
         });
         waiting.tod = tod;
         let before: usize = waiting.areas.iter().map(Vec::len).sum();
-        if before <= MOST_BYTES {
+        if before <= MAX_COUNTER_BYTES {
             for (area, part) in waiting.areas.iter_mut().zip(parts) {
                 area.extend_from_slice(part);
             }
@@ -285,9 +285,9 @@ impl Joiner {
     }
 
     /// The bytes of counters of a record, of all sets or of each.
-    fn areas<'r>(&self, record: &'r [u8], offset: u64, told: &mut Vec<Told>) -> Vec<&'r [u8]> {
-        let mut of = |area: &Area| -> &'r [u8] {
-            let (Some(at), Some(len)) = (area.offset.of(record), area.length.of(record)) else {
+    fn areas<'r>(&self, record: &'r [u8], offset: u64, told: &mut Vec<FaultAt>) -> Vec<&'r [u8]> {
+        let mut of = |area: &CounterArea| -> &'r [u8] {
+            let (Some(at), Some(len)) = (area.offset.read(record), area.length.read(record)) else {
                 return &[];
             };
             if len == 0 {
@@ -296,7 +296,7 @@ impl Joiner {
             let all = record.len() as u32;
             if at < HEADER as u32 || at.saturating_add(len) > all {
                 let detail = format!(
-                    "{len} bytes of counters at offset {at} do not fit the record of {all} bytes"
+                    "{len} bytes of counters at offset {at} exceed the record ({all} bytes)"
                 );
                 told.push((
                     offset,
@@ -320,12 +320,12 @@ impl Joiner {
         }
     }
 
-    /// Hands out what waits, with all sets that are whole.
+    /// Returns what waits, with all sets that are whole.
     pub(crate) fn finish(
         &mut self,
         forms: &mut Forms,
-        told: &mut Vec<Told>,
-        done: &mut dyn FnMut(Joined),
+        told: &mut Vec<FaultAt>,
+        done: &mut dyn FnMut(JoinedRecord),
     ) {
         let Some(waiting) = self.waiting.take() else {
             return;
@@ -333,7 +333,7 @@ impl Joiner {
         let mut counts: Counts = Vec::with_capacity(self.join.sets.len());
         let mut counters = Vec::new();
         let together = self.join.counters.is_some();
-        let active = self.join.active.of(&waiting.head).unwrap_or(0);
+        let active = self.join.active.read(&waiting.head).unwrap_or(0);
         let mut at = 0;
         let mut wrong = None;
         for (number, set) in self.join.sets.iter().enumerate() {
@@ -343,7 +343,7 @@ impl Joiner {
             }
             let area = &waiting.areas[if together { 0 } else { number }];
             let from = if together { at } else { 0 };
-            let version = set.version.of(&waiting.head).unwrap_or(0);
+            let version = set.version.read(&waiting.head).unwrap_or(0);
             let Some(count) = set.size(version) else {
                 let name = &set.name;
                 wrong.get_or_insert_with(|| {
@@ -361,7 +361,9 @@ impl Joiner {
                 wrong.get_or_insert_with(|| {
                     (
                         there,
-                        format!("{there} bytes are there of the {bytes} of the {name} set, which is left out"),
+                        format!(
+                            "{name} counter set is incomplete ({there} of {bytes} bytes); discarded"
+                        ),
                     )
                 });
                 continue;
@@ -393,7 +395,7 @@ impl Joiner {
             bytes.extend_from_slice(&count.unwrap_or(0).to_be_bytes());
         }
         bytes.extend_from_slice(&counters);
-        done(Joined {
+        done(JoinedRecord {
             bytes,
             len,
             offset: waiting.offset,

@@ -4,20 +4,20 @@
 //! Decoding goes window by window, and in each window column by column.
 
 mod batch;
+mod difference;
 mod evidence;
+mod gather;
 mod join;
-mod places;
 pub mod plan;
 mod scan;
 mod section;
 mod select;
 mod shape;
-mod step;
 mod subject;
 mod table;
 mod track;
 
-pub use evidence::Evidence;
+pub use evidence::ResetEvidence;
 pub use plan::Plan;
 pub use scan::{Decoder, File, Scan, System};
 pub use select::Selection;

@@ -1,4 +1,4 @@
-//! The plan: what a raw table holds and where its columns stand in a record.
+//! The plan: what a raw table holds and where its columns are in a record.
 //!
 //! Plans are compiled from the catalog elsewhere and come as JSON, so that this crate knows no field by name.
 
@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-pub use super::join::{Area, Join, Set, Size};
-pub use super::section::{Equal, Inner, Match, Place, Section, Strings};
+pub use super::join::{ContinuationPlan, CounterArea, CounterSet, SetSize};
+pub use super::section::{DataBounds, FieldRef, Match, Section, TornCheck, TrailingStrings};
 pub use crate::core::plan::{Kind, PlanError};
 
 /// Longest integer, in bytes.
@@ -30,12 +30,12 @@ pub struct Plan {
     /// Columns whose change is evidence of a reset.
     #[serde(default)]
     pub reset_on: Vec<String>,
-    /// Where the entries are, if a row is an entry and not a record.
+    /// Position of the entries, if a row is an entry and not a record.
     #[serde(default)]
     pub section: Option<Section>,
     /// How records are joined, if a row is several of them.
     #[serde(default)]
-    pub join: Option<Join>,
+    pub join: Option<ContinuationPlan>,
     /// Places of the columns, by length of the record.
     pub layouts: Vec<Layout>,
 }
@@ -45,7 +45,7 @@ pub struct Plan {
 pub struct Column {
     /// Name of the column.
     pub name: String,
-    /// What its bytes mean.
+    /// Type of its bytes.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// How its differences are made; none: it has no `_d` column.
@@ -99,7 +99,7 @@ pub struct Layout {
     /// Record lengths this layout is for; none: every length no other layout names.
     #[serde(default)]
     pub lengths: Vec<u32>,
-    /// Where the columns are; a column without a place is NULL.
+    /// Position of the columns; a column without a place is NULL.
     pub fields: Vec<Field>,
 }
 
@@ -136,11 +136,11 @@ pub enum Part {
     Ordinal,
     /// The text of the entry that `element` counts, from 0.
     String,
-    /// What follows the texts of the entry.
+    /// Bytes after the texts of the entry.
     Tail,
     /// The counter of the joined records whose number is the field's offset.
     Counter,
-    /// How many counters the set of the joined records has that the field's offset counts, from 0.
+    /// Number of counters of the set of the joined records that the field's offset counts, from 0.
     Count,
 }
 
@@ -195,7 +195,7 @@ impl Plan {
             if let Some(difference) = &column.difference {
                 if column.kind != Kind::Int {
                     return Err(format!(
-                        "column {} is no integer and has no differences",
+                        "column {} is not an integer and has no differences",
                         column.name
                     ));
                 }
@@ -213,7 +213,7 @@ impl Plan {
         }
         for name in self.subject.iter().chain(&self.reset_on) {
             if self.column(name).is_none() {
-                return Err(format!("there is no column {name}"));
+                return Err(format!("unknown column {name}"));
             }
         }
         if let Some(section) = &self.section {
@@ -235,10 +235,7 @@ impl Plan {
         let mut placed = vec![false; self.columns.len()];
         for field in &layout.fields {
             let Some(column) = self.columns.get(field.column) else {
-                return Err(format!(
-                    "a field names column {}, which there is not",
-                    field.column
-                ));
+                return Err(format!("field refers to unknown column {}", field.column));
             };
             if std::mem::replace(&mut placed[field.column], true) {
                 return Err(format!(
@@ -265,7 +262,10 @@ impl Plan {
                 .and_then(|start| start.checked_add(field.length))
                 .is_none()
             {
-                return Err(format!("column {} stands beyond every record", column.name));
+                return Err(format!(
+                    "column {}: offset is past the end of every record",
+                    column.name
+                ));
             }
         }
         Ok(())
@@ -277,19 +277,19 @@ impl Plan {
         let wrong = match field.part {
             Part::Record => None,
             Part::Entry | Part::Ordinal if self.section.is_none() => {
-                Some("stands in an entry, but there is no section")
+                Some("is in an entry, but the record has no section")
             }
             Part::Entry => None,
             Part::Ordinal => {
-                (column.kind != Kind::Int).then_some("counts entries and is no integer")
+                (column.kind != Kind::Int).then_some("counts entries and is not an integer")
             }
             Part::String | Part::Tail if texts.is_none() => {
-                Some("stands with texts of an entry, which there are not")
+                Some("is after texts of an entry, which has none")
             }
             Part::String => {
                 let text = matches!(column.kind, Kind::Text | Kind::Ascii | Kind::Hex);
                 let there = texts.is_some_and(|texts| field.element.unwrap_or(0) < texts.count);
-                (!text || field.length > 0 || !there).then_some("is no text of the entry")
+                (!text || field.length > 0 || !there).then_some("is not a text of the entry")
             }
             Part::Tail => texts
                 .is_some_and(|texts| {
@@ -298,15 +298,15 @@ impl Plan {
                         .checked_add(field.length)
                         .is_none_or(|end| end > texts.tail)
                 })
-                .then_some("stands beyond what follows the texts"),
+                .then_some("is past the end of what follows the texts"),
             Part::Counter | Part::Count if self.join.is_none() => {
                 Some("is counted, but no records are joined")
             }
             Part::Counter => {
-                (column.kind != Kind::Int || field.length != 8).then_some("is no counter")
+                (column.kind != Kind::Int || field.length != 8).then_some("is not a counter")
             }
             Part::Count => (column.kind != Kind::Int || field.length != 2)
-                .then_some("is no number of counters"),
+                .then_some("is not a number of counters"),
         };
         match wrong {
             Some(wrong) => Err(format!("column {name} {wrong}")),
@@ -341,9 +341,13 @@ mod tests {
         for (from, to, word) in [
             (r#""type":"int""#, r#""type":"text""#, "no integer"),
             (r#""width":4"#, r#""width":9"#, "1 to 8 bytes"),
-            (r#""subject":["b"]"#, r#""subject":["c"]"#, "no column c"),
+            (
+                r#""subject":["b"]"#,
+                r#""subject":["c"]"#,
+                "unknown column c",
+            ),
             (r#""name":"b""#, r#""name":"a""#, "twice"),
-            (r#""column":1"#, r#""column":7"#, "which there is not"),
+            (r#""column":1"#, r#""column":7"#, "unknown column 7"),
             (r#""column":1"#, r#""column":0"#, "placed twice"),
             (
                 r#""offset":24,"length":4"#,

@@ -8,15 +8,15 @@ use zlens_frames::zvm::{Capture, Class, Index, Pass};
 use zlens_frames::{ProblemLog, ReadAt, Window};
 
 use super::batch::Names;
-use super::evidence::Evidence;
+use super::evidence::ResetEvidence;
 use super::plan::Plan;
 use super::select::Selection;
 use super::table::{Batches, TableScan};
-use crate::core::interval::Ends;
-use crate::core::journal::{Found, Journal, Place, Reset};
-use crate::core::scan::{self, Decoding, Reader, Ready};
+use crate::core::diagnostics::{DecodeProblem, Diagnostics, Reporter, Reset};
+use crate::core::int64_block::Pool;
+use crate::core::interval::IntervalEnds;
+use crate::core::scan::{self, Reader, TableBatch, WindowDecoder};
 use crate::core::select::{SelectError, types};
-use crate::core::wide::Pool;
 
 /// A file whose records were found.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ pub struct File {
     pub name: String,
     /// Its bytes.
     pub source: Arc<dyn ReadAt>,
-    /// Where its records are.
+    /// Position of its records.
     pub index: Arc<Index>,
     /// Bytes that repeat what was read before, in order; their records are left out.
     pub repeats: Arc<[Range<u64>]>,
@@ -38,7 +38,7 @@ pub struct File {
 pub struct System {
     /// Its name, as the column `system` shows it.
     pub name: String,
-    /// Where its data come from, as the column `source` shows it.
+    /// Source of its data, as the column `source` shows it.
     pub source: String,
     /// Its files in the order of their first time.
     pub files: Vec<File>,
@@ -48,30 +48,30 @@ pub struct System {
     pub lost_ends: Vec<u64>,
     /// How long an interval should be.
     pub nominal_s: Option<f64>,
-    /// What is known to have reset counters.
-    pub resets: Vec<Evidence>,
+    /// Evidence of resets.
+    pub resets: Vec<ResetEvidence>,
 }
 
 /// Systems, plans and what scans found out about them.
 pub struct Decoder {
     systems: Vec<System>,
-    ends: Vec<Ends>,
+    ends: Vec<IntervalEnds>,
     plans: Vec<Arc<Plan>>,
     leap_s: i32,
-    journal: Journal,
+    journal: Diagnostics,
 }
 
 impl Decoder {
     /// A decoder of these systems by these plans, `leap_s` leap seconds taken off all times.
     #[must_use]
     pub fn new(systems: Vec<System>, plans: Vec<Plan>, leap_s: i32) -> Self {
-        let ends = |system: &System| Ends::of(&system.interval_ends, &system.lost_ends);
+        let ends = |system: &System| IntervalEnds::new(&system.interval_ends, &system.lost_ends);
         Self {
             ends: systems.iter().map(ends).collect(),
             systems,
             plans: plans.into_iter().map(Arc::new).collect(),
             leap_s,
-            journal: Journal::default(),
+            journal: Diagnostics::default(),
         }
     }
 
@@ -144,27 +144,27 @@ impl Decoder {
         )
     }
 
-    /// Problems met by scans so far, each once.
+    /// Problems found by scans so far, each once.
     #[must_use]
-    pub fn problems(&self) -> Vec<Found> {
+    pub fn problems(&self) -> Vec<DecodeProblem> {
         self.journal.problems()
     }
 
-    /// Subjects whose counters restarted, as met by scans so far.
+    /// Subjects whose counters restarted, as found by scans so far.
     #[must_use]
     pub fn resets(&self) -> Vec<Reset> {
         self.journal.resets()
     }
 
     /// How rows show a file, and where problems in it are.
-    fn place(&self, system: usize, file: usize) -> (Names<'_>, Place<'_>) {
+    fn place(&self, system: usize, file: usize) -> (Names<'_>, Reporter<'_>) {
         let of = &self.systems[system];
         let names = Names {
             system: &of.name,
             source: &of.source,
             file: &of.files[file].name,
         };
-        let place = Place {
+        let place = Reporter {
             journal: &self.journal,
             system,
             file,
@@ -189,10 +189,10 @@ pub struct Tables {
     ready: Batches,
 }
 
-impl Decoding for Tables {
+impl WindowDecoder for Tables {
     type Pass = Pass;
 
-    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+    fn ready(&mut self) -> Result<Option<TableBatch>, ArrowError> {
         Ok(self.ready.pop_front())
     }
 
@@ -213,7 +213,7 @@ impl Decoding for Tables {
         let (names, place) = decoder.place(self.system, self.file);
         for table in &mut self.tables {
             let plan = Arc::clone(table.plan());
-            table.window(window, &names, &of(place, &plan), &mut self.ready)?;
+            table.window(window, &names, &with_types(place, &plan), &mut self.ready)?;
         }
         Ok(())
     }
@@ -228,15 +228,15 @@ impl Decoding for Tables {
         }
         for table in &mut self.tables {
             let plan = Arc::clone(table.plan());
-            table.end_file(&names, &of(place, &plan), &mut self.ready)?;
+            table.end_file(&names, &with_types(place, &plan), &mut self.ready)?;
         }
         Ok(())
     }
 }
 
 /// The same place in the table of a plan.
-fn of<'p>(place: Place<'p>, plan: &'p Plan) -> Place<'p> {
-    Place {
+fn with_types<'p>(place: Reporter<'p>, plan: &'p Plan) -> Reporter<'p> {
+    Reporter {
         table: &plan.table,
         record: (plan.domain, plan.record),
         ..place

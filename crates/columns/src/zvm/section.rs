@@ -1,12 +1,12 @@
-//! Entries behind the fixed part of a record: what a plan says of them, and finding them.
+//! Entries after the fixed part of a record: what a plan says of them, and finding them.
 
 use serde::Deserialize;
 
-/// Bytes of the header that begins every record; no section can stand inside it.
+/// Bytes of the header that begins every record; no section can be inside it.
 const HEADER: u32 = zlens_frames::zvm::HEADER as u32;
 
-/// Where the entries of a record stand. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
-/// inside another section's entry, places count from the beginning of that entry.
+/// Position of the entries of a record. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
+/// inside another section's entry, places count from the start of that entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Section {
     /// Offset of the field that holds the offset of the first entry.
@@ -39,24 +39,23 @@ pub struct Section {
     /// Records without these bytes at this place have no such entries.
     #[serde(default, rename = "match")]
     pub matching: Option<Match>,
-    /// Bytes of an entry where they are more than those to the next one: a row of tables that stand one behind the
-    /// other.
+    /// Bytes of an entry where they are more than those to the next one: a row of tables that are back to back.
     #[serde(default)]
     pub span: Option<u32>,
-    /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is then
-    /// as long as they are, if they are fewer.
+    /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is
+    /// then as long as they are, if they are fewer.
     #[serde(default)]
-    pub bound: Option<Place>,
+    pub bound: Option<FieldRef>,
     /// Fields of the entry that say where its data begin and how many bytes they have.
     #[serde(default)]
-    pub inner: Option<Inner>,
-    /// Fields of the entry that differ where its data are of two moments.
+    pub inner: Option<DataBounds>,
+    /// Fields of the entry that differ where its data is of two times.
     #[serde(default)]
-    pub equal: Option<Equal>,
-    /// Texts behind the fixed part of the entry, each after a length of two bytes.
+    pub equal: Option<TornCheck>,
+    /// Texts after the fixed part of the entry, each after a length of two bytes.
     #[serde(default)]
-    pub strings: Option<Strings>,
-    /// The section inside whose first entry these stand.
+    pub strings: Option<TrailingStrings>,
+    /// The section inside whose first entry these are.
     #[serde(default)]
     pub within: Option<Box<Section>>,
 }
@@ -72,7 +71,7 @@ pub struct Match {
 
 /// A number of one to four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Place {
+pub struct FieldRef {
     /// Its offset.
     pub at: u32,
     /// Its length.
@@ -81,16 +80,16 @@ pub struct Place {
 
 /// Data inside an entry: where they begin, counted from the entry, and how many bytes they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Inner {
+pub struct DataBounds {
     /// The field that says where they begin.
-    pub offset: Place,
+    pub offset: FieldRef,
     /// The field that says how many bytes they have.
-    pub length: Place,
+    pub length: FieldRef,
 }
 
 /// Two fields of an entry that are equal unless it was changed while it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Equal {
+pub struct TornCheck {
     /// Offset of the one.
     pub at: u32,
     /// Offset of the other.
@@ -99,20 +98,20 @@ pub struct Equal {
     pub len: u32,
 }
 
-/// Texts of an entry, one behind the other.
+/// Texts of an entry, back to back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Strings {
-    /// Where the length of the first one stands.
+pub struct TrailingStrings {
+    /// Position of the length of the first one.
     pub at: u32,
-    /// How many there are.
+    /// Number of them.
     pub count: u32,
-    /// Bytes that must follow behind the last one.
+    /// Bytes that must follow after the last one.
     #[serde(default)]
     pub tail: u32,
 }
 
 /// Most texts of an entry.
-const MOST_STRINGS: u32 = 16;
+const MAX_STRINGS: u32 = 16;
 
 impl Match {
     /// The bytes; None when the text is not pairs of hexadecimal digits.
@@ -132,7 +131,7 @@ impl Match {
     }
 }
 
-impl Place {
+impl FieldRef {
     pub(crate) fn check(self, what: &str) -> Result<(), String> {
         if (1..=4).contains(&self.len) {
             return Ok(());
@@ -144,7 +143,7 @@ impl Place {
     }
 
     /// The number; None where the bytes end before it.
-    pub(crate) fn of(self, bytes: &[u8]) -> Option<u32> {
+    pub(crate) fn read(self, bytes: &[u8]) -> Option<u32> {
         let at = self.at as usize;
         let field = bytes.get(at..at.checked_add(self.len.min(4) as usize)?)?;
         Some(
@@ -163,7 +162,7 @@ impl Section {
             ("count", self.count_at, self.count_len, self.count, false),
         ] {
             if let Some(at) = at {
-                Place { at, len }.check(what)?;
+                FieldRef { at, len }.check(what)?;
             } else if needed && fixed.is_none() {
                 return Err(format!("the section has no {what}"));
             }
@@ -179,7 +178,7 @@ impl Section {
             inner.length.check("inner length")?;
         }
         if let Some(strings) = self.strings {
-            if !(1..=MOST_STRINGS).contains(&strings.count) {
+            if !(1..=MAX_STRINGS).contains(&strings.count) {
                 return Err(format!("the section cannot have {} texts", strings.count));
             }
             if self.count != Some(1) {
@@ -188,7 +187,7 @@ impl Section {
         }
         match &self.within {
             Some(outer) if outer.within.is_some() => {
-                Err("a section stands in one that itself stands in one".into())
+                Err("a section is nested in a nested section".into())
             }
             Some(outer) => outer.check(),
             None => Ok(()),
@@ -206,67 +205,67 @@ pub(crate) struct SectionFault {
 
 /// Entries of a record: the first, the bytes from one to the next, how many there are and how long each is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Entries {
+pub(crate) struct EntryRange {
     pub first: u32,
     pub stride: u32,
     pub count: u32,
     pub span: u32,
-    /// Where the texts of the one entry are, and behind them what follows.
+    /// Position of the texts of the one entry, and after them what follows.
     pub texts: Vec<(u32, u16)>,
 }
 
 /// Finds entries by the fields that locate them.
 #[derive(Debug)]
 pub(crate) struct Locator {
-    offset: Number,
-    stride: Number,
-    count: Option<Number>,
+    offset: FieldOrConst,
+    stride: FieldOrConst,
+    count: Option<FieldOrConst>,
     matching: Option<(usize, Vec<u8>)>,
     span: Option<u32>,
-    bound: Option<Place>,
-    inner: Option<Inner>,
-    equal: Option<Equal>,
-    strings: Option<Strings>,
+    bound: Option<FieldRef>,
+    inner: Option<DataBounds>,
+    equal: Option<TornCheck>,
+    strings: Option<TrailingStrings>,
     outer: Option<Box<Locator>>,
 }
 
-/// A number that stands in the record, or is always the same.
+/// A number that is in the record, or is always the same.
 #[derive(Debug, Clone, Copy)]
-enum Number {
-    At(Place),
+enum FieldOrConst {
+    At(FieldRef),
     Fixed(u32),
 }
 
-impl Number {
+impl FieldOrConst {
     fn new(at: Option<u32>, len: u32, fixed: Option<u32>) -> Option<Self> {
         match (at, fixed) {
-            (Some(at), _) => Some(Self::At(Place { at, len })),
+            (Some(at), _) => Some(Self::At(FieldRef { at, len })),
             (None, Some(fixed)) => Some(Self::Fixed(fixed)),
             (None, None) => None,
         }
     }
 
-    fn of(self, bytes: &[u8]) -> Option<u32> {
+    fn read(self, bytes: &[u8]) -> Option<u32> {
         match self {
             Self::Fixed(value) => Some(value),
-            Self::At(place) => place.of(bytes),
+            Self::At(place) => place.read(bytes),
         }
     }
 }
 
-type Located = (Entries, Option<SectionFault>);
+type Located = (EntryRange, Option<SectionFault>);
 
 fn fault(bytes: u64, detail: String) -> Located {
-    (Entries::default(), Some(SectionFault { bytes, detail }))
+    (EntryRange::default(), Some(SectionFault { bytes, detail }))
 }
 
 impl Locator {
     /// The locator of a section.
-    pub(crate) fn of(section: &Section) -> Option<Self> {
+    pub(crate) fn new(section: &Section) -> Option<Self> {
         Some(Self {
-            offset: Number::new(section.offset_at, section.offset_len, section.offset)?,
-            stride: Number::new(section.stride_at, section.stride_len, section.stride)?,
-            count: Number::new(section.count_at, section.count_len, section.count),
+            offset: FieldOrConst::new(section.offset_at, section.offset_len, section.offset)?,
+            stride: FieldOrConst::new(section.stride_at, section.stride_len, section.stride)?,
+            count: FieldOrConst::new(section.count_at, section.count_len, section.count),
             matching: match &section.matching {
                 Some(matching) => Some((matching.at as usize, matching.bytes()?)),
                 None => None,
@@ -277,7 +276,7 @@ impl Locator {
             equal: section.equal,
             strings: section.strings,
             outer: match &section.within {
-                Some(outer) => Some(Box::new(Self::of(outer)?)),
+                Some(outer) => Some(Box::new(Self::new(outer)?)),
                 None => None,
             },
         })
@@ -290,7 +289,7 @@ impl Locator {
                 .get(*at..)
                 .is_none_or(|rest| !rest.starts_with(bytes))
         {
-            return (Entries::default(), None);
+            return (EntryRange::default(), None);
         }
         let Some(outer) = &self.outer else {
             return self.entries_of(record, record, 0);
@@ -298,9 +297,9 @@ impl Locator {
         let (found, _) = outer.entries(record);
         if found.count == 0 {
             // What is wrong with the outer entry is told where that one is read.
-            return (Entries::default(), None);
+            return (EntryRange::default(), None);
         }
-        let end = match outer.bound.and_then(|bound| bound.of(record)) {
+        let end = match outer.bound.and_then(|bound| bound.read(record)) {
             Some(bytes) => found.first.saturating_add(bytes).min(record.len() as u32),
             None => record.len() as u32,
         };
@@ -310,13 +309,13 @@ impl Locator {
         (inner, own)
     }
 
-    /// Entries in `data`, the beginning of the record, that are found from `base` on.
+    /// Entries in `data`, the start of the record, that are found from `base` on.
     fn entries_of(&self, record: &[u8], data: &[u8], base: u32) -> Located {
         let from = data.get(base as usize..).unwrap_or(&[]);
         let len = data.len() as u32;
         let counted = match self.count {
-            Some(count) => match count.of(from) {
-                Some(0) => return (Entries::default(), None),
+            Some(count) => match count.read(from) {
+                Some(0) => return (EntryRange::default(), None),
                 Some(count) => Some(count),
                 None => {
                     return fault(
@@ -327,14 +326,14 @@ impl Locator {
             },
             None => None,
         };
-        let (Some(first), Some(stride)) = (self.offset.of(from), self.stride.of(from)) else {
+        let (Some(first), Some(stride)) = (self.offset.read(from), self.stride.read(from)) else {
             return fault(
                 0,
                 format!("the record of {len} bytes ends before the fields that locate its entries"),
             );
         };
         if counted.is_none() && first == 0 {
-            return (Entries::default(), None);
+            return (EntryRange::default(), None);
         }
         let least = if self.outer.is_some() { 1 } else { HEADER };
         if first < least || stride == 0 {
@@ -364,7 +363,7 @@ impl Locator {
             None => 0,
         };
         let count = counted.unwrap_or(fitting);
-        let found = Entries {
+        let found = EntryRange {
             first,
             stride,
             count: count.min(fitting),
@@ -374,7 +373,7 @@ impl Locator {
         if count > fitting {
             let lost = u64::from(if span > stride { room } else { room % stride });
             let detail = format!(
-                "{count} entries of {span} bytes from offset {first} do not fit the record of {end} bytes; {} do",
+                "{count} entries of {span} bytes at offset {first} exceed the record ({end} bytes); {} fit",
                 found.count
             );
             return (
@@ -388,21 +387,20 @@ impl Locator {
         if found.count == 0 {
             return (found, told);
         }
-        self.judge(data, end, found, told)
+        self.validate_first_entry(data, end, found, told)
     }
 
     /// Where the data end that begin at `first`: with the record, or where a field says.
     fn end(&self, record: &[u8], len: u32, first: u32) -> (u32, Option<SectionFault>) {
-        let Some(bytes) = self.bound.and_then(|bound| bound.of(record)) else {
+        let Some(bytes) = self.bound.and_then(|bound| bound.read(record)) else {
             return (len, None);
         };
         let end = first.saturating_add(bytes);
         if end <= len {
             return (end, None);
         }
-        let detail = format!(
-            "{bytes} bytes of data from offset {first} do not fit the record of {len} bytes"
-        );
+        let detail =
+            format!("{bytes} bytes of data at offset {first} exceed the record ({len} bytes)");
         let lost = 0;
         (
             len,
@@ -414,28 +412,28 @@ impl Locator {
     }
 
     /// Looks into the first entry for what speaks against it, and for its texts.
-    fn judge(
+    fn validate_first_entry(
         &self,
         data: &[u8],
         end: u32,
-        mut found: Entries,
+        mut found: EntryRange,
         mut told: Option<SectionFault>,
     ) -> Located {
         let entry = &data[found.first as usize..end as usize];
         let lost = u64::from(found.span);
-        if let Some(Equal { at, other, len }) = self.equal {
+        if let Some(TornCheck { at, other, len }) = self.equal {
             let bytes = |at: u32| entry.get(at as usize..(at as usize).checked_add(len as usize)?);
             if let (Some(one), Some(two)) = (bytes(at), bytes(other))
                 && one != two
             {
-                let detail =
-                    "the data are torn: they were changed while they were copied, and are left out";
+                let detail = "torn data (changed while being copied); discarded";
                 return fault(lost, detail.into());
             }
         }
         let mut room = entry.len() as u32;
         if let Some(inner) = self.inner
-            && let (Some(offset), Some(bytes)) = (inner.offset.of(entry), inner.length.of(entry))
+            && let (Some(offset), Some(bytes)) =
+                (inner.offset.read(entry), inner.length.read(entry))
         {
             let wanted = offset.saturating_add(bytes);
             if wanted > room {
@@ -455,7 +453,7 @@ impl Locator {
         };
         let mut at = strings.at;
         for number in 1..=strings.count {
-            let length = Place { at, len: 2 }.of(&entry[..room as usize]);
+            let length = FieldRef { at, len: 2 }.read(&entry[..room as usize]);
             let begin = at.saturating_add(2);
             match length.filter(|length| begin.saturating_add(*length) <= room) {
                 Some(length) => {

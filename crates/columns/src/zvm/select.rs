@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use super::plan::{Kind, Plan};
 use crate::core::column::data_type;
-use crate::core::select::{self, Head, Table};
+use crate::core::select::{self, LeadingColumn, Table};
 
 /// One column of a plan on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,16 +16,17 @@ pub enum Column {
 }
 
 /// One column of a raw table on its way out.
-pub(crate) type Output = select::Output<Column>;
+pub(crate) type OutputColumn = select::OutputColumn<Column>;
 /// Some columns of a raw table, which is known by its number.
 pub type Selection = select::Selection<Column>;
 
-impl Output {
+impl OutputColumn {
     /// Whether it needs the sample before.
     pub(crate) fn compares(self) -> bool {
         matches!(
             self,
-            Self::Head(Head::Seconds | Head::Flag) | Self::Own(Column::Difference(_))
+            Self::Leading(LeadingColumn::Seconds | LeadingColumn::Flag)
+                | Self::Table(Column::Difference(_))
         )
     }
 }
@@ -37,7 +38,7 @@ impl Table for Plan {
         &self.table
     }
 
-    fn own(&self) -> Vec<(String, Column)> {
+    fn columns(&self) -> Vec<(String, Column)> {
         let mut own = Vec::new();
         for (number, column) in self.columns.iter().enumerate() {
             own.push((column.name.clone(), Column::Value(number)));

@@ -6,13 +6,13 @@ use super::join::Forms;
 use super::plan::{Field, Part, Plan};
 use crate::core::kernel::Kernel;
 
-/// How many pairs of record length and entry length are remembered before all are forgotten; a file has few.
+/// Maximum number of pairs of record length and entry length before the cache is cleared; a file has few.
 const REMEMBERED: usize = 1024;
 
 /// Where and how one column is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Reader {
-    /// Its place among the wanted columns.
+    /// Its index among the wanted columns.
     pub builder: usize,
     pub kernel: Kernel,
     pub part: Part,
@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     /// The first of four columns that are words and follow each other in the record and in the table: they are read
     /// together, which costs little more than one.
     pub fours: Vec<Reader>,
-    /// The columns that are NULL, by place among the wanted ones.
+    /// The columns that are NULL, by index among the wanted ones.
     pub absent: Vec<usize>,
     /// Whether there is a layout for these records at all.
     pub known: bool,
@@ -57,7 +57,7 @@ impl Shapes {
         }
     }
 
-    /// Forgets all shapes if there are very many; called where nobody holds the number of one.
+    /// Forgets all shapes if there are very many; called where no one holds the number of one.
     pub(crate) fn trim(&mut self) {
         if self.found.len() > REMEMBERED {
             *self = Self::new(std::mem::take(&mut self.wanted));
@@ -67,7 +67,7 @@ impl Shapes {
     /// The number of the shape of a record of `len` bytes with entries of `span` bytes (0: no entries), or of joined
     /// records of that form.
     #[inline]
-    pub(crate) fn of(&mut self, plan: &Plan, len: u16, span: u32, forms: &Forms) -> u32 {
+    pub(crate) fn index_of(&mut self, plan: &Plan, len: u16, span: u32, forms: &Forms) -> u32 {
         match self.last {
             Some((key, shape)) if key == (len, span) => shape,
             _ => self.find(plan, len, span, forms),
@@ -130,7 +130,7 @@ impl Shapes {
             };
             let kernel = match field.part {
                 Part::Ordinal => Kernel::Ordinal,
-                _ => Kernel::of(plan.columns[column].kind, field.length, field.signed),
+                _ => Kernel::for_kind(plan.columns[column].kind, field.length, field.signed),
             };
             shape.readers.push(Reader {
                 builder,
@@ -176,7 +176,7 @@ impl Shape {
     }
 }
 
-/// Where the field begins, if a part of `len` bytes holds all of it.
+/// Start of the field, if a part of `len` bytes holds all of it.
 fn place(field: &Field, len: u32) -> Option<u32> {
     let start = field.start()?;
     (start.checked_add(field.length)? <= len).then_some(start)

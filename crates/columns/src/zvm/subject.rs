@@ -1,4 +1,4 @@
-//! Subjects: whom a row is about, numbered as they are met.
+//! Subjects: whom a row is about, numbered as they are found.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -6,17 +6,16 @@ use std::hash::{BuildHasher, Hasher};
 
 use crate::core::column::Value;
 
-/// How many subjects of one table and system are distinguished; there are thousands, junk that looks like more is
-/// bounded by this.
+/// Limit on subjects per table and system. Real systems have thousands; corrupt data must not exhaust memory.
 pub(crate) const MAX_SUBJECTS: usize = 1_000_000;
 
 /// A row that is about no subject that is kept track of.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const UNTRACKED: u32 = u32::MAX;
 
 /// The subjects of one table of one system.
 #[derive(Debug, Default)]
 pub(crate) struct Subjects {
-    /// All keys one after the other, and where each ends.
+    /// All keys back to back, and where each ends.
     keys: Vec<u64>,
     ends: Vec<usize>,
     /// Slots by hash of the key; keys of one hash follow each other through `same`.
@@ -32,7 +31,7 @@ pub(crate) struct Subjects {
 
 /// A row's subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     /// Met before.
     Known(u32),
     /// Met for the first time.
@@ -42,13 +41,13 @@ pub(crate) enum Found {
 }
 
 impl Subjects {
-    /// How many there are.
+    /// Number of subjects.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The subject that `values` identify.
-    pub(crate) fn find<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) -> Found {
+    pub(crate) fn find<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) -> Lookup {
         let mut key = std::mem::take(&mut self.key);
         key.clear();
         values.for_each(|value| encode(value, &mut key));
@@ -57,35 +56,35 @@ impl Subjects {
         found
     }
 
-    fn find_key(&mut self, key: &[u64]) -> Found {
+    fn find_key(&mut self, key: &[u64]) -> Lookup {
         if let Some(&guess) = self.last.and_then(|last| self.after.get(last as usize))
             && self.words(guess).is_some_and(|words| same(words, key))
         {
             self.last = Some(guess);
-            return Found::Known(guess);
+            return Lookup::Known(guess);
         }
         let mut hasher = self.hasher.build_hasher();
         key.iter().for_each(|word| hasher.write_u64(*word));
         let hash = hasher.finish();
-        let mut slot = self.slots.get(&hash).copied().unwrap_or(NOBODY);
+        let mut slot = self.slots.get(&hash).copied().unwrap_or(UNTRACKED);
         while let Some(words) = self.words(slot) {
             if same(words, key) {
                 self.follow(slot);
-                return Found::Known(slot);
+                return Lookup::Known(slot);
             }
             slot = self.same[slot as usize];
         }
         if self.ends.len() >= MAX_SUBJECTS {
-            return Found::Full;
+            return Lookup::Full;
         }
         let slot = self.ends.len() as u32;
         self.keys.extend_from_slice(key);
         self.ends.push(self.keys.len());
         self.same
-            .push(self.slots.insert(hash, slot).unwrap_or(NOBODY));
-        self.after.push(NOBODY);
+            .push(self.slots.insert(hash, slot).unwrap_or(UNTRACKED));
+        self.after.push(UNTRACKED);
         self.follow(slot);
-        Found::New(slot)
+        Lookup::New(slot)
     }
 
     fn follow(&mut self, slot: u32) {
@@ -190,15 +189,15 @@ mod tests {
         let mut subjects = Subjects::default();
         let linux = [Value::Text(b"LINUX ON Z 1"), Value::Int(-3)];
         let other = [Value::Text(b"LINUX"), Value::Int(13)];
-        assert_eq!(subjects.find(linux.into_iter()), Found::New(0));
-        assert_eq!(subjects.find(other.into_iter()), Found::New(1));
+        assert_eq!(subjects.find(linux.into_iter()), Lookup::New(0));
+        assert_eq!(subjects.find(other.into_iter()), Lookup::New(1));
         for _ in 0..3 {
-            assert_eq!(subjects.find(linux.into_iter()), Found::Known(0));
-            assert_eq!(subjects.find(other.into_iter()), Found::Known(1));
+            assert_eq!(subjects.find(linux.into_iter()), Lookup::Known(0));
+            assert_eq!(subjects.find(other.into_iter()), Lookup::Known(1));
         }
-        assert_eq!(subjects.find(other.into_iter()), Found::Known(1));
+        assert_eq!(subjects.find(other.into_iter()), Lookup::Known(1));
         assert_eq!(subjects.name(0), "LINUX ON Z 1/-3");
-        assert_eq!(subjects.find([].into_iter()), Found::New(2));
+        assert_eq!(subjects.find([].into_iter()), Lookup::New(2));
         assert_eq!(subjects.name(2), "");
         assert_eq!(subjects.len(), 3);
     }
@@ -214,7 +213,7 @@ mod tests {
             Value::Text(b"1"),
         ];
         for (slot, value) in (0..).zip(all) {
-            assert_eq!(subjects.find([value].into_iter()), Found::New(slot));
+            assert_eq!(subjects.find([value].into_iter()), Lookup::New(slot));
         }
         let names: Vec<String> = (0..5).map(|slot| subjects.name(slot)).collect();
         assert_eq!(names, ["", "1", "true", "1", "1"]);

@@ -7,30 +7,30 @@ use arrow_schema::ArrowError;
 use zlens_frames::Window;
 use zlens_frames::zvm::Index;
 
-use super::batch::{Build, Names};
-use super::evidence::Evidence;
-use super::places::{Gather, Gathered, Lists};
+use super::batch::{BatchBuilder, Names};
+use super::evidence::ResetEvidence;
+use super::gather::{GatherOutcome, RecordLists, RowGatherer};
 use super::plan::Plan;
 use super::select::Selection;
-use crate::core::interval::Ends;
-use crate::core::journal::Place;
-use crate::core::scan::Ready;
-use crate::core::wide::{BATCH_BYTES, Shared};
+use crate::core::diagnostics::Reporter;
+use crate::core::int64_block::{BATCH_BYTES, SharedPool};
+use crate::core::interval::IntervalEnds;
+use crate::core::scan::TableBatch;
 
 /// No batch has more rows, so that the offsets of its texts stay below 2 GiB.
 const MAX_ROWS: usize = 16_384;
 /// Batches that are ready, with the number of their table in the scan.
-pub(crate) type Batches = VecDeque<Ready>;
+pub(crate) type Batches = VecDeque<TableBatch>;
 
 /// A table and the batch that is being built of it.
 pub(crate) struct TableScan {
     /// Number of the table in its scan.
     number: usize,
     plan: Arc<Plan>,
-    gather: Gather,
-    build: Build,
+    gather: RowGatherer,
+    build: BatchBuilder,
     /// Lists of the table's records in the windows of this file.
-    lists: Lists,
+    lists: RecordLists,
     /// Rows of a batch.
     target: usize,
 }
@@ -41,16 +41,16 @@ impl TableScan {
         plan: &Arc<Plan>,
         selection: Selection,
         leap_s: i32,
-        pool: &Shared,
+        pool: &SharedPool,
     ) -> Self {
-        let (build, wanted) = Build::new(plan, selection, leap_s, pool);
-        let gather = Gather::new(plan, wanted);
+        let (build, wanted) = BatchBuilder::new(plan, selection, leap_s, pool);
+        let gather = RowGatherer::new(plan, wanted);
         Self {
             number,
             plan: Arc::clone(plan),
             gather,
             build,
-            lists: Lists::new(),
+            lists: RecordLists::new(),
             target: MAX_ROWS,
         }
     }
@@ -62,15 +62,15 @@ impl TableScan {
     /// Another system begins.
     pub(crate) fn begin_system(
         &mut self,
-        ends: &Ends,
-        evidence: &[Evidence],
+        ends: &IntervalEnds,
+        evidence: &[ResetEvidence],
         nominal_s: Option<f64>,
     ) {
         self.build.begin_system(ends, evidence, nominal_s);
     }
 
     /// Another file begins, whose windows hold this table's records in `lists`.
-    pub(crate) fn begin_file(&mut self, lists: Lists, index: &Index) {
+    pub(crate) fn begin_file(&mut self, lists: RecordLists, index: &Index) {
         self.lists = lists;
         self.build.begin_file();
         let target = (BATCH_BYTES / (8 * self.build.columns().max(1))).clamp(256, MAX_ROWS / 2);
@@ -94,16 +94,16 @@ impl TableScan {
         &mut self,
         window: &Window<'_>,
         names: &Names<'_>,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
         ready: &mut Batches,
     ) -> Result<(), ArrowError> {
         let mut gathered = self.gather.window(&self.plan, window, &self.lists, place);
-        if gathered == Gathered::Staged {
+        if gathered == GatherOutcome::FlushStaged {
             self.staged(names, place, ready)?;
             gathered = self.gather.window(&self.plan, window, &self.lists, place);
         }
         match gathered {
-            Gathered::Window => self.rows(window.bytes, names, place, ready),
+            GatherOutcome::DecodeWindow => self.rows(window.bytes, names, place, ready),
             _ => Ok(()),
         }
     }
@@ -112,12 +112,12 @@ impl TableScan {
     fn staged(
         &mut self,
         names: &Names<'_>,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
         ready: &mut Batches,
     ) -> Result<(), ArrowError> {
-        let bytes = self.gather.staged(&self.plan, place);
+        let bytes = self.gather.take_staged(&self.plan, place);
         let done = self.rows(&bytes, names, place, ready);
-        self.gather.unstage(bytes);
+        self.gather.recycle(bytes);
         done
     }
 
@@ -126,7 +126,7 @@ impl TableScan {
         &mut self,
         bytes: &[u8],
         names: &Names<'_>,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
         ready: &mut Batches,
     ) -> Result<(), ArrowError> {
         let total = self.gather.places.records.len();
@@ -159,11 +159,11 @@ impl TableScan {
         Ok(())
     }
 
-    /// Hands out what is left at the end of a file.
+    /// Returns what is left at the end of a file.
     pub(crate) fn end_file(
         &mut self,
         names: &Names<'_>,
-        place: &Place<'_>,
+        place: &Reporter<'_>,
         ready: &mut Batches,
     ) -> Result<(), ArrowError> {
         self.gather.end_file(place);

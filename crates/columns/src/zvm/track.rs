@@ -1,38 +1,38 @@
 //! From one sample of a subject to the next: elapsed time, evidence of resets, differences.
 //!
-//! What was last seen of every subject is kept in columns indexed by the subject's slot, for each system and table,
-//! and lives on from file to file.
+//! The last sample of every subject is kept in columns indexed by the subject's slot, for each system and table, and
+//! lives on from file to file.
 
 use arrow_buffer::NullBuffer;
 use zlens_frames::{ProblemKind, tod};
 
-use super::evidence::{Evidence, Known, NOTHING};
-use super::places::Places;
+use super::difference::{CountDirection, CounterChange, CounterRule};
+use super::evidence::{NO_ENTRY, ResetEvidence, ResetIndex};
+use super::gather::RowOffsets;
 use super::plan::{Difference, Direction};
-use super::step::{Rule, Step, Way};
-use super::subject::{Found, MAX_SUBJECTS, NOBODY, Subjects, fingerprint};
-use crate::core::column::{Builder, Value};
-use crate::core::flag::{Flag, UNITS};
-use crate::core::journal::Place;
+use super::subject::{Lookup, MAX_SUBJECTS, Subjects, UNTRACKED, fingerprint};
+use crate::core::column::{ColumnBuilder, Value};
+use crate::core::diagnostics::Reporter;
+use crate::core::flag::{IntervalFlag, TOD_PER_SECOND};
+use crate::core::int64_block::Int64Block;
 use crate::core::validity::Validity;
-use crate::core::wide::Wide;
 
 /// The rows of the batch being built, as differences see them.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct DifferenceRows {
     /// Subject of each row.
     pub slots: Vec<u32>,
     /// Whether the row has a predecessor to be compared with.
     pub usable: Vec<bool>,
     /// Time since it, where usable.
     pub seconds: Vec<f64>,
-    pub flags: Vec<Flag>,
+    pub flags: Vec<IntervalFlag>,
     /// When the record was built and where it begins, for reports.
     tods: Vec<u64>,
     offsets: Vec<u64>,
 }
 
-impl Rows {
+impl DifferenceRows {
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
         self.usable.clear();
@@ -45,29 +45,29 @@ impl Rows {
 
 /// Some rows that were just decoded.
 #[derive(Clone, Copy)]
-pub(crate) struct Fresh<'b> {
+pub(crate) struct NewRows<'b> {
     /// The number of the first in its batch.
     pub from: usize,
     /// When each record was built.
     pub tods: &'b [u64],
-    /// Where each stands, the first at place `first`.
-    pub places: &'b Places,
+    /// Where each is, the first at place `first`.
+    pub places: &'b RowOffsets,
     pub first: usize,
-    pub builders: &'b [Builder],
-    pub wide: &'b Wide,
+    pub builders: &'b [ColumnBuilder],
+    pub wide: &'b Int64Block,
     /// Whether there is a layout that tells whom they are about.
     pub known: bool,
     /// Whether they are samples, which come at the end of intervals; events come when they do.
     pub sample: bool,
 }
 
-impl<'b> Fresh<'b> {
-    /// Where the record begins in the file that is `number` rows behind the first.
+impl<'b> NewRows<'b> {
+    /// Start of the record in the file that is `number` rows after the first.
     fn offset(&self, number: usize) -> u64 {
         self.places.offset(self.first + number)
     }
 
-    /// The value of a column in the row that is `number` rows behind the first.
+    /// The value of a column in the row that is `number` rows after the first.
     fn value(&self, builder: usize, number: usize) -> Value<'b> {
         self.builders[builder].value(self.from + number, self.wide)
     }
@@ -75,19 +75,19 @@ impl<'b> Fresh<'b> {
 
 /// A column whose change is evidence of a reset.
 #[derive(Debug, Clone)]
-pub(crate) struct Watch {
+pub(crate) struct WatchedColumn {
     pub builder: usize,
     pub name: String,
 }
 
-/// What is kept of the subjects of one table of one system.
+/// State of the subjects of one table of one system.
 #[derive(Debug)]
-pub(crate) struct Track {
+pub(crate) struct SubjectTracker {
     /// Columns that identify the subject.
     subject: Vec<usize>,
-    watches: Vec<Watch>,
+    watches: Vec<WatchedColumn>,
     subjects: Subjects,
-    known: Known,
+    known: ResetIndex,
     nominal_s: Option<f64>,
     /// By slot: where its evidence is, time and file of its last sample.
     evidence: Vec<u32>,
@@ -97,14 +97,14 @@ pub(crate) struct Track {
     seen: Vec<Vec<u64>>,
 }
 
-impl Track {
-    pub(crate) fn new(subject: Vec<usize>, watches: Vec<Watch>) -> Self {
+impl SubjectTracker {
+    pub(crate) fn new(subject: Vec<usize>, watches: Vec<WatchedColumn>) -> Self {
         Self {
             seen: vec![Vec::new(); watches.len()],
             subject,
             watches,
             subjects: Subjects::default(),
-            known: Known::default(),
+            known: ResetIndex::default(),
             nominal_s: None,
             evidence: Vec::new(),
             last: Vec::new(),
@@ -113,26 +113,37 @@ impl Track {
     }
 
     /// Forgets everything: another system begins.
-    pub(crate) fn begin(&mut self, table: &str, evidence: &[Evidence], nominal_s: Option<f64>) {
+    pub(crate) fn begin(
+        &mut self,
+        table: &str,
+        evidence: &[ResetEvidence],
+        nominal_s: Option<f64>,
+    ) {
         let fresh = Self::new(
             std::mem::take(&mut self.subject),
             std::mem::take(&mut self.watches),
         );
         *self = Self {
-            known: Known::of(table, evidence),
+            known: ResetIndex::new(table, evidence),
             nominal_s: nominal_s.filter(|s| *s > 0.0),
             ..fresh
         };
     }
 
     /// Finds the predecessors of fresh rows.
-    pub(crate) fn rows(&mut self, fresh: &Fresh<'_>, rows: &mut Rows, place: &Place<'_>) {
+    pub(crate) fn rows(
+        &mut self,
+        fresh: &NewRows<'_>,
+        rows: &mut DifferenceRows,
+        place: &Reporter<'_>,
+    ) {
         if !fresh.known {
             let count = fresh.tods.len();
-            rows.slots.extend(std::iter::repeat_n(NOBODY, count));
+            rows.slots.extend(std::iter::repeat_n(UNTRACKED, count));
             rows.usable.extend(std::iter::repeat_n(false, count));
             rows.seconds.extend(std::iter::repeat_n(0.0, count));
-            rows.flags.extend(std::iter::repeat_n(Flag::None, count));
+            rows.flags
+                .extend(std::iter::repeat_n(IntervalFlag::None, count));
             rows.tods.extend_from_slice(fresh.tods);
             rows.offsets
                 .extend((0..count).map(|number| fresh.offset(number)));
@@ -144,16 +155,16 @@ impl Track {
                 .iter()
                 .map(|&builder| fresh.value(builder, number));
             let (slot, seconds) = match self.subjects.find(values) {
-                Found::Known(slot) => self.known_subject(slot, number, fresh, place),
-                Found::New(slot) => {
+                Lookup::Known(slot) => self.known_subject(slot, number, fresh, place),
+                Lookup::New(slot) => {
                     self.new_subject(slot, fresh.tods[number], place.file);
                     (slot, None)
                 }
-                Found::Full => {
+                Lookup::Full => {
                     place.problem(ProblemKind::Header, "full", fresh.offset(number), 0, || {
-                        format!("more than {MAX_SUBJECTS} subjects; those from here on have no differences")
+                        format!("more than {MAX_SUBJECTS} subjects; differences of further ones are NULL")
                     });
-                    (NOBODY, None)
+                    (UNTRACKED, None)
                 }
             };
             rows.slots.push(slot);
@@ -168,15 +179,15 @@ impl Track {
         let nominal_s = self.nominal_s.filter(|_| fresh.sample);
         rows.flags.extend((fresh.from..rows.slots.len()).map(|row| {
             let nominal_s = nominal_s.filter(|_| rows.usable[row]);
-            Flag::of(rows.seconds[row], nominal_s)
+            IntervalFlag::classify(rows.seconds[row], nominal_s)
         }));
     }
 
     fn new_subject(&mut self, slot: u32, tod: u64, file: usize) {
         let evidence = if self.known.names_subjects() {
-            self.known.place(&self.subjects.name(slot))
+            self.known.find(&self.subjects.name(slot))
         } else {
-            NOTHING
+            NO_ENTRY
         };
         self.evidence.push(evidence);
         self.last.push(tod);
@@ -188,8 +199,8 @@ impl Track {
         &mut self,
         slot: u32,
         number: usize,
-        fresh: &Fresh<'_>,
-        place: &Place<'_>,
+        fresh: &NewRows<'_>,
+        place: &Reporter<'_>,
     ) -> (u32, Option<f64>) {
         let at = slot as usize;
         let (last, now) = (self.last[at], fresh.tods[number]);
@@ -197,11 +208,13 @@ impl Track {
             place.problem(ProblemKind::Time, "older", fresh.offset(number), 0, || {
                 let subject = self.subjects.name(slot);
                 let us = (last - now) / tod::UNITS_PER_US;
-                format!("a sample of {subject} is {us} us older than the one before; no difference is taken")
+                format!(
+                    "{subject}: sample is {us} us older than its predecessor; differences are NULL"
+                )
             });
             // Files that overlap: the later samples of the file before stay what this one is compared with.
             if self.file[at] != place.file {
-                return (NOBODY, None);
+                return (UNTRACKED, None);
             }
         }
         self.last[at] = now;
@@ -213,10 +226,16 @@ impl Track {
             place.reset(when, &self.subjects.name(slot), || what.to_owned());
             return (slot, None);
         }
-        (slot, Some((now - last) as f64 / UNITS))
+        (slot, Some((now - last) as f64 / TOD_PER_SECOND))
     }
 
-    fn watch(&mut self, number: usize, fresh: &Fresh<'_>, rows: &mut Rows, place: &Place<'_>) {
+    fn watch(
+        &mut self,
+        number: usize,
+        fresh: &NewRows<'_>,
+        rows: &mut DifferenceRows,
+        place: &Reporter<'_>,
+    ) {
         let watch = &self.watches[number];
         let seen = &mut self.seen[number];
         seen.resize(self.subjects.len(), 0);
@@ -224,7 +243,7 @@ impl Track {
             let row = fresh.from + number;
             let slot = rows.slots[row];
             let value = fresh.value(watch.builder, number);
-            if slot == NOBODY || value == Value::Null {
+            if slot == UNTRACKED || value == Value::Null {
                 continue;
             }
             let now = fingerprint(value) | 1;
@@ -241,9 +260,9 @@ impl Track {
 
 /// The last reading of a subject, if there is one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Last {
+struct PreviousValue {
     reading: i64,
-    there: bool,
+    present: bool,
 }
 
 /// A column with differences.
@@ -251,25 +270,25 @@ struct Last {
 pub(crate) struct Counter {
     builder: usize,
     name: String,
-    rule: Rule,
+    rule: CounterRule,
     direction: Direction,
-    way: Option<Way>,
+    way: Option<CountDirection>,
     /// By slot.
-    last: Vec<Last>,
-    /// How many rows of the batch being built have their difference.
+    last: Vec<PreviousValue>,
+    /// Number of rows of the batch that have their difference.
     pub done: usize,
     validity: Validity,
 }
 
-/// What a counter needs of the batch to go on.
+/// Data of the batch that a counter needs to continue.
 #[derive(Clone, Copy)]
-pub(crate) struct Comparing<'b> {
-    pub rows: &'b Rows,
+pub(crate) struct BatchView<'b> {
+    pub rows: &'b DifferenceRows,
     pub len: usize,
-    pub builders: &'b [Builder],
-    pub wide: &'b Wide,
+    pub builders: &'b [ColumnBuilder],
+    pub wide: &'b Int64Block,
     pub intervals: &'b [u32],
-    pub track: &'b Track,
+    pub track: &'b SubjectTracker,
     /// Whether no more rows can be waited for.
     pub complete: bool,
 }
@@ -279,7 +298,7 @@ impl Counter {
         let mut counter = Self {
             builder,
             name,
-            rule: Rule::new(difference),
+            rule: CounterRule::new(difference),
             direction: difference.direction,
             way: None,
             last: Vec::new(),
@@ -294,31 +313,33 @@ impl Counter {
     pub(crate) fn begin(&mut self) {
         self.last.clear();
         self.way = match self.direction {
-            Direction::Up => Some(Way::Up),
-            Direction::Down => Some(Way::Down),
+            Direction::Up => Some(CountDirection::Up),
+            Direction::Down => Some(CountDirection::Down),
             Direction::Learn => None,
         };
     }
 
     /// Whether its direction is not stated, so that it may have to wait for the rest of an interval.
-    pub(crate) fn learns(&self) -> bool {
+    pub(crate) fn infers_direction(&self) -> bool {
         self.direction == Direction::Learn
     }
 
     /// Makes the differences of all rows so far, those from `done` on; of fewer where the direction is decided by
     /// rows still to come.
-    pub(crate) fn advance(&mut self, out: &mut [i64], batch: &Comparing<'_>, place: &Place<'_>) {
+    pub(crate) fn advance(&mut self, out: &mut [i64], batch: &BatchView<'_>, place: &Reporter<'_>) {
         self.last
-            .resize(batch.track.subjects.len(), Last::default());
+            .resize(batch.track.subjects.len(), PreviousValue::default());
         let readings = batch.builders[self.builder].ints(batch.len, batch.wide);
         let from = self.done;
         if self.way.is_none() {
-            self.learn(out, readings, batch);
+            self.infer_direction(out, readings, batch);
         }
         let out = &mut out[self.done - from..];
         match self.way {
-            Some(Way::Up) => self.run(Way::Up, out, readings, batch, place),
-            Some(Way::Down) => self.run(Way::Down, out, readings, batch, place),
+            Some(CountDirection::Up) => self.run(CountDirection::Up, out, readings, batch, place),
+            Some(CountDirection::Down) => {
+                self.run(CountDirection::Down, out, readings, batch, place)
+            }
             None => {}
         }
     }
@@ -329,11 +350,11 @@ impl Counter {
         self.validity.finish(len, &[])
     }
 
-    /// Goes on while nothing moves, and decides the direction when something does.
-    fn learn(&mut self, out: &mut [i64], readings: &[i64], batch: &Comparing<'_>) {
+    /// Continues while nothing moves, and decides the direction when something does.
+    fn infer_direction(&mut self, out: &mut [i64], readings: &[i64], batch: &BatchView<'_>) {
         for out in out {
             let row = self.done;
-            if self.vote(row, readings, batch).is_some() {
+            if self.observed_direction(row, readings, batch).is_some() {
                 let interval = batch.intervals[row];
                 let rest = &batch.intervals[row..];
                 let end = match rest.iter().position(|&other| other != interval) {
@@ -342,12 +363,20 @@ impl Counter {
                     // The rest of the interval is still to come.
                     None => return,
                 };
-                let votes = (row..end).filter_map(|row| self.vote(row, readings, batch));
-                let sum = votes.fold(
-                    0i64,
-                    |sum, way| if way == Way::Up { sum + 1 } else { sum - 1 },
-                );
-                self.way = Some(if sum >= 0 { Way::Up } else { Way::Down });
+                let votes =
+                    (row..end).filter_map(|row| self.observed_direction(row, readings, batch));
+                let sum = votes.fold(0i64, |sum, way| {
+                    if way == CountDirection::Up {
+                        sum + 1
+                    } else {
+                        sum - 1
+                    }
+                });
+                self.way = Some(if sum >= 0 {
+                    CountDirection::Up
+                } else {
+                    CountDirection::Down
+                });
                 return;
             }
             // Where nothing has moved, the difference is zero whichever way the counter runs.
@@ -361,13 +390,18 @@ impl Counter {
         }
     }
 
-    /// Which way the counter of a row's subject has moved since its last reading that was taken up.
-    fn vote(&self, row: usize, readings: &[i64], batch: &Comparing<'_>) -> Option<Way> {
+    /// Which way the counter of a row's subject has moved since its last reading that was processed.
+    fn observed_direction(
+        &self,
+        row: usize,
+        readings: &[i64],
+        batch: &BatchView<'_>,
+    ) -> Option<CountDirection> {
         let last = self.last.get(batch.rows.slots[row] as usize)?;
         let valid = batch.builders[self.builder].validity.get(row);
-        let comparable = last.there && valid && batch.rows.usable[row];
+        let comparable = last.present && valid && batch.rows.usable[row];
         if comparable {
-            self.rule.leaning(last.reading, readings[row])
+            self.rule.likely_direction(last.reading, readings[row])
         } else {
             None
         }
@@ -375,11 +409,11 @@ impl Counter {
 
     fn run(
         &mut self,
-        way: Way,
+        way: CountDirection,
         out: &mut [i64],
         readings: &[i64],
-        batch: &Comparing<'_>,
-        place: &Place<'_>,
+        batch: &BatchView<'_>,
+        place: &Reporter<'_>,
     ) {
         let valid = &batch.builders[self.builder].validity;
         for (row, out) in (self.done..).zip(out) {
@@ -390,7 +424,7 @@ impl Counter {
                 continue;
             };
             *out = match self.rule.step(way, before, now, batch.rows.seconds[row]) {
-                Step::By(difference) => difference,
+                CounterChange::By(difference) => difference,
                 fault => {
                     self.report(fault, row, (before, now), batch, place);
                     self.validity.clear(row, row + 1);
@@ -404,17 +438,17 @@ impl Counter {
     #[cold]
     fn report(
         &self,
-        fault: Step,
+        fault: CounterChange,
         row: usize,
         (before, now): (i64, i64),
-        batch: &Comparing<'_>,
-        place: &Place<'_>,
+        batch: &BatchView<'_>,
+        place: &Reporter<'_>,
     ) {
         let slot = batch.rows.slots[row];
         let subjects = &batch.track.subjects;
         let offset = batch.rows.offsets[row];
         let name = &self.name;
-        if fault == Step::Reset {
+        if fault == CounterChange::Reset {
             let evidence = || "value stepped back".to_owned();
             place.reset(batch.rows.tods[row], &subjects.name(slot), evidence);
             // Once for each row: what restarts one counter restarts most of its subject's.
@@ -422,7 +456,7 @@ impl Counter {
                 let subject = subjects.name(slot);
                 let of = if subject.is_empty() { String::new() } else { format!(" of {subject}") };
                 let (from, to) = (self.rule.reading(before), self.rule.reading(now));
-                format!("counters{of} stepped back without a record that says why, {name} from {from} to {to}; their differences are NULL here")
+                format!("counters{of} decreased without a reset record ({name}: {from} to {to}); their differences are NULL")
             });
             return;
         }
@@ -440,8 +474,8 @@ impl Counter {
                 };
                 let (from, to) = (self.rule.reading(before), self.rule.reading(now));
                 match fault {
-                    Step::Far(ran) => format!(
-                        "{name}{of} ran by {ran} from {from} to {to}, more than can be held"
+                    CounterChange::Overflow(ran) => format!(
+                        "{name}{of} advanced by {ran} ({from} to {to}), more than the column can hold"
                     ),
                     _ => format!(
                         "{name}{of} stepped back from {from} to {to} without evidence of a reset"
@@ -455,25 +489,25 @@ impl Counter {
 /// The reading of a row and the one before it, if there are both and they can be compared.
 #[inline(always)]
 fn read(
-    last: &mut [Last],
+    last: &mut [PreviousValue],
     row: usize,
     readings: &[i64],
     valid: &Validity,
-    rows: &Rows,
+    rows: &DifferenceRows,
 ) -> Option<(i64, i64)> {
-    // Nobody has no place.
+    // An untracked subject has no slot.
     let last = last.get_mut(rows.slots[row] as usize)?;
     if !valid.get(row) {
-        last.there = false;
+        last.present = false;
         return None;
     }
     let now = readings[row];
     let before = std::mem::replace(
         last,
-        Last {
+        PreviousValue {
             reading: now,
-            there: true,
+            present: true,
         },
     );
-    (before.there && rows.usable[row]).then_some((before.reading, now))
+    (before.present && rows.usable[row]).then_some((before.reading, now))
 }

@@ -2,13 +2,13 @@
 
 use zlens_frames::ProblemKind;
 
-use crate::made::{self, Cell, Made, column, maybe};
+use crate::builders::{self, Cell, Made, column, maybe};
 
 /// Rows of a good record, one that was changed, and a good one; and what is said of the changed one.
 fn changed(
     subtype: u16,
     change: impl Fn(&mut Vec<u8>),
-) -> (Vec<made::Row>, Vec<zlens_columns::Found>) {
+) -> (Vec<builders::Row>, Vec<zlens_columns::DecodeProblem>) {
     let records: Vec<Vec<u8>> = (1..=3)
         .map(|nth| {
             let counters = [nth, 2, 3, 4, 5, 6];
@@ -25,15 +25,15 @@ fn changed(
             bytes
         })
         .collect();
-    let decoder = made::decoder(&[made::dump(&records)]);
-    let rows = made::scan(&decoder, None, true);
+    let decoder = builders::decoder(&[builders::dump(&records)]);
+    let rows = builders::scan(&decoder, None, true);
     let problems = decoder.problems();
     for found in &problems {
         assert_eq!(found.problem.record, Some((113, subtype)));
         assert!(found.problem.bytes <= records[1].len() as u64);
     }
     // What can be asked for of one column is the same.
-    let one = made::scan(&decoder, Some(&["c33_d"]), false);
+    let one = builders::scan(&decoder, Some(&["c33_d"]), false);
     assert_eq!(column(&one, "c33_d"), column(&rows, "c33_d"));
     (rows, problems)
 }
@@ -53,14 +53,14 @@ fn a_data_section_outside_the_record() {
             let (rows, problems) = changed(subtype, |bytes| put(bytes, 44, offset));
             assert_eq!(rows.len(), 2);
             assert!(
-                made::says(&problems, ProblemKind::Section, "data section"),
+                builders::says(&problems, ProblemKind::Section, "data section"),
                 "{problems:?}"
             );
         }
         let (rows, problems) = changed(subtype, |bytes| put2(bytes, 50, 0));
         assert_eq!(rows.len(), 2);
         assert!(
-            made::says(&problems, ProblemKind::Section, "no data section"),
+            builders::says(&problems, ProblemKind::Section, "no data section"),
             "{problems:?}"
         );
     }
@@ -70,10 +70,10 @@ fn a_data_section_outside_the_record() {
 fn an_identification_section_outside_the_record() {
     let (rows, problems) = changed(1, |bytes| put(bytes, 36, 5000));
     // When it was written stands elsewhere.
-    assert_eq!(rows[1]["interval_end"], made::us(1800).into());
+    assert_eq!(rows[1]["interval_end"], builders::us(1800).into());
     assert_eq!(rows[1]["c0_d"], 2.into());
     assert!(
-        made::says(&problems, ProblemKind::Section, "identification"),
+        builders::says(&problems, ProblemKind::Section, "identification"),
         "{problems:?}"
     );
     let (rows, problems) = changed(1, |bytes| put2(bytes, 42, 0));
@@ -140,7 +140,7 @@ fn counter_sets_outside_the_record() {
         (&Cell::Null, &14.into())
     );
     assert!(
-        made::says(&problems, ProblemKind::Section, "counter set 1"),
+        builders::says(&problems, ProblemKind::Section, "counter set 1"),
         "{problems:?}"
     );
     let (rows, problems) = changed(1, |bytes| put2(bytes, entry + 8, 5));
@@ -149,7 +149,7 @@ fn counter_sets_outside_the_record() {
         (&Cell::Null, &14.into())
     );
     assert!(
-        made::says(&problems, ProblemKind::Section, "5 bytes"),
+        builders::says(&problems, ProblemKind::Section, "5 bytes"),
         "{problems:?}"
     );
 }
@@ -163,7 +163,7 @@ fn counter_sets_that_are_not_expected() {
         (&Cell::Null, &14.into())
     );
     assert!(
-        made::says(
+        builders::says(
             &problems,
             ProblemKind::Section,
             "counter set 9 is not known"
@@ -176,7 +176,7 @@ fn counter_sets_that_are_not_expected() {
         (&2.into(), &Cell::Null)
     );
     assert!(
-        made::says(&problems, ProblemKind::Section, "comes twice"),
+        builders::says(&problems, ProblemKind::Section, "comes twice"),
         "{problems:?}"
     );
     // More counters than the set has on any machine: those that have a column are read.
@@ -184,11 +184,11 @@ fn counter_sets_that_are_not_expected() {
     for nth in 1..=3 {
         records.push(Made::delta(0, 900 * nth, &(0..9).collect::<Vec<u64>>()));
     }
-    let (rows, problems) = made::table(&records);
+    let (rows, problems) = builders::table(&records);
     assert_eq!(rows[1]["c5_d"], 5.into());
     assert_eq!(rows[1]["basic_counters"], 9.into());
     assert!(
-        made::says(&problems, ProblemKind::Long, "the last 3 have no column"),
+        builders::says(&problems, ProblemKind::Long, "the last 3 have no column"),
         "{problems:?}"
     );
 }
@@ -198,7 +198,7 @@ fn several_data_sections() {
     let (rows, problems) = changed(1, |bytes| put2(bytes, 50, 3));
     assert_eq!(rows.len(), 3);
     assert!(
-        made::says(&problems, ProblemKind::Section, "3 data sections"),
+        builders::says(&problems, ProblemKind::Section, "3 data sections"),
         "{problems:?}"
     );
 }
@@ -209,9 +209,9 @@ fn a_record_that_says_no_time() {
         let (rows, problems) = changed(subtype, |bytes| bytes[112 + 8..112 + 16].fill(0));
         assert_eq!(rows.len(), 3);
         assert_eq!(rows[1]["tod"], Cell::Null);
-        assert_eq!(rows[1]["interval_end"], made::us(1800).into());
+        assert_eq!(rows[1]["interval_end"], builders::us(1800).into());
         assert!(
-            made::says(&problems, ProblemKind::Time, "when it was written"),
+            builders::says(&problems, ProblemKind::Time, "when it was written"),
             "{problems:?}"
         );
     }
@@ -237,7 +237,7 @@ fn any_damage_is_survived() {
             })
         })
         .collect();
-    let whole = made::dump_of(&records);
+    let whole = builders::dump_of(&records);
     let mut state = 113_u64;
     let mut next = move || {
         state = state
@@ -256,10 +256,10 @@ fn any_damage_is_survived() {
                 [0, 1, 0xFF, 0x80][next() % 4]
             };
         }
-        let decoder = made::decoder(&[bytes]);
-        let rows = made::scan(&decoder, None, true);
+        let decoder = builders::decoder(&[bytes]);
+        let rows = builders::scan(&decoder, None, true);
         assert!(rows.len() <= records.len());
-        let few = made::scan(&decoder, Some(&["c0_d", "interval_end", "seconds"]), false);
+        let few = builders::scan(&decoder, Some(&["c0_d", "interval_end", "seconds"]), false);
         assert_eq!(few.len(), rows.len());
         met += decoder.problems().len();
     }

@@ -2,7 +2,7 @@
 
 use zlens_frames::ProblemKind;
 
-use crate::made::{self, Cell, Made, column, maybe};
+use crate::builders::{self, Cell, Made, column, maybe};
 
 /// Both subtypes of four intervals and two processors, as the machine would write them.
 fn both() -> Vec<Made> {
@@ -24,9 +24,9 @@ fn both() -> Vec<Made> {
 
 #[test]
 fn subtype_1_is_shown() {
-    let decoder = made::decoder(&[made::dump_of(&both())]);
+    let decoder = builders::decoder(&[builders::dump_of(&both())]);
     for check in [false, true] {
-        let rows = made::scan(&decoder, None, check);
+        let rows = builders::scan(&decoder, None, check);
         assert_eq!(column(&rows, "subtype"), vec![Cell::from(1); 8]);
         let counted = [1, 1, 2, 2, 3, 3, 4, 4].map(Cell::from);
         assert_eq!(column(&rows, "c0_d"), counted);
@@ -38,9 +38,9 @@ fn subtype_1_is_shown() {
 fn subtype_2_is_shown_where_subtype_1_does_not_tell() {
     let mut records = both();
     records.retain(|record| record.subtype == 2 || record.end != 2700);
-    let decoder = made::decoder(&[made::dump_of(&records)]);
+    let decoder = builders::decoder(&[builders::dump_of(&records)]);
     for check in [false, true] {
-        let rows = made::scan(&decoder, None, check);
+        let rows = builders::scan(&decoder, None, check);
         let subtypes: Vec<Cell> = [1, 1, 1, 1, 2, 2, 1, 1].map(Cell::from).to_vec();
         assert_eq!(column(&rows, "subtype"), subtypes);
         // The difference is taken to the record that is not shown.
@@ -64,15 +64,15 @@ fn what_does_not_agree_is_told_once() {
             // The other subtype first.
             records.sort_by_key(|record| (record.end, 3 - record.subtype));
         }
-        let decoder = made::decoder(&[made::dump_of(&records)]);
-        made::scan(&decoder, None, false);
+        let decoder = builders::decoder(&[builders::dump_of(&records)]);
+        builders::scan(&decoder, None, false);
         assert!(decoder.problems().is_empty());
         for _ in 0..2 {
-            made::scan(&decoder, None, true);
+            builders::scan(&decoder, None, true);
             let problems = decoder.problems();
             let words = "8 times and differ 2 times, here first: counter 1 is 3 and 2; subtype 1";
             assert!(
-                made::says(&problems, ProblemKind::Duplicate, words),
+                builders::says(&problems, ProblemKind::Duplicate, words),
                 "{problems:?}"
             );
             assert_eq!(problems[0].problem.bytes, 0);
@@ -89,8 +89,8 @@ fn systems_are_apart() {
             ..record
         });
     }
-    let decoder = made::decoder(&[made::dump_of(&records)]);
-    let rows = made::scan(&decoder, Some(&["system", "subtype", "c0_d"]), false);
+    let decoder = builders::decoder(&[builders::dump_of(&records)]);
+    let rows = builders::scan(&decoder, Some(&["system", "subtype", "c0_d"]), false);
     assert_eq!(rows.len(), 16);
     let of_b: Vec<_> = rows
         .iter()

@@ -4,11 +4,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use zlens_frames::ProblemKind;
 
-use crate::made::{self, Cell, Made, column, maybe};
+use crate::builders::{self, Cell, Made, column, maybe};
 
 /// The first counter of each row.
 fn counted(records: &[Made]) -> Vec<Cell> {
-    column(&made::table(records).0, "c0_d")
+    column(&builders::table(records).0, "c0_d")
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_processor_that_was_offline_leaves_a_gap() {
                 record
             })
             .to_vec();
-        let (rows, problems) = made::table(&records);
+        let (rows, problems) = builders::table(&records);
         assert!(problems.is_empty(), "{problems:?}");
         let first = if subtype == 1 { Some(900.0) } else { None };
         assert_eq!(
@@ -54,14 +54,14 @@ fn short_intervals_are_flagged() {
         .to_vec();
     records[1].end = 1800;
     records[1].written = 919;
-    let (rows, _) = made::table(&records);
+    let (rows, _) = builders::table(&records);
     assert_eq!(
         column(&rows, "flag"),
         [None, Some("short"), None].map(maybe)
     );
     assert_eq!(column(&rows, "c0_d"), [Cell::Null, 19.into(), 881.into()]);
     // A record that was written early tells of the time up to then.
-    let ends = [900, 919, 1800].map(|end| made::us(end).into());
+    let ends = [900, 919, 1800].map(|end| builders::us(end).into());
     assert_eq!(column(&rows, "interval_end"), ends);
 }
 
@@ -85,8 +85,8 @@ fn counters_that_began_again() {
         if evidence == "counter version changed" {
             records[3].versions.1 = 8;
         }
-        let decoder = made::decoder(&[made::dump_of(&records)]);
-        let rows = made::scan(&decoder, None, false);
+        let decoder = builders::decoder(&[builders::dump_of(&records)]);
+        let rows = builders::scan(&decoder, None, false);
         let after = if evidence == "value stepped back" {
             3995
         } else {
@@ -105,7 +105,7 @@ fn counters_that_began_again() {
         } else {
             2700
         };
-        assert_eq!(resets[0].tod, made::time(when));
+        assert_eq!(resets[0].tod, builders::time(when));
     }
 }
 
@@ -116,8 +116,8 @@ fn one_counter_that_stepped_back() {
         .zip(records)
         .map(|(nth, counters)| Made::absolute(1, 900 * nth, &counters))
         .collect();
-    let decoder = made::decoder(&[made::dump_of(&records)]);
-    let rows = made::scan(&decoder, None, false);
+    let decoder = builders::decoder(&[builders::dump_of(&records)]);
+    let rows = builders::scan(&decoder, None, false);
     assert_eq!(column(&rows, "c0_d"), [None, Some(10), Some(10)].map(maybe));
     assert_eq!(column(&rows, "c1_d"), [None, None, Some(50)].map(maybe));
     assert_eq!(decoder.resets()[0].evidence, "counter 1 stepped back");
@@ -130,8 +130,8 @@ fn a_new_run_of_subtype_1_counts_from_its_start() {
         .collect();
     records[1].run = 1500;
     records[2].run = 1500;
-    let decoder = made::decoder(&[made::dump_of(&records)]);
-    let rows = made::scan(&decoder, None, false);
+    let decoder = builders::decoder(&[builders::dump_of(&records)]);
+    let rows = builders::scan(&decoder, None, false);
     assert_eq!(column(&rows, "c0_d"), [1, 2, 3].map(Cell::from));
     assert_eq!(
         column(&rows, "seconds"),
@@ -155,17 +155,20 @@ fn speed_and_version_that_change_are_told() {
             records.push(record);
         }
     }
-    let decoder = made::decoder(&[made::dump_of(&records)]);
+    let decoder = builders::decoder(&[builders::dump_of(&records)]);
     for _ in 0..2 {
-        made::scan(&decoder, Some(&["cpu_id"]), false);
+        builders::scan(&decoder, Some(&["cpu_id"]), false);
         let changes = decoder.changes();
         assert_eq!(changes.len(), 6);
         let one = &changes[0];
         assert_eq!((&*one.column, one.before, one.after), ("cpsp", 5206, 4452));
-        assert_eq!((one.since, one.tod), (made::time(1800), made::time(2700)));
+        assert_eq!(
+            (one.since, one.tod),
+            (builders::time(1800), builders::time(2700))
+        );
         assert_eq!(
             (one.processor, one.interval_end),
-            (0, Some(made::time(2700)))
+            (0, Some(builders::time(2700)))
         );
         let versions = changes.iter().filter(|one| one.column == "version2");
         assert_eq!(versions.count(), 2);
@@ -177,9 +180,12 @@ fn files_in_the_order_of_time_are_one_series() {
     let records: Vec<Made> = (1..=6)
         .map(|nth| Made::absolute(1, 900 * nth, &[nth * nth]))
         .collect();
-    let dumps = [made::dump_of(&records[..2]), made::dump_of(&records[2..])];
-    let decoder = made::decoder(&dumps);
-    let rows = made::scan(&decoder, None, false);
+    let dumps = [
+        builders::dump_of(&records[..2]),
+        builders::dump_of(&records[2..]),
+    ];
+    let decoder = builders::decoder(&dumps);
+    let rows = builders::scan(&decoder, None, false);
     let expected = [None, Some(3), Some(5), Some(7), Some(9), Some(11)].map(maybe);
     assert_eq!(column(&rows, "c0_d"), expected);
     assert_eq!(rows[3]["file"], "dump1".into());
@@ -193,22 +199,26 @@ fn the_same_records_again_are_read_once() {
             .flat_map(|nth| (0..3).map(move |cpu| make(cpu, 900 * nth, &[nth * 100])))
             .collect();
         let once = counted(&records);
-        let twice = made::dump_of(&records).repeat(2);
+        let twice = builders::dump_of(&records).repeat(2);
         // In one file, in two, and files that overlap.
         for dumps in [
             vec![twice.clone()],
-            vec![made::dump_of(&records), made::dump_of(&records)],
-            vec![made::dump_of(&records[..9]), made::dump_of(&records[3..])],
+            vec![builders::dump_of(&records), builders::dump_of(&records)],
+            vec![
+                builders::dump_of(&records[..9]),
+                builders::dump_of(&records[3..]),
+            ],
         ] {
-            let decoder = made::decoder(&dumps);
-            let rows = made::scan(&decoder, None, false);
+            let decoder = builders::decoder(&dumps);
+            let rows = builders::scan(&decoder, None, false);
             assert_eq!(column(&rows, "c0_d"), once);
             let problems = decoder.problems();
             assert!(
-                made::says(&problems, ProblemKind::Duplicate, "came before"),
+                builders::says(&problems, ProblemKind::Duplicate, "came before"),
                 "{problems:?}"
             );
-            let size = dumps.iter().map(Vec::len).sum::<usize>() - made::dump_of(&records).len();
+            let size =
+                dumps.iter().map(Vec::len).sum::<usize>() - builders::dump_of(&records).len();
             assert_eq!(problems[0].problem.bytes, size as u64);
         }
     }
@@ -220,18 +230,18 @@ fn records_out_of_order() {
         .map(|nth| Made::absolute(1, 900 * nth, &[nth * 10]))
         .collect();
     records.rotate_left(3);
-    let (rows, problems) = made::table(&records);
+    let (rows, problems) = builders::table(&records);
     let expected = [None, Some(10), Some(10), None, Some(10), Some(10)].map(maybe);
     assert_eq!(column(&rows, "c0_d"), expected);
     assert!(
-        made::says(&problems, ProblemKind::Time, "older"),
+        builders::says(&problems, ProblemKind::Time, "older"),
         "{problems:?}"
     );
     let mut records: Vec<Made> = (1..=6)
         .map(|nth| Made::delta(1, 900 * nth, &[nth]))
         .collect();
     records.rotate_left(3);
-    let (rows, _) = made::table(&records);
+    let (rows, _) = builders::table(&records);
     assert_eq!(column(&rows, "seconds"), vec![Cell::from(900.0); 6]);
 }
 
@@ -253,7 +263,7 @@ proptest! {
                 records.push(Made::absolute(cpu, 900 * (nth as u64 + 1), &totals));
             }
         }
-        let (rows, problems) = made::table(&records);
+        let (rows, problems) = builders::table(&records);
         prop_assert!(problems.is_empty());
         prop_assert_eq!(rows.len(), steps.len() * usize::from(processors));
         for (row, record) in rows.iter().zip(&records) {
@@ -272,21 +282,21 @@ fn values_that_no_signed_column_holds() {
         Made::delta(0, 900, &[1 << 63, 5]),
         Made::delta(0, 1800, &[7, 6]),
     ];
-    let (rows, problems) = made::table(&records);
+    let (rows, problems) = builders::table(&records);
     assert_eq!(column(&rows, "c0_d"), [None, Some(7)].map(maybe));
     assert!(
-        made::says(&problems, ProblemKind::Long, "counter 0"),
+        builders::says(&problems, ProblemKind::Long, "counter 0"),
         "{problems:?}"
     );
     let records = vec![
         Made::absolute(0, 900, &[0, 1 << 63]),
         Made::absolute(0, 1800, &[u64::MAX, (1 << 63) + 4]),
     ];
-    let (rows, problems) = made::table(&records);
+    let (rows, problems) = builders::table(&records);
     assert_eq!(column(&rows, "c0_d"), [None, None].map(maybe::<i64>));
     assert_eq!(column(&rows, "c1_d"), [None, Some(4)].map(maybe));
     assert!(
-        made::says(&problems, ProblemKind::Long, "counter 0"),
+        builders::says(&problems, ProblemKind::Long, "counter 0"),
         "{problems:?}"
     );
 }

@@ -2,6 +2,6 @@
 
 mod bad;
 mod both;
+mod builders;
 mod differences;
-mod made;
 mod values;

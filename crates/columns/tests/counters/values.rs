@@ -2,7 +2,7 @@
 
 use zlens_frames::ProblemKind;
 
-use crate::made::{self, Cell, Made, column, maybe, us};
+use crate::builders::{self, Cell, Made, column, maybe, us};
 
 #[test]
 fn every_field_of_subtype_1() {
@@ -15,7 +15,7 @@ fn every_field_of_subtype_1() {
     record
         .sets
         .push((4, 8, (0..160).map(|n| n + 1000).collect()));
-    let (rows, problems) = made::table(&[record]);
+    let (rows, problems) = builders::table(&[record]);
     assert!(problems.is_empty(), "{problems:?}");
     let [row] = &rows[..] else {
         panic!("one row");
@@ -87,7 +87,7 @@ fn every_field_of_subtype_2() {
         record.sets.push((2, 8, vec![count; 2]));
         record.sets.push((6, 8, vec![2 * count; 48]));
     }
-    let (rows, problems) = made::table(&[first, second]);
+    let (rows, problems) = builders::table(&[first, second]);
     assert!(problems.is_empty(), "{problems:?}");
     assert_eq!(column(&rows, "seconds"), [Cell::Null, 900.0.into()]);
     assert_eq!(column(&rows, "first_of_run"), [true.into(), false.into()]);
@@ -128,7 +128,7 @@ fn classes_and_what_nobody_names() {
             records.push(record);
         }
     }
-    let (rows, problems) = made::table(&records);
+    let (rows, problems) = builders::table(&records);
     let types = column(&rows, "cpu_type");
     let expected = ["CP", "ZAAP", "ZCBP", "ZIIP", "1", "6"].map(Cell::from);
     assert_eq!(
@@ -167,17 +167,17 @@ fn older_records_are_shorter() {
     one.core = None;
     let mut two = Made::absolute(7, 900, &[1, 2]).bytes();
     two[48..50].copy_from_slice(&44_u16.to_be_bytes());
-    let decoder = made::decoder(&[made::dump(&[one.bytes()]), made::dump(&[two])]);
-    let rows = made::scan(&decoder, None, true);
+    let decoder = builders::decoder(&[builders::dump(&[one.bytes()]), builders::dump(&[two])]);
+    let rows = builders::scan(&decoder, None, true);
     assert!(decoder.problems().is_empty(), "{:?}", decoder.problems());
     assert_eq!(column(&rows, "core_id"), [Cell::Null]);
     assert_eq!(column(&rows, "cpu_id"), [7.into()]);
-    let alone = made::decoder(&[made::dump(&[{
+    let alone = builders::decoder(&[builders::dump(&[{
         let mut two = Made::absolute(7, 900, &[1, 2]).bytes();
         two[48..50].copy_from_slice(&44_u16.to_be_bytes());
         two
     }])]);
-    let rows = made::scan(&alone, None, true);
+    let rows = builders::scan(&alone, None, true);
     assert_eq!(column(&rows, "cpu_id"), [7.into()]);
     assert_eq!(column(&rows, "cpsp"), [5200.into()]);
     assert_eq!(column(&rows, "machine_type"), [Cell::Null]);
@@ -205,8 +205,8 @@ fn some_columns_are_as_among_all() {
         }
     }
     // Where subtype 1 tells of every interval, subtype 2 is not shown; here it is of other processors.
-    let decoder = made::decoder(&[made::dump_of(&records)]);
-    let all = made::scan(&decoder, None, false);
+    let decoder = builders::decoder(&[builders::dump_of(&records)]);
+    let all = builders::scan(&decoder, None, false);
     assert_eq!(all.len(), 1200);
     for columns in [
         &["c0_d"][..],
@@ -220,7 +220,7 @@ fn some_columns_are_as_among_all() {
         &["offset", "seconds", "flag", "c495_d", "c1_d", "tod"],
         &["cpu_type"],
     ] {
-        let some = made::scan(&decoder, Some(columns), false);
+        let some = builders::scan(&decoder, Some(columns), false);
         assert_eq!(some.len(), all.len());
         for (row, whole) in some.iter().zip(&all) {
             assert_eq!(row.len(), columns.len());

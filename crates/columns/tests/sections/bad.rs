@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use zlens_columns::sections::Plan;
 use zlens_frames::ProblemKind;
 
-use crate::made::{Cell, decoder, header, item, owner, piece, problems, record, rows_of};
+use crate::builders::{Cell, decoder, header, item, owner, piece, problems, record, rows_of};
 
 #[test]
 fn sections_outside_their_record_are_told_once_and_left_out() {
@@ -23,9 +23,9 @@ fn sections_outside_their_record_are_told_once_and_left_out() {
             1,
             "2 item sections of 60 bytes from offset 90 on do not lie in the record of 205 bytes; 1 do",
         ),
-        (none, 0, "at offset 9000 does not lie behind the header"),
+        (none, 0, "at offset 9000 does not lie after the header"),
         (tiny, 0, "120 item sections of 1 bytes can hold nothing"),
-        (early, 0, "at offset 4 does not lie behind the header"),
+        (early, 0, "at offset 4 does not lie after the header"),
     ] {
         let decoder = decoder(&[vec![bytes]]);
         assert_eq!(rows_of(&decoder, "item", None).len(), left);
@@ -60,9 +60,9 @@ fn values_that_are_none_are_null_and_told() {
     assert_eq!(
         told,
         [
-            "begin is no time of day here and maybe later; such values are NULL",
-            "digits is no packed number here and maybe later; such values are NULL",
-            "large is above 2^63 - 1 here and maybe later; such values are NULL",
+            "begin: not a valid time of day (first occurrence); invalid values are NULL",
+            "digits: not a valid packed number (first occurrence); invalid values are NULL",
+            "large is above 2^63 - 1 (first occurrence); such values are NULL",
         ]
     );
 }
@@ -79,7 +79,7 @@ fn without_a_zone_local_times_are_null() {
 #[test]
 fn a_piece_that_does_not_say_which_is_read_alone() {
     let mut lone = piece(4500, (1, 2), (&[item(1)], 2, 1), (&[], 0, 0));
-    let at = 52 + crate::made::PRODUCT;
+    let at = 52 + crate::builders::PRODUCT;
     lone[at..at + 4].fill(0);
     let decoder = decoder(&[vec![lone]]);
     assert_eq!(rows_of(&decoder, "item", None).len(), 1);

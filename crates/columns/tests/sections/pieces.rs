@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use zlens_frames::ProblemKind;
 
-use crate::made::{
+use crate::builders::{
     Cell, Row, at, decoder, int, item, owner, piece, problems, record, rows, rows_of,
 };
 
@@ -133,9 +133,9 @@ fn what_is_there_of_an_incomplete_record_is_shown_with_its_numbers() {
         told[0]
             .problem
             .detail
-            .contains("broken into 3 pieces only 2 is there (2, 3)")
+            .contains("incomplete: 2 of 3 parts found (2, 3)")
     );
-    assert!(told[1].problem.detail.contains("6 of 10 are there"));
+    assert!(told[1].problem.detail.contains("6 of 10 found"));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn without_places_pieces_are_taken_in_their_order() {
     ];
     for piece in &mut pieces {
         // No blocks: their number is in the last word but two of what is told of the piece.
-        let at = 52 + crate::made::PRODUCT + 10;
+        let at = 52 + crate::builders::PRODUCT + 10;
         piece[at..at + 2].fill(0);
     }
     let decoder = decoder(&[pieces]);
@@ -192,7 +192,7 @@ fn without_places_pieces_are_taken_in_their_order() {
         problems(&decoder)[0]
             .problem
             .detail
-            .contains("in the order of the pieces")
+            .contains("in the order of the parts")
     );
 }
 

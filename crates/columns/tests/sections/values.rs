@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::made::{
+use crate::builders::{
     Cell, ITEM, add, at, decoder, header, int, item, owner, product, record, rows, rows_of,
 };
 

@@ -1,13 +1,13 @@
-//! What sources give.
+//! Events of sources.
 
 use std::time::Duration;
 
-/// The most bytes of one read. The smallest spool has room for several.
+/// The most bytes of one read. The smallest spool has space for several.
 pub(super) const READ: usize = 256 << 10;
 
 /// The kind of a source, as the receiver is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SourceKind {
     /// The monitor device of a Linux guest of z/VM.
     Monreader,
     /// A file that grows.
@@ -16,7 +16,7 @@ pub enum Kind {
     Stdin,
 }
 
-impl Kind {
+impl SourceKind {
     /// Its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -27,7 +27,7 @@ impl Kind {
         }
     }
 
-    /// Whether it loses data if nobody reads it. The others wait until there is room.
+    /// Whether it loses data if no one reads it. The others wait until there is room.
     #[must_use]
     pub const fn overflows(self) -> bool {
         matches!(self, Self::Monreader)
@@ -41,7 +41,7 @@ pub enum Reason {
     Overflow,
     /// The device said that a set cannot be used (EIO).
     SetInvalid,
-    /// The device could not hand out a set (EFAULT).
+    /// The device could not return a set (EFAULT).
     SetNotCopied,
     /// A set is larger than what is kept.
     SetTooLarge,
@@ -94,7 +94,7 @@ pub struct Gap {
 impl Gap {
     /// A gap of which only the reason is known.
     #[must_use]
-    pub const fn of(reason: Reason) -> Self {
+    pub const fn new(reason: Reason) -> Self {
         Self {
             reason,
             sets: None,
@@ -106,14 +106,14 @@ impl Gap {
 
 /// A file begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Begin {
+pub struct FileStart {
     /// Its name, without folders.
     pub file: String,
     /// Its device and inode.
     pub id: (u64, u64),
 }
 
-/// What a source gives.
+/// An event of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Bytes that belong together.
@@ -121,15 +121,15 @@ pub enum Event {
     /// Something is missing here.
     Gap(Gap),
     /// A file begins.
-    Begin(Begin),
+    Start(FileStart),
     /// Nothing is new; the caller may do something else.
-    Nothing,
+    Idle,
     /// Nothing comes any more.
     End,
 }
 
-/// Where data come from.
+/// Source of data.
 pub trait Source: Send {
-    /// What comes next. Errors of the source are gaps, and are tried to overcome.
+    /// Returns the next event. Errors of the source are gaps; the source tries to recover from them.
     fn next(&mut self) -> Event;
 }

@@ -7,31 +7,31 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::event::{Begin, Event, Gap, READ, Reason, Source};
+use super::event::{Event, FileStart, Gap, READ, Reason, Source};
 use crate::error::Error;
 use crate::log::{self, Level};
-use crate::spool::Mark;
+use crate::spool::SourcePosition;
 
-/// How often a file is looked at.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often a file is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file that grows.
 #[derive(Debug)]
-pub struct Growing {
+pub struct TailedFile {
     path: PathBuf,
     file: File,
     id: (u64, u64),
     offset: u64,
-    /// What has to be said before its bytes.
+    /// Events to return before its bytes.
     waiting: Vec<Event>,
 }
 
-impl Growing {
-    /// Opens a file, and goes on at a mark if it is of this file.
+impl TailedFile {
+    /// Opens a file, and continues at a mark if it is of this file.
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn open(path: &Path, mark: Mark) -> Result<Self, Error> {
+    pub fn open(path: &Path, mark: SourcePosition) -> Result<Self, Error> {
         let open = || {
             let file = File::open(path)?;
             let found = file.metadata()?;
@@ -50,7 +50,7 @@ impl Growing {
             waiting: Vec::new(),
         };
         if (mark.device, mark.inode) != id || size < mark.offset {
-            if mark != Mark::default() {
+            if mark != SourcePosition::default() {
                 source.replaced();
             }
             source.begin(id);
@@ -61,15 +61,16 @@ impl Growing {
     fn begin(&mut self, id: (u64, u64)) {
         (self.id, self.offset) = (id, 0);
         let file = self.path.file_name().unwrap_or_default();
-        self.waiting.push(Event::Begin(Begin {
+        self.waiting.push(Event::Start(FileStart {
             file: file.to_string_lossy().into_owned(),
             id,
         }));
     }
 
-    /// What followed in the earlier file is unknown.
+    /// The rest of the earlier file is unknown.
     fn replaced(&mut self) {
-        self.waiting.push(Event::Gap(Gap::of(Reason::FileReplaced)));
+        self.waiting
+            .push(Event::Gap(Gap::new(Reason::FileReplaced)));
     }
 
     fn read(&mut self) -> io::Result<Event> {
@@ -90,9 +91,9 @@ impl Growing {
             let opened = self.file.metadata()?;
             self.begin((opened.dev(), opened.ino()));
         } else {
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
-        Ok(Event::Nothing)
+        Ok(Event::Idle)
     }
 
     fn more(&mut self) -> io::Result<Option<Event>> {
@@ -104,18 +105,18 @@ impl Growing {
     }
 }
 
-impl Source for Growing {
+impl Source for TailedFile {
     fn next(&mut self) -> Event {
         if !self.waiting.is_empty() {
             return self.waiting.remove(0);
         }
         match self.read() {
             Ok(event) => event,
-            Err(error) if error.kind() == ErrorKind::Interrupted => Event::Nothing,
+            Err(error) if error.kind() == ErrorKind::Interrupted => Event::Idle,
             Err(error) => {
                 log::line(Level::Warning, "file_not_read", &[("error", &error)]);
-                sleep(LOOK * 25);
-                Event::Nothing
+                sleep(POLL_INTERVAL * 25);
+                Event::Idle
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is read: the device, a file that grows, a pipe.
+//! Sources: the device, a file that grows, a pipe.
 //!
 //! A source is asked for what comes next. It may block, and it knows nothing of the spool or the network.
 
@@ -7,7 +7,7 @@ mod file;
 mod monreader;
 mod pipe;
 
-pub use event::{Begin, Event, Gap, Kind, Reason, Source};
-pub use file::Growing;
-pub use monreader::{Device, Monreader, Sets};
+pub use event::{Event, FileStart, Gap, Reason, Source, SourceKind};
+pub use file::TailedFile;
+pub use monreader::{Device, Monreader, SetReader};
 pub use pipe::Pipe;

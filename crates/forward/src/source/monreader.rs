@@ -2,9 +2,9 @@
 //!
 //! Documented (the kernel's monreader.rst and driver): a read that gives no bytes ends a set of data, which is valid
 //! only then. EOVERFLOW says that the data so far are valid and that later ones may be missing. EIO says that the set
-//! was lost when it ended; the next read begins another set. EFAULT says that the set could not be copied; it goes on,
-//! and is of no use. A device whose connection to the monitor was severed gives EIO at once and for ever: it is opened
-//! again. So it is read with read(2) alone: a buffered reader takes the end of a set for the end of a file.
+//! was lost when it ended; the next read begins another set. EFAULT says that the set could not be copied; it
+//! continues, and is of no use. A device whose connection to the monitor was severed gives EIO at once and for ever: it
+//! is opened again. So it is read with read(2) alone: a buffered reader takes the end of a set for the end of a file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -25,22 +25,22 @@ const EIO: i32 = 5;
 const EFAULT: i32 = 14;
 const EOVERFLOW: i32 = 75;
 /// The most bytes of a set. It can be as large as the segment of the monitor, whose default is 64 MB.
-const LARGEST_SET: usize = 64 << 20;
+const MAX_SET_SIZE: usize = 64 << 20;
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
-/// What is read with read(2), and can be opened again.
+/// A device that is read with read(2), and can be opened again.
 pub trait Device: Send {
     /// One read.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Closes and opens it.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     fn reopen(&mut self) -> io::Result<()>;
 
     /// Waits before something is tried again.
@@ -104,7 +104,7 @@ impl Device for Monreader {
 }
 
 /// Whole sets of a device.
-pub struct Sets<D> {
+pub struct SetReader<D> {
     device: D,
     set: Vec<u8>,
     buffer: Vec<u8>,
@@ -118,14 +118,14 @@ pub struct Sets<D> {
     waiting: VecDeque<Event>,
 }
 
-impl<D: Device> Sets<D> {
+impl<D: Device> SetReader<D> {
     /// Reads sets from a device.
     pub fn new(device: D) -> Self {
         Self {
             device,
             set: Vec::new(),
             buffer: vec![0; READ],
-            largest: LARGEST_SET,
+            largest: MAX_SET_SIZE,
             skipping: false,
             idle: 0,
             suspended: None,
@@ -133,7 +133,7 @@ impl<D: Device> Sets<D> {
         }
     }
 
-    /// Limits a set to so many bytes.
+    /// Limits a set to this many bytes.
     #[must_use]
     pub fn with_largest(mut self, bytes: usize) -> Self {
         self.largest = bytes;
@@ -146,7 +146,7 @@ impl<D: Device> Sets<D> {
         Event::Gap(Gap {
             sets: (bytes > 0).then_some(1),
             bytes: (bytes > 0).then_some(bytes),
-            ..Gap::of(reason)
+            ..Gap::new(reason)
         })
     }
 
@@ -168,14 +168,14 @@ impl<D: Device> Sets<D> {
         self.waiting.push_front(data);
         Event::Gap(Gap {
             from,
-            ..Gap::of(Reason::Suspended)
+            ..Gap::new(Reason::Suspended)
         })
     }
 
     fn failed(&mut self, error: &io::Error) -> Option<Event> {
         match error.raw_os_error() {
             Some(EOVERFLOW) => {
-                let gap = Event::Gap(Gap::of(Reason::Overflow));
+                let gap = Event::Gap(Gap::new(Reason::Overflow));
                 if self.skipping || self.set.is_empty() {
                     return Some(gap);
                 }
@@ -217,7 +217,7 @@ impl<D: Device> Sets<D> {
     }
 }
 
-impl<D: Device> Source for Sets<D> {
+impl<D: Device> Source for SetReader<D> {
     fn next(&mut self) -> Event {
         if let Some(event) = self.waiting.pop_front() {
             return event;
@@ -230,7 +230,7 @@ impl<D: Device> Source for Sets<D> {
                     if self.idle > 1 {
                         // Nothing that waits for data: let others work.
                         self.device.pause(RETRY / 10);
-                        return Event::Nothing;
+                        return Event::Idle;
                     }
                 }
                 Ok(0) => return self.give(),
@@ -246,7 +246,7 @@ impl<D: Device> Source for Sets<D> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.device.pause(RETRY / 10);
-                    return Event::Nothing;
+                    return Event::Idle;
                 }
                 Err(error) => {
                     if let Some(event) = self.failed(&error) {

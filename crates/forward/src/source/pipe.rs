@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::event::{Begin, Event, READ, Source};
+use super::event::{Event, FileStart, READ, Source};
 use crate::log::{self, Level};
 
 /// A pipe that is read to its end.
@@ -22,7 +22,7 @@ impl<R: Read + Send> Pipe<R> {
 impl<R: Read + Send> Source for Pipe<R> {
     fn next(&mut self) -> Event {
         if !std::mem::replace(&mut self.begun, true) {
-            return Event::Begin(Begin::default());
+            return Event::Start(FileStart::default());
         }
         let mut buffer = vec![0; READ];
         match self.pipe.read(&mut buffer) {
@@ -31,7 +31,7 @@ impl<R: Read + Send> Source for Pipe<R> {
                 buffer.truncate(count);
                 Event::Data(buffer)
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => Event::Nothing,
+            Err(error) if error.kind() == ErrorKind::Interrupted => Event::Idle,
             Err(error) => {
                 log::line(Level::Warning, "pipe_not_read", &[("error", &error)]);
                 Event::End

@@ -3,8 +3,9 @@
 //! Records are in segments, files that begin and end between sets of data. A record is flushed to disk before it can be
 //! sent: what a receiver has was never lost here. Segments go when all their records are acknowledged. If there is no
 //! room, the oldest whole segments are dropped where the source does not wait; the numbers of their records are then a
-//! hole in the sequence, which the sender reports as a gap. So that no set arrives in part, two are not dropped: the first
-//! one, of which a part may have arrived, and the one that is being sent; and neither is the one that is being written.
+//! hole in the sequence, which the sender reports as a gap. So that no set arrives in part, two are not dropped: the
+//! first one, of which a part may have arrived, and the one that is being sent; and neither is the one that is being
+//! written.
 
 mod segment;
 
@@ -15,54 +16,54 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use segment::Mark;
-use segment::{Count, START, Segment, frame_at, head_at};
+pub use segment::SourcePosition;
+use segment::{HEADER_LEN, Segment, StreamPosition, read_frame, read_header};
 
 use crate::error::Error;
-use crate::wire::{self, HEADER, Kind};
+use crate::wire::{self, FrameKind, HEADER};
 
 /// The smallest spool.
-pub const SMALLEST: u64 = 1 << 20;
-const LARGEST_SEGMENT: u64 = 8 << 20;
+pub const MIN_SIZE: u64 = 1 << 20;
+const MAX_SEGMENT_SIZE: u64 = 8 << 20;
 const LOCK: &str = "lock";
 
 /// A record to append.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// Begin, Data or Gap.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Whether it ends a set.
     pub flags: u8,
-    /// At most [`wire::MOST`] bytes.
+    /// At most [`wire::MAX_PAYLOAD`] bytes.
     pub payload: &'a [u8],
 }
 
-/// What became of records to append.
+/// Result of appending records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Append {
-    /// They are on disk; so many bytes of older ones were dropped for it.
+pub enum AppendResult {
+    /// They are on disk; this many bytes of older ones were dropped for it.
     Done {
         /// Bytes of the source.
         dropped: u64,
     },
-    /// There is no room for them.
+    /// There is no space for them.
     Full,
 }
 
-/// What comes next.
+/// Result of reading at a cursor.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum ReadResult {
     /// A frame, ready to be sent.
     Frame(Vec<u8>),
     /// Records that are gone.
-    Hole(Hole),
+    Missing(MissingRange),
     /// Nothing yet.
-    Nothing,
+    Empty,
 }
 
 /// Records that are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hole {
+pub struct MissingRange {
     /// The first one.
     pub from: u64,
     /// The next one that is there, or will be.
@@ -88,9 +89,9 @@ impl Cursor {
     }
 }
 
-enum Pinned {
+enum PinnedSegment {
     Segment(Segment),
-    Hole(Hole),
+    Missing(MissingRange),
     Nothing,
 }
 
@@ -114,15 +115,15 @@ struct Inner {
     /// The segment that is being sent.
     pinned: u64,
     /// Where the last acknowledged segment ended.
-    gone: Option<Count>,
+    acked_end: Option<StreamPosition>,
     ended: bool,
 }
 
 impl Inner {
-    fn end(&self) -> Count {
+    fn end(&self) -> StreamPosition {
         self.segments
             .back()
-            .map_or(Count::default(), |segment| segment.to)
+            .map_or(StreamPosition::default(), |segment| segment.to)
     }
 
     fn size(&self) -> u64 {
@@ -157,7 +158,7 @@ impl Spool {
             .map_err(|error| fail(error.to_string()))?;
         if lock.try_lock().is_err() {
             return Err(fail(
-                "another forwarder uses it; give each one its own --spool".to_owned(),
+                "in use by another forwarder; give each its own --spool".to_owned(),
             ));
         }
         Self::load(folder, limit, lock).map_err(|error| fail(error.to_string()))
@@ -192,7 +193,7 @@ impl Spool {
             ids: segments.back().map_or(0, |segment| segment.id),
             segments,
             writer: None,
-            gone: None,
+            acked_end: None,
             ended: false,
         };
         inner.writer = inner.segments.back().map(Segment::append).transpose()?;
@@ -234,7 +235,7 @@ impl Spool {
 
     /// How far the source was read.
     #[must_use]
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> SourcePosition {
         self.inner().end().mark
     }
 
@@ -243,23 +244,23 @@ impl Spool {
     ///
     /// # Errors
     /// If the disk cannot be written; then they are not in the spool.
-    pub fn append(&self, records: &[Record<'_>], drop_oldest: bool) -> io::Result<Append> {
+    pub fn append(&self, records: &[Record<'_>], drop_oldest: bool) -> io::Result<AppendResult> {
         let mut inner = self.inner();
         let need: u64 = records
             .iter()
             .map(|record| (HEADER + record.payload.len()) as u64)
             .sum();
         let mut dropped = 0;
-        while inner.size() + START + need > self.limit {
+        while inner.size() + HEADER_LEN + need > self.limit {
             if !drop_oldest {
-                return Ok(Append::Full);
+                return Ok(AppendResult::Full);
             }
             match inner.drop_oldest()? {
                 Some(bytes) => dropped += bytes,
-                None => return Ok(Append::Full),
+                None => return Ok(AppendResult::Full),
             }
         }
-        let segment_bytes = (self.limit / 16).min(LARGEST_SEGMENT);
+        let segment_bytes = (self.limit / 16).min(MAX_SEGMENT_SIZE);
         let full = inner
             .segments
             .back()
@@ -284,7 +285,7 @@ impl Spool {
             segment.size += need;
         }
         self.changed.notify_all();
-        Ok(Append::Done { dropped })
+        Ok(AppendResult::Done { dropped })
     }
 
     fn rotate(&self, inner: &mut Inner) -> io::Result<()> {
@@ -309,18 +310,18 @@ impl Spool {
         Cursor { next, place: None }
     }
 
-    /// What is at a cursor, which moves behind it.
+    /// Reads at a cursor, which moves past it.
     ///
     /// # Errors
     /// If the disk cannot be read.
-    pub fn read(&self, cursor: &mut Cursor) -> io::Result<Next> {
+    pub fn read(&self, cursor: &mut Cursor) -> io::Result<ReadResult> {
         let segment = match self.pin(cursor.next) {
-            Pinned::Segment(segment) => segment,
-            Pinned::Hole(hole) => {
+            PinnedSegment::Segment(segment) => segment,
+            PinnedSegment::Missing(hole) => {
                 cursor.next = hole.next;
-                return Ok(Next::Hole(hole));
+                return Ok(ReadResult::Missing(hole));
             }
-            Pinned::Nothing => return Ok(Next::Nothing),
+            PinnedSegment::Nothing => return Ok(ReadResult::Empty),
         };
         let place = match cursor.place.take().filter(|(id, ..)| *id == segment.id) {
             Some((_, file, at)) => Some((file, at)),
@@ -330,19 +331,19 @@ impl Spool {
             }
         };
         if let Some((file, at)) = place
-            && let Some(head) = head_at(&file, at, cursor.next)?
+            && let Some(head) = read_header(&file, at, cursor.next)?
         {
-            let bytes = frame_at(&file, at, head)?;
+            let bytes = read_frame(&file, at, head)?;
             if matches!(wire::decode(&bytes), Ok(Some(_))) {
                 cursor.place = Some((segment.id, file, at + bytes.len() as u64));
                 cursor.next += 1;
-                return Ok(Next::Frame(bytes));
+                return Ok(ReadResult::Frame(bytes));
             }
         }
         // The rest of the segment cannot be found.
         let from = cursor.next;
         cursor.next = segment.to.sequence;
-        Ok(Next::Hole(Hole {
+        Ok(ReadResult::Missing(MissingRange {
             from,
             next: cursor.next,
             lost: None,
@@ -351,20 +352,20 @@ impl Spool {
     }
 
     /// The segment that has a record, which is not dropped until another one is asked for.
-    fn pin(&self, next: u64) -> Pinned {
+    fn pin(&self, next: u64) -> PinnedSegment {
         let mut inner = self.inner();
         let mut later = inner.segments.iter();
         let Some(segment) = later.find(|segment| segment.to.sequence > next).cloned() else {
-            return Pinned::Nothing;
+            return PinnedSegment::Nothing;
         };
         let first = segment.from;
         if first.sequence <= next {
             inner.pinned = segment.id;
-            return Pinned::Segment(segment);
+            return PinnedSegment::Segment(segment);
         }
         let ends = inner.segments.iter().map(|segment| segment.to);
-        let before = ends.chain(inner.gone).find(|to| to.sequence == next);
-        Pinned::Hole(Hole {
+        let before = ends.chain(inner.acked_end).find(|to| to.sequence == next);
+        PinnedSegment::Missing(MissingRange {
             from: next,
             next: first.sequence,
             lost: before.map(|to| (first.sets - to.sets, first.bytes - to.bytes)),
@@ -380,7 +381,7 @@ impl Spool {
         let mut inner = self.inner();
         while inner.segments.len() > 1 && inner.segments[0].to.sequence <= next {
             if let Some(segment) = inner.segments.pop_front() {
-                inner.gone = Some(segment.to);
+                inner.acked_end = Some(segment.to);
                 fs::remove_file(&segment.path)?;
             }
         }
@@ -417,7 +418,11 @@ impl Spool {
     }
 }
 
-fn write(writer: Option<&mut File>, records: &[Record<'_>], count: &mut Count) -> io::Result<()> {
+fn write(
+    writer: Option<&mut File>,
+    records: &[Record<'_>],
+    count: &mut StreamPosition,
+) -> io::Result<()> {
     let Some(file) = writer else {
         return Err(io::Error::other("no segment is open"));
     };

@@ -5,17 +5,17 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::wire::{self, ENDS_SET, HEADER, Head, Kind};
+use crate::wire::{self, ENDS_SET, FrameHeader, FrameKind, HEADER};
 
 const MAGIC: [u8; 4] = *b"ZFS1";
 /// The length of a segment's header.
-pub(super) const START: u64 = 80;
-const CHECKED: usize = START as usize - 4;
-const NEW: &str = "new";
+pub(super) const HEADER_LEN: u64 = 80;
+const CHECKSUM_AT: usize = HEADER_LEN as usize - 4;
+const TEMP_NAME: &str = "new";
 
 /// How far a source was read that can be read again: the file, by device and inode, and the next byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct SourcePosition {
     /// The file's device.
     pub device: u64,
     /// The file's inode.
@@ -26,31 +26,31 @@ pub struct Mark {
 
 /// How much there was of a stream before a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct StreamPosition {
     /// The record's number.
     pub sequence: u64,
     pub sets: u64,
     pub bytes: u64,
-    pub mark: Mark,
+    pub mark: SourcePosition,
 }
 
-impl Count {
+impl StreamPosition {
     /// Counts a record.
-    pub fn add(&mut self, kind: Kind, flags: u8, payload: &[u8], length: usize) {
+    pub fn add(&mut self, kind: FrameKind, flags: u8, payload: &[u8], length: usize) {
         self.sequence += 1;
         match kind {
-            Kind::Data => {
+            FrameKind::Data => {
                 self.bytes += length as u64;
                 self.sets += u64::from(flags & ENDS_SET);
                 self.mark.offset += length as u64;
             }
-            Kind::Begin => {
+            FrameKind::Begin => {
                 let number = |key| {
                     wire::field(payload, key)
                         .and_then(|value| value.parse().ok())
                         .unwrap_or(0)
                 };
-                self.mark = Mark {
+                self.mark = SourcePosition {
                     device: number("device"),
                     inode: number("inode"),
                     offset: number("offset"),
@@ -67,17 +67,22 @@ pub(super) struct Segment {
     /// Its number while the program runs.
     pub id: u64,
     pub path: PathBuf,
-    pub from: Count,
-    pub to: Count,
+    pub from: StreamPosition,
+    pub to: StreamPosition,
     /// Its bytes that count.
     pub size: u64,
 }
 
 impl Segment {
     /// Makes an empty one, whole or not at all.
-    pub fn create(folder: &Path, id: u64, stream: [u8; 16], from: Count) -> io::Result<Self> {
+    pub fn create(
+        folder: &Path,
+        id: u64,
+        stream: [u8; 16],
+        from: StreamPosition,
+    ) -> io::Result<Self> {
         let path = folder.join(format!("{:020}.seg", from.sequence));
-        let new = folder.join(NEW);
+        let new = folder.join(TEMP_NAME);
         let mut file = File::create(&new)?;
         file.write_all(&encode(stream, from))?;
         file.sync_all()?;
@@ -88,13 +93,13 @@ impl Segment {
             path,
             from,
             to: from,
-            size: START,
+            size: HEADER_LEN,
         })
     }
 
     /// Opens one that is there; none if it is no segment.
     pub fn open(path: PathBuf, id: u64) -> io::Result<Option<(Self, [u8; 16])>> {
-        let mut start = [0; START as usize];
+        let mut start = [0; HEADER_LEN as usize];
         let file = File::open(&path)?;
         match file.read_exact_at(&mut start, 0) {
             Ok(()) => {}
@@ -107,7 +112,7 @@ impl Segment {
                 path,
                 from,
                 to: from,
-                size: START,
+                size: HEADER_LEN,
             };
             (segment, stream)
         }))
@@ -118,12 +123,12 @@ impl Segment {
         let file = File::open(&self.path)?;
         let (mut count, mut at) = (self.from, self.size);
         while before.is_none_or(|before| count.sequence < before) {
-            let Some(head) = head_at(&file, at, count.sequence)? else {
+            let Some(head) = read_header(&file, at, count.sequence)? else {
                 break;
             };
-            let read = checked || head.kind == Kind::Begin;
+            let read = checked || head.kind == FrameKind::Begin;
             let bytes = if read {
-                frame_at(&file, at, head)?
+                read_frame(&file, at, head)?
             } else {
                 Vec::new()
             };
@@ -134,7 +139,7 @@ impl Segment {
             };
             count.add(head.kind, head.flags, payload, head.length);
             at += (HEADER + head.length) as u64;
-            if head.kind != Kind::Data || head.flags & ENDS_SET != 0 {
+            if head.kind != FrameKind::Data || head.flags & ENDS_SET != 0 {
                 (self.to, self.size) = (count, at);
             }
         }
@@ -148,11 +153,11 @@ impl Segment {
         Ok(file)
     }
 
-    /// Where the frame of a number is.
+    /// Position of the frame of a number.
     pub fn find(&self, file: &File, sequence: u64) -> io::Result<Option<u64>> {
-        let mut at = START;
+        let mut at = HEADER_LEN;
         for number in self.from.sequence..sequence {
-            let Some(head) = head_at(file, at, number)? else {
+            let Some(head) = read_header(file, at, number)? else {
                 return Ok(None);
             };
             at += (HEADER + head.length) as u64;
@@ -162,20 +167,24 @@ impl Segment {
 }
 
 /// The beginning of the frame of a number; none if something else is there, or nothing.
-pub(super) fn head_at(file: &File, at: u64, sequence: u64) -> io::Result<Option<Head>> {
+pub(super) fn read_header(file: &File, at: u64, sequence: u64) -> io::Result<Option<FrameHeader>> {
     let mut bytes = [0; HEADER];
     match file.read_exact_at(&mut bytes, at) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(error) => return Err(error),
     }
-    Ok(Head::parse(&bytes).ok().filter(|head| {
-        head.sequence == sequence && matches!(head.kind, Kind::Begin | Kind::Data | Kind::Gap)
+    Ok(FrameHeader::parse(&bytes).ok().filter(|head| {
+        head.sequence == sequence
+            && matches!(
+                head.kind,
+                FrameKind::Begin | FrameKind::Data | FrameKind::Gap
+            )
     }))
 }
 
 /// The bytes of a frame; fewer if the file ends before.
-pub(super) fn frame_at(file: &File, at: u64, head: Head) -> io::Result<Vec<u8>> {
+pub(super) fn read_frame(file: &File, at: u64, head: FrameHeader) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; HEADER + head.length];
     match file.read_exact_at(&mut bytes, at) {
         Ok(()) => Ok(bytes),
@@ -184,8 +193,8 @@ pub(super) fn frame_at(file: &File, at: u64, head: Head) -> io::Result<Vec<u8>> 
     }
 }
 
-fn encode(stream: [u8; 16], from: Count) -> [u8; START as usize] {
-    let mut bytes = [0; START as usize];
+fn encode(stream: [u8; 16], from: StreamPosition) -> [u8; HEADER_LEN as usize] {
+    let mut bytes = [0; HEADER_LEN as usize];
     bytes[..4].copy_from_slice(&MAGIC);
     bytes[4..20].copy_from_slice(&stream);
     let numbers = [
@@ -199,14 +208,14 @@ fn encode(stream: [u8; 16], from: Count) -> [u8; START as usize] {
     for (place, number) in bytes[20..68].chunks_exact_mut(8).zip(numbers) {
         place.copy_from_slice(&number.to_be_bytes());
     }
-    let checksum = crc32fast::hash(&bytes[..CHECKED]);
-    bytes[CHECKED..].copy_from_slice(&checksum.to_be_bytes());
+    let checksum = crc32fast::hash(&bytes[..CHECKSUM_AT]);
+    bytes[CHECKSUM_AT..].copy_from_slice(&checksum.to_be_bytes());
     bytes
 }
 
-fn decode(bytes: &[u8; START as usize]) -> Option<([u8; 16], Count)> {
-    let checksum = crc32fast::hash(&bytes[..CHECKED]).to_be_bytes();
-    if bytes[..4] != MAGIC || bytes[CHECKED..] != checksum {
+fn decode(bytes: &[u8; HEADER_LEN as usize]) -> Option<([u8; 16], StreamPosition)> {
+    let checksum = crc32fast::hash(&bytes[..CHECKSUM_AT]).to_be_bytes();
+    if bytes[..4] != MAGIC || bytes[CHECKSUM_AT..] != checksum {
         return None;
     }
     let mut stream = [0; 16];
@@ -216,11 +225,11 @@ fn decode(bytes: &[u8; START as usize]) -> Option<([u8; 16], Count)> {
             .first_chunk()
             .map_or(0, |bytes| u64::from_be_bytes(*bytes))
     };
-    let count = Count {
+    let count = StreamPosition {
         sequence: number(0),
         sets: number(1),
         bytes: number(2),
-        mark: Mark {
+        mark: SourcePosition {
             device: number(3),
             inode: number(4),
             offset: number(5),

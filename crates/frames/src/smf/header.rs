@@ -9,14 +9,14 @@ pub const LONG: usize = 24;
 
 /// The length of an extended header.
 pub const EXTENDED: usize = 56;
-/// So many bytes tell all that is read of any header.
+/// This many bytes tell all that is read of any header.
 pub(crate) const HEAD: usize = 54;
 
 /// The flag that says that subsystem and subtype follow the system's name.
 const SUBTYPE_VALID: u8 = 0x40;
 /// The flags of an extended header.
 const EXTENDED_FLAGS: u8 = 0x60;
-/// The type that stands in an extended header where the type stands in others.
+/// The type that is in an extended header where the type is in others.
 const EXTENDED_TYPE: u8 = 126;
 /// The greatest type that an extended header can name.
 const MAX_TYPE: u16 = 2047;
@@ -59,7 +59,7 @@ pub(crate) enum Fault {
     Length(u16),
     /// The record is one segment of a spanned one.
     Segment(u16),
-    /// The date is none.
+    /// The date is invalid.
     Date(u32),
     /// The time is beyond a day.
     Time(u32),
@@ -75,10 +75,10 @@ impl Fault {
             Self::Segment(bits) => {
                 format!("bytes 2 and 3 of a record descriptor word are x'{bits:04X}'")
             }
-            Self::Date(date) => format!("x'{date:08X}' in a record header is no date"),
-            Self::Time(time) => format!("x'{time:08X}' in a record header is no time of day"),
+            Self::Date(date) => format!("invalid date x'{date:08X}' in a record header"),
+            Self::Time(time) => format!("invalid time of day x'{time:08X}' in a record header"),
             Self::System(name) => format!(
-                "x'{:08X}' in a record header is no system's name",
+                "invalid system name x'{:08X}' in a record header",
                 u32::from_be_bytes(name)
             ),
         }
@@ -142,8 +142,8 @@ impl Date {
 }
 
 impl Header {
-    /// The header at the beginning of `bytes`, whatever it says; nothing if there are too few. Bytes
-    /// missing behind the shortest header count as zero.
+    /// The header at the start of `bytes`, whatever it says; nothing if there are too few. Bytes
+    /// missing after the shortest header count as zero.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut whole = [0; HEAD];
@@ -152,11 +152,11 @@ impl Header {
             return None;
         }
         whole[..count].copy_from_slice(&bytes[..count]);
-        Some(Self::of(&whole))
+        Some(Self::from_bytes(&whole))
     }
 
     #[inline]
-    pub(crate) fn of(bytes: &[u8; HEAD]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8; HEAD]) -> Self {
         let word = |at: usize| -> u32 {
             u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
@@ -245,7 +245,7 @@ impl Header {
     }
 }
 
-/// Whether a byte is a character that can stand in a name: a blank or a graphic character that
+/// Whether a byte is a character that can be in a name: a blank or a graphic character that
 /// ASCII has too.
 #[inline]
 fn printable(byte: u8) -> bool {

@@ -15,7 +15,7 @@ pub struct Identity {
     pub record: u16,
     /// Its subtype, if those of a type differ.
     pub subtype: Option<u16>,
-    /// What two streams of one system's name differ in.
+    /// Fields in which two streams of one system name differ.
     pub parts: Vec<Part>,
 }
 
@@ -24,9 +24,9 @@ pub struct Identity {
 pub struct Part {
     /// Triplet of the section.
     pub triplet: Triplet,
-    /// Where the bytes begin in the section.
+    /// Start of the bytes in the section.
     pub at: u16,
-    /// How many there are.
+    /// Number of them.
     pub length: u16,
 }
 
@@ -55,7 +55,7 @@ impl Identity {
     }
 }
 
-/// The name that stands for a stream in this file, and that of its system in the records.
+/// The name that represents a stream in this file, and that of its system in the records.
 pub type Alias = ([u8; 4], [u8; 4]);
 
 /// Streams while a file is walked. The first of a system and type keeps the system's name; each other one gets a
@@ -135,13 +135,13 @@ impl Streams {
     }
 }
 
-/// Where the system's name stands in a record.
+/// Position of the system's name in a record.
 const NAME: u64 = 14;
 
 /// A stream of records in which those of several streams of one name have names of their own.
 pub(crate) struct Renamed {
     pub source: Arc<dyn ReadAt>,
-    /// Where a name stands, in rising order, and which.
+    /// Position of a name, in rising order, and which.
     pub names: Vec<(u64, [u8; 4])>,
 }
 

@@ -1,15 +1,15 @@
-//! What the first pass over a dump finds.
+//! Index of a dump, built by the first pass.
 
 use std::sync::Arc;
 
 use super::identity::Alias;
-use super::kinds::{KindInfo, KindSet};
-use crate::places::Places;
+use super::kinds::{KindSet, RecordKindStats};
 use crate::problem::ProblemLog;
+use crate::stream_map::StreamMap;
 
-/// Records of one system and subtype that tell of one interval.
+/// Records of one system and subtype that cover one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IntervalSeen {
+pub struct IntervalCount {
     /// Name of the system, EBCDIC.
     pub system: [u8; 4],
     /// Type of the records.
@@ -20,18 +20,18 @@ pub struct IntervalSeen {
     pub start: Option<u64>,
     /// When it ended; a TOD value.
     pub end: u64,
-    /// How many of them there are.
+    /// Number of them.
     pub records: u64,
 }
 
-/// What a file has besides records and their descriptor words.
+/// Counts of blocks and segments of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forms {
+pub struct BlockStats {
     /// Blocks with a descriptor word.
     pub blocks: u64,
     /// Those of them whose word is an extended one.
     pub extended: u64,
-    /// Records in segments that were put together.
+    /// Records in segments that were reassembled.
     pub spanned: u64,
     /// The segments they were in.
     pub segments: u64,
@@ -39,21 +39,21 @@ pub struct Forms {
 
 /// An unbroken chain of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct RecordRun {
     pub start: u64,
     pub end: u64,
 }
 
-/// What begins in one window of a file.
+/// Summary of the records that begin in one window of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Region {
-    /// Where in the window the first record begins; [`Region::NONE`] if none does.
+pub(crate) struct WindowSummary {
+    /// Start of the first record in the window; [`WindowSummary::NONE`] if none does.
     pub first: u32,
     /// Kinds of the records that begin in it.
     pub kinds: KindSet,
 }
 
-impl Region {
+impl WindowSummary {
     pub(crate) const NONE: u32 = u32::MAX;
 
     pub(crate) const EMPTY: Self = Self {
@@ -62,18 +62,18 @@ impl Region {
     };
 }
 
-/// What the first pass over a dump found. Its memory is bounded: 16 bytes for each window of 256 KiB,
-/// 16 for each break in the chain and for each block, and small tables.
+/// Result of the first pass over a dump. Its memory is bounded: 16 bytes for each window of 256 KiB, 16 for each break
+/// in the chain and for each block, and small tables.
 ///
 /// Every byte of the file is accounted for: `record_bytes + skipped_bytes + word_bytes == size`.
 #[derive(Debug)]
 pub struct Index {
-    /// The kinds of record, in the order in which they were met.
-    pub kinds: Vec<KindInfo>,
-    /// The intervals that records with a clock tell of, in the order in which they were met, at most
+    /// The kinds of record, in the order in which they were found.
+    pub kinds: Vec<RecordKindStats>,
+    /// The intervals that records with a clock describe, in the order in which they were found, at most
     /// [`Index::MAX_INTERVALS`].
-    pub intervals: Vec<IntervalSeen>,
-    /// What could not be read as it stands.
+    pub intervals: Vec<IntervalCount>,
+    /// Problems in the input.
     pub problems: ProblemLog,
     /// The size of the file.
     pub size: u64,
@@ -81,25 +81,25 @@ pub struct Index {
     pub record_bytes: u64,
     /// Bytes of other descriptor words: of blocks, and of all segments but the first.
     pub word_bytes: u64,
-    /// What the file has besides records.
-    pub forms: Forms,
+    /// Blocks and segments of the file.
+    pub forms: BlockStats,
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
-    /// How many whole records there are.
+    /// Number of complete records.
     pub records: u64,
     /// The streams that do not have the name of their system.
     pub aliases: Vec<Alias>,
-    /// Where the names of their records stand in the stream of records, and which they are.
+    /// Position of the names of their records in the stream of records, and which they are.
     pub(crate) renamed: Vec<(u64, [u8; 4])>,
-    pub(crate) stretches: Vec<Stretch>,
-    pub(crate) regions: Vec<Region>,
-    /// How many bytes the stream of records has, and where they are in a file that is none.
+    pub(crate) stretches: Vec<RecordRun>,
+    pub(crate) regions: Vec<WindowSummary>,
+    /// Length of the record stream, and its map for a file that is not one.
     pub(crate) shown: u64,
-    pub(crate) places: Option<Arc<Places>>,
+    pub(crate) places: Option<Arc<StreamMap>>,
 }
 
 impl Index {
-    /// How many intervals are kept: at one a minute and twenty systems, more than a month.
+    /// Maximum number of intervals: at one a minute and twenty systems, more than a month.
     pub const MAX_INTERVALS: usize = 1_000_000;
 
     pub(crate) fn empty(size: u64) -> Self {
@@ -110,7 +110,7 @@ impl Index {
             size,
             record_bytes: 0,
             word_bytes: 0,
-            forms: Forms::default(),
+            forms: BlockStats::default(),
             skipped_bytes: 0,
             records: 0,
             aliases: Vec::new(),
@@ -122,11 +122,11 @@ impl Index {
         }
     }
 
-    /// Makes the index of a stream that of the file it stands in.
-    pub(crate) fn place(
+    /// Makes the index of a stream that of the file it is in.
+    pub(crate) fn set_stream_map(
         &mut self,
-        places: &Arc<Places>,
-        forms: Forms,
+        places: &Arc<StreamMap>,
+        forms: BlockStats,
         words: u64,
         problems: ProblemLog,
         lost: u64,
@@ -135,20 +135,21 @@ impl Index {
         self.forms = forms;
         self.word_bytes = words;
         self.skipped_bytes += lost;
-        self.problems.lead(|offset| places.original(offset));
+        self.problems
+            .map_offsets(|offset| places.to_file_offset(offset));
         self.problems.absorb(problems);
         for info in &mut self.kinds {
-            info.first_offset = places.original(info.first_shown);
+            info.first_offset = places.to_file_offset(info.first_shown);
         }
         self.places = Some(Arc::clone(places));
     }
 
-    /// Where in the file a byte of the stream of records is.
+    /// Offset in the file of a byte of the stream of records.
     #[inline]
     pub(crate) fn original(&self, shown: u64) -> u64 {
         self.places
             .as_ref()
-            .map_or(shown, |places| places.original(shown))
+            .map_or(shown, |places| places.to_file_offset(shown))
     }
 
     /// The name of a stream's system in the records.

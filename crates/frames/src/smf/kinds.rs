@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::copies::Copies;
+use super::cadence::{Cadence, MAX_MOMENTS};
+use super::duplicates::FingerprintSet;
 use super::header::Header;
-use super::pace::{MAX_MOMENTS, Pace};
 
-/// How many kinds of record are distinguished. A sysplex has some hundreds; junk that looks like more
-/// is bounded by this.
+/// Maximum number of record kinds. A sysplex has some hundreds; junk that looks like more is bounded by this.
 pub const MAX_KINDS: usize = 4096;
 
-/// What tells one kind of record from another.
+/// Key of a record kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Kind {
+pub struct RecordKind {
     /// Name of the system, EBCDIC.
     pub system: [u8; 4],
     /// Type of the record.
@@ -23,10 +22,10 @@ pub struct Kind {
 
 /// One kind of record in a file, and what the index counted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KindInfo {
+pub struct RecordKindStats {
     /// System, type and subtype.
-    pub kind: Kind,
-    /// How many records.
+    pub kind: RecordKind,
+    /// Number of records.
     pub count: u64,
     /// Their bytes, descriptor words included.
     pub bytes: u64,
@@ -38,13 +37,13 @@ pub struct KindInfo {
     pub first_local: i64,
     /// Latest local time in their headers.
     pub last_local: i64,
-    /// Where the first one begins.
+    /// Start of the first one.
     pub first_offset: u64,
     /// The same in the stream of records.
     pub(crate) first_shown: u64,
-    /// How many have the same bytes as one before them.
+    /// Number of duplicates: records with the bytes of an earlier one.
     pub duplicates: u64,
-    /// How many stretches there are of records that are earlier than one before them.
+    /// Number of runs of records that are earlier than one before them.
     pub out_of_order: u64,
     /// The time that usually passes until the next ones come, in hundredths of a second; none where
     /// they come at no regular pace.
@@ -77,7 +76,7 @@ impl KindSet {
     }
 }
 
-impl Kind {
+impl RecordKind {
     /// The kind in one word.
     #[inline]
     fn key(self) -> u64 {
@@ -89,27 +88,27 @@ impl Kind {
 }
 
 struct Counter {
-    kind: Kind,
+    kind: RecordKind,
     count: u64,
     bytes: u64,
     min_length: u16,
     max_length: u16,
-    // Packed dates rise as dates do, so a time is compared as it stands.
+    // Packed dates rise as dates do, so a time is compared unchanged.
     first: u64,
     last: u64,
     first_offset: u64,
     duplicates: u64,
-    pace: Pace,
+    pace: Cadence,
 }
 
 /// Kinds while a file is walked.
-pub(crate) struct Kinds {
+pub(crate) struct KindTable {
     counters: Vec<Counter>,
     ids: HashMap<u64, u16>,
     /// Where the kinds met last are, by some bits of their key.
     near: [(u64, u16); 64],
-    copies: Copies,
-    /// How many moments may still be kept.
+    copies: FingerprintSet,
+    /// Number of times that may still be kept.
     room: usize,
     /// The date met last, and its day.
     day: (u32, i64),
@@ -117,29 +116,29 @@ pub(crate) struct Kinds {
     pub uncounted: u64,
 }
 
-impl Kinds {
+impl KindTable {
     pub(crate) fn new() -> Self {
         Self {
             counters: Vec::new(),
             ids: HashMap::new(),
             near: [(u64::MAX, 0); 64],
-            copies: Copies::new(),
+            copies: FingerprintSet::new(),
             room: MAX_MOMENTS,
             day: (0, 0),
             uncounted: 0,
         }
     }
 
-    /// Records that were not held against those before them, of which there are too many.
+    /// Records that were not compared with those before them, of which there are too many.
     pub(crate) const fn unseen(&self) -> u64 {
-        self.copies.unseen
+        self.copies.untracked
     }
 
     /// Counts a record, `print` its fingerprint; the number of its kind, if it has a counter, and whether the record
     /// came before.
     #[inline]
     pub(crate) fn add(&mut self, header: &Header, offset: u64, print: u64) -> Option<(u16, bool)> {
-        let kind = Kind {
+        let kind = RecordKind {
             system: header.system,
             record: header.record,
             subtype: header.subtype,
@@ -172,7 +171,7 @@ impl Kinds {
         Some((id, again))
     }
 
-    fn find(&mut self, kind: Kind, key: u64, offset: u64) -> Option<u16> {
+    fn find(&mut self, kind: RecordKind, key: u64, offset: u64) -> Option<u16> {
         if let Some(&id) = self.ids.get(&key) {
             return Some(id);
         }
@@ -192,12 +191,12 @@ impl Kinds {
             last: 0,
             first_offset: offset,
             duplicates: 0,
-            pace: Pace::default(),
+            pace: Cadence::default(),
         });
         Some(id)
     }
 
-    pub(crate) fn finish(self) -> Vec<KindInfo> {
+    pub(crate) fn finish(self) -> Vec<RecordKindStats> {
         let local = |time: u64| {
             let header = Header {
                 date: super::Date((time >> 32) as u32),
@@ -209,8 +208,8 @@ impl Kinds {
         self.counters
             .into_iter()
             .map(|mut counter| {
-                let rhythm = counter.pace.rhythm();
-                KindInfo {
+                let rhythm = counter.pace.summarize();
+                RecordKindStats {
                     kind: counter.kind,
                     count: counter.count,
                     bytes: counter.bytes,
@@ -222,7 +221,7 @@ impl Kinds {
                     first_shown: counter.first_offset,
                     duplicates: counter.duplicates,
                     out_of_order: counter.pace.out_of_order,
-                    step: rhythm.step,
+                    step: rhythm.period,
                     gaps: rhythm.gaps,
                 }
             })

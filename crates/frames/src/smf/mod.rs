@@ -1,20 +1,20 @@
 //! Finding the records in SMF dumps.
 //!
-//! A dump is a stream of records, each behind a descriptor word of four bytes (RDW: length with
-//! the word itself, and two bytes that are zero); or of blocks of records, each behind a descriptor
+//! A dump is a stream of records, each after a descriptor word of four bytes (RDW: length with
+//! the word itself, and two bytes that are zero); or of blocks of records, each after a descriptor
 //! word of its own (BDW, short or extended); and records may be in segments (SDW). [`open`] shows
 //! all of these as a stream, goes over it once and counts its records by system, type and subtype; a
-//! [`Pass`] then hands out the records of chosen types. A chain of lengths that breaks is taken up
+//! [`Pass`] then returns the records of chosen types. A chain of lengths that breaks is processed
 //! again at the next plausible record, and every byte is accounted for.
 
-mod chain;
-mod copies;
-mod forms;
+mod cadence;
+mod deblock;
+mod duplicates;
 mod header;
 mod identity;
 mod index;
+mod index_builder;
 mod kinds;
-mod pace;
 mod pass;
 mod scan;
 mod search;
@@ -23,14 +23,14 @@ mod sniff;
 mod stamp;
 mod writer;
 
-pub use forms::open;
+pub use deblock::open;
 pub use header::{Date, EXTENDED, Header, LONG, RDW, SHORT};
 pub use identity::{Alias, Identity, Part};
-pub use index::{Forms, Index, IntervalSeen};
-pub use kinds::{Kind, KindInfo, MAX_KINDS};
+pub use index::{BlockStats, Index, IntervalCount};
+pub use kinds::{MAX_KINDS, RecordKind, RecordKindStats};
 pub use pass::Pass;
 pub use scan::{MAX_BREAKS, index};
 pub use section::{Section, Triplet};
 pub use sniff::{CURE, Sniff, sniff, swallowed};
-pub use stamp::{Clock, Stamp};
+pub use stamp::{IntervalLayout, IntervalStamp};
 pub use writer::{MAX_RECORD, WriteError, Writer};

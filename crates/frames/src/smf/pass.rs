@@ -4,13 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use super::header::{HEAD, Header, SHORT};
-use super::index::{Index, Region};
+use super::index::{Index, WindowSummary};
 use super::kinds::KindSet;
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::{ReadAt, WINDOW, read_full};
 use crate::window::{RecordRef, Window, Windows};
 
-/// The longest record there can be; it may begin in a window and end behind it.
+/// The longest record there can be; it may begin in a window and end after it.
 const LONGEST: usize = u16::MAX as usize;
 
 /// A pass over the records of some types and subtypes of a file, of all systems in it.
@@ -22,7 +22,7 @@ pub struct Pass {
     lists: Vec<Vec<RecordRef>>,
     buffer: Vec<u8>,
     next: usize,
-    /// The stretch in which the next window begins, at the earliest.
+    /// The run in which the next window begins, at the earliest.
     stretch: usize,
     problems: ProblemLog,
 }
@@ -50,7 +50,7 @@ impl Pass {
         self.next = usize::try_from(window).unwrap_or(usize::MAX);
     }
 
-    /// Notes the wanted records that begin at `base` or behind it and before `stop`; how many bytes
+    /// Notes the wanted records that begin at `base` or after it and before `stop`; how many bytes
     /// are at hand at the end, for the last record may run beyond what was.
     fn walk(&mut self, base: u64, stop: u64, mut got: usize) -> usize {
         let mut at = base;
@@ -75,7 +75,7 @@ impl Pass {
                     return self.differs(at, stop, got);
                 }
                 at += length as u64;
-                // Behind an extended header, sections stand elsewhere than behind the usual one.
+                // After an extended header, sections are elsewhere than after the usual one.
                 let usual = header.record == u16::from(self.buffer[place + 5]);
                 let Some(slot) = self.slot(&header).filter(|_| usual) else {
                     continue;
@@ -118,7 +118,7 @@ impl Pass {
         let at = self.index.original(at);
         self.problems
             .add(ProblemKind::Changed, at, bytes, None, || {
-                "there is no record where there was one when the file was opened".to_owned()
+                "an indexed record is gone: the file changed after it was opened".to_owned()
             });
         got
     }
@@ -128,7 +128,7 @@ impl Windows for Pass {
     fn next_window(&mut self) -> io::Result<Option<Window<'_>>> {
         loop {
             let rest = self.index.regions.get(self.next..).unwrap_or(&[]);
-            let wanted = |region: &Region| region.kinds.meets(self.set);
+            let wanted = |region: &WindowSummary| region.kinds.meets(self.set);
             let Some(ahead) = rest.iter().position(wanted) else {
                 self.next = usize::MAX;
                 return Ok(None);
@@ -165,11 +165,11 @@ impl Windows for Pass {
 }
 
 impl Index {
-    /// Hands out the records of some types and subtypes, of one system or of all, in the order of the
+    /// Returns the records of some types and subtypes, of one system or of all, in the order of the
     /// file: where each begins, and its bytes. `take` stops it by an error.
     ///
     /// # Errors
-    /// What the operating system reports, and what `take` does.
+    /// Errors of the operating system and of `take`.
     pub fn each(
         self: &Arc<Self>,
         source: &Arc<dyn ReadAt>,
@@ -199,7 +199,7 @@ impl Index {
     /// and its bytes.
     ///
     /// # Errors
-    /// What the operating system reports.
+    /// Errors of the operating system.
     pub fn first_records(
         self: &Arc<Self>,
         source: &Arc<dyn ReadAt>,
@@ -233,11 +233,11 @@ impl Index {
     }
 }
 
-/// The header at the beginning of `bytes`, if it can be one.
+/// The header at the start of `bytes`, if it can be one.
 #[inline]
 fn header(bytes: &[u8]) -> Option<Header> {
     let header = match bytes.first_chunk() {
-        Some(bytes) => Header::of(bytes),
+        Some(bytes) => Header::from_bytes(bytes),
         None => Header::parse(bytes)?,
     };
     (usize::from(header.length) >= SHORT).then_some(header)

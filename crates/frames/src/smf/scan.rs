@@ -1,13 +1,13 @@
 //! The first pass over a dump.
 
-use super::chain::{Chain, Pending};
 use super::header::{Fault, HEAD, Header, RDW, SHORT};
 use super::identity::Identity;
 use super::index::Index;
+use super::index_builder::{IndexBuilder, PendingRecord};
 use super::search::View;
 use super::sniff;
-use super::stamp::Clock;
-use crate::fingerprint::print;
+use super::stamp::IntervalLayout;
+use crate::fingerprint::fingerprint;
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
@@ -15,23 +15,23 @@ use crate::source::{ReadAt, WINDOW, read_full};
 /// After this many breaks a chain of records is given up.
 pub const MAX_BREAKS: usize = 1_000_000;
 
-/// How much is read beyond a window, so that the parts of a record that are looked at are mostly at
+/// How much is read beyond a window, so that the parts of a record that are checked are mostly at
 /// hand.
 const AHEAD: usize = 4096;
 /// After how many bytes progress is reported.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
-/// What a look at a file comes to.
-pub(crate) enum Found {
+/// Outcome of the first pass.
+pub(crate) enum FirstPass {
     /// A stream of records.
     Stream(Box<Index>),
     /// Blocks or segments.
-    Formed,
+    Blocked,
 }
 
-/// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds that `clocks` name are asked for their interval.
-/// `progress` gets how many bytes of how many are done, about every 4 MiB, and stops the pass by
-/// saying false.
+/// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds
+/// that `clocks` name are asked for their interval. `progress` gets how many bytes of how many are done, about every 4
+/// MiB, and stops the pass by saying false.
 ///
 /// Bad input is no error: it is in the problems of the index.
 ///
@@ -39,31 +39,31 @@ pub(crate) enum Found {
 /// If nothing at all can be read, or `progress` says stop.
 pub fn index(
     source: &dyn ReadAt,
-    clocks: &[Clock],
+    clocks: &[IntervalLayout],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
-    match look(source, clocks, &[], false, progress)? {
-        Found::Stream(index) => Ok(*index),
-        Found::Formed => unreachable!("a scan of a stream does not ask for its form"),
+    match first_pass(source, clocks, &[], false, progress)? {
+        FirstPass::Stream(index) => Ok(*index),
+        FirstPass::Blocked => unreachable!("a scan of a stream does not ask for its form"),
     }
 }
 
-/// Goes over a file once; up to the first block or segment if `asking` for those.
-pub(crate) fn look(
+/// Goes over a file once; up to the first block or segment if `stop_at_blocks` for those.
+pub(crate) fn first_pass(
     source: &dyn ReadAt,
-    clocks: &[Clock],
+    clocks: &[IntervalLayout],
     identities: &[Identity],
-    asking: bool,
+    stop_at_blocks: bool,
     progress: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Found, Error> {
+) -> Result<FirstPass, Error> {
     let size = source.size();
     let mut scan = Scan {
-        chain: Chain::new(size, clocks, identities),
+        chain: IndexBuilder::new(size, clocks, identities),
         source,
-        asking,
+        stop_at_blocks,
         formed: false,
         end: size,
-        cut: None,
+        read_error: None,
         reported: None,
         progress,
     };
@@ -77,28 +77,30 @@ pub(crate) fn look(
             Ok(got) => got,
             Err(source) if base == 0 => return Err(Error::Io { offset: 0, source }),
             Err(error) => {
-                scan.cut = Some(format!("reading failed here: {error}"));
+                scan.read_error = Some(format!("reading failed here: {error}"));
                 0
             }
         };
         if got < wanted {
             // It came back short because there is no more, or because reading on fails.
             scan.end = base + got as u64;
-            scan.cut = scan.cut.or_else(|| Some(why_short(source, scan.end, size)));
+            scan.read_error = scan
+                .read_error
+                .or_else(|| Some(why_short(source, scan.end, size)));
             if scan.end <= at {
                 break;
             }
         }
         at = scan.window(base, &buffer[..got], at)?;
         if scan.formed {
-            return Ok(Found::Formed);
+            return Ok(FirstPass::Blocked);
         }
     }
     let index = scan.finish(at);
     if !progress(size, size) {
         return Err(Error::Stopped);
     }
-    Ok(Found::Stream(Box::new(index)))
+    Ok(FirstPass::Stream(Box::new(index)))
 }
 
 fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
@@ -112,15 +114,15 @@ fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
 }
 
 struct Scan<'s> {
-    chain: Chain,
+    chain: IndexBuilder,
     source: &'s dyn ReadAt,
-    /// Whether to stop at a block or segment, and whether one was met.
-    asking: bool,
+    /// Whether to stop at a block or segment, and whether one was found.
+    stop_at_blocks: bool,
     formed: bool,
-    /// Where the data end.
+    /// End of the data.
     end: u64,
     /// Why they end before the file does.
-    cut: Option<String>,
+    read_error: Option<String>,
     reported: Option<u64>,
     progress: &'s mut dyn FnMut(u64, u64) -> bool,
 }
@@ -143,7 +145,7 @@ impl Scan<'_> {
 
     /// Walks the records that begin in a window, from `at` on; where the next one begins.
     fn window(&mut self, base: u64, bytes: &[u8], mut at: u64) -> Result<u64, Error> {
-        // Going back behind the window is a matter of reading that one again.
+        // Going back after the window is a matter of reading that one again.
         while at >= base && at < self.end.min(base + WINDOW as u64) {
             let place = (at - base) as usize;
             let view = View {
@@ -153,7 +155,7 @@ impl Scan<'_> {
                 bytes,
             };
             let header = match bytes[place..].first_chunk::<HEAD>() {
-                Some(bytes) => Header::of(bytes),
+                Some(bytes) => Header::from_bytes(bytes),
                 // Fewer bytes than a long header has are at hand only at the end.
                 None => match Header::parse(&bytes[place..]) {
                     Some(header) => header,
@@ -172,11 +174,11 @@ impl Scan<'_> {
                     let record = record(&view, at, header.length, &mut far);
                     let stamp = clock.map(|clock| clock.read(record));
                     let system = self.chain.streams.name(&header, record);
-                    self.chain.pending = Some(Pending {
+                    self.chain.pending = Some(PendingRecord {
                         at,
                         header: Header { system, ..header },
                         stamp,
-                        print: print(record),
+                        print: fingerprint(record),
                         renamed: system != header.system,
                     });
                     at = next;
@@ -199,7 +201,7 @@ impl Scan<'_> {
         Ok(at)
     }
 
-    /// What to do where no record can begin: how to go on.
+    /// Decides how to continue where no record can begin.
     fn fault(
         &mut self,
         view: &View<'_>,
@@ -207,12 +209,16 @@ impl Scan<'_> {
         header: Header,
         fault: Fault,
     ) -> Result<u64, Error> {
-        if self.asking && view.is_formed(at) {
+        if self.stop_at_blocks && view.is_blocked(at) {
             self.formed = true;
             return Ok(self.end);
         }
         let next = at + u64::from(header.length);
-        if at > 0 && usize::from(header.length) >= RDW && next <= self.end && view.leads_on(next) {
+        if at > 0
+            && usize::from(header.length) >= RDW
+            && next <= self.end
+            && view.chain_continues(next)
+        {
             // Its length still leads to a record, so that only this one is lost.
             let kind = match fault {
                 Fault::Length(_) => ProblemKind::Length,
@@ -225,7 +231,7 @@ impl Scan<'_> {
         self.lost(view, at, fault)
     }
 
-    /// Where records stand inside the record before, whose length is wrong then: that one goes.
+    /// Where records are inside the record before, whose length is wrong then: that one goes.
     fn inside(&mut self, view: &View<'_>, at: u64) -> Result<Option<u64>, Error> {
         let Some(before) = self.chain.pending.map(|pending| pending.at) else {
             return Ok(None);
@@ -244,7 +250,7 @@ impl Scan<'_> {
         Ok(Some(next))
     }
 
-    /// Goes on at the next plausible record.
+    /// Continues at the next plausible record.
     fn lost(&mut self, view: &View<'_>, at: u64, fault: Fault) -> Result<u64, Error> {
         if let Some(next) = self.inside(view, at)? {
             return Ok(next);
@@ -289,7 +295,7 @@ impl Scan<'_> {
         let last = next == self.end;
         let whole = gap.len() >= SHORT || last;
         let ends = gap.iter().all(|&byte| byte == 0) || (whole && begins(gap, &bytes));
-        // Other data behind the last record are more than what could have been put into it.
+        // Other data after the last record are more than what could have been put into it.
         let ends = ends || (last && next - at > at - before);
         if ends && (feeds == 0 || feeds as u64 != next - at) {
             return false;
@@ -300,7 +306,7 @@ impl Scan<'_> {
             self.chain.skip(ProblemKind::Transfer, before, skipped, || {
                 format!(
                     "the record here is longer than its length says, and each of the {feeds} line \
-                     feeds up to the next one stands behind a carriage return, as a transfer in text \
+                     feeds up to the next one follows a carriage return, as a transfer in text \
                      mode puts there; {skipped} bytes skipped; {}",
                     sniff::CURE
                 )
@@ -342,7 +348,7 @@ impl Scan<'_> {
         Ok(next)
     }
 
-    /// The first plausible record that begins at `from` or behind it and before `to`.
+    /// The first plausible record that begins at `from` or after it and before `to`.
     fn search(&mut self, view: &View<'_>, from: u64, to: u64) -> Result<Option<u64>, Error> {
         let mut stopped = Ok(());
         let found = view.search(from, to, &mut |at| {
@@ -353,17 +359,17 @@ impl Scan<'_> {
         Ok(found)
     }
 
-    /// The data end inside something that began at `at`; where to go on, which is the end.
+    /// The data end inside something that began at `at`; where to continue, which is the end.
     fn truncated(&mut self, at: u64, inside: &str) -> u64 {
         self.chain.commit();
-        if self.cut.is_some() {
+        if self.read_error.is_some() {
             // What is missing is reported once, from here on.
             self.end = at;
             return at;
         }
         let bytes = self.end - at;
         self.chain.skip(ProblemKind::Truncated, at, bytes, || {
-            format!("the file ends inside {inside}, of which {bytes} bytes are there")
+            format!("the file ends {bytes} bytes into {inside}")
         });
         self.end
     }
@@ -372,7 +378,7 @@ impl Scan<'_> {
     fn finish(mut self, at: u64) -> Index {
         self.chain.commit();
         let size = self.chain.index.size;
-        if let Some(why) = self.cut {
+        if let Some(why) = self.read_error {
             // What a search ran past is reported already.
             let at = at.max(self.end).min(size);
             self.chain.skip(ProblemKind::Changed, at, size - at, || why);
@@ -385,7 +391,7 @@ impl Scan<'_> {
     }
 }
 
-/// How many line feeds there are, if each stands behind a carriage return.
+/// Number of line feeds, if each follows a carriage return.
 fn line_feeds(bytes: &[u8]) -> usize {
     let mut feeds = 0;
     for (at, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
@@ -397,7 +403,7 @@ fn line_feeds(bytes: &[u8]) -> usize {
     feeds
 }
 
-/// Whether bytes can be the beginning of a record whatever its length, as far as there are any; or at
+/// Whether bytes can be the start of a record whatever its length, as far as there are any; or at
 /// least half of the fields that rarely change are equal to the header of the preceding record.
 fn begins(bytes: &[u8], before: &[u8]) -> bool {
     if bytes.len() < SHORT {

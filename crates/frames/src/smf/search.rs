@@ -11,7 +11,7 @@ pub(crate) const MIDDLE: u16 = 0x0300;
 pub(crate) const SEGMENT: u64 = 5;
 /// A block of more segments than this is not looked through.
 const MAX_SEGMENTS: u32 = 8192;
-/// So many headers one after the other may be damaged while their lengths are good.
+/// This many headers back to back may be damaged while their lengths are good.
 const MAX_HOPS: usize = 32;
 
 /// A block, by its descriptor word.
@@ -26,7 +26,7 @@ pub(crate) struct Block {
 /// Bytes of a source, some of them at hand.
 pub(crate) struct View<'v> {
     pub source: &'v dyn ReadAt,
-    /// Where the data end.
+    /// End of the data.
     pub end: u64,
     /// Bytes at hand, and where they begin.
     pub base: u64,
@@ -42,7 +42,7 @@ impl View<'_> {
             .and_then(|place| usize::try_from(place).ok())
             .and_then(|place| self.bytes.get(place..)?.first_chunk::<HEAD>());
         if let Some(bytes) = near {
-            return Some(Header::of(bytes));
+            return Some(Header::from_bytes(bytes));
         }
         let mut bytes = [0; HEAD];
         let count = usize::try_from(rest).map_or(HEAD, |rest| rest.min(HEAD));
@@ -72,11 +72,11 @@ impl View<'_> {
     }
 
     /// Whether one of the forms of a dump that is no stream of records begins at `at`.
-    pub(crate) fn is_formed(&self, at: u64) -> bool {
+    pub(crate) fn is_blocked(&self, at: u64) -> bool {
         self.begins_spanned(at) || self.block(at).is_some()
     }
 
-    /// The block that begins at `at`: a descriptor word, and what can be a record or a segment behind.
+    /// The block that begins at `at`: a descriptor word, and what can be a record or a segment after.
     pub(crate) fn block(&self, at: u64) -> Option<Block> {
         let word = self.descriptor(at)?;
         let extended = word >> 31 == 1;
@@ -93,12 +93,12 @@ impl View<'_> {
         let begins = match bits {
             0 => self.header(at + 4)?.check().is_ok(),
             FIRST if first >= SHORT as u64 => begins_spanned(self.header(at + 4)?),
-            FIRST | MIDDLE => self.fills(at, length),
+            FIRST | MIDDLE => self.block_is_consistent(at, length),
             LAST => {
                 let next = at + 4 + first;
                 let follows = |header: Header| header.check().is_ok() || begins_spanned(header);
                 (next < at + length && self.header(next).is_some_and(follows))
-                    || self.fills(at, length)
+                    || self.block_is_consistent(at, length)
             }
             _ => false,
         };
@@ -106,7 +106,7 @@ impl View<'_> {
     }
 
     /// Whether the records and segments in the block at `at` fill it exactly.
-    pub(crate) fn fills(&self, at: u64, length: u64) -> bool {
+    pub(crate) fn block_is_consistent(&self, at: u64, length: u64) -> bool {
         let end = at + length;
         let mut at = at + 4;
         for _ in 0..MAX_SEGMENTS {
@@ -128,7 +128,7 @@ impl View<'_> {
     }
 
     /// Whether lengths lead from `at` to a plausible record, past a few headers that are not.
-    pub(crate) fn leads_on(&self, mut at: u64) -> bool {
+    pub(crate) fn chain_continues(&self, mut at: u64) -> bool {
         for _ in 0..MAX_HOPS {
             if self.continues(at) {
                 return true;
@@ -160,7 +160,7 @@ impl View<'_> {
     }
 
     /// The first place from `from` on and before `to` where a plausible record begins that leads to
-    /// another one or to the end. `going` is asked every so often whether to go on.
+    /// another one or to the end. `going` is asked every so often whether to continue.
     pub(crate) fn search(
         &self,
         from: u64,

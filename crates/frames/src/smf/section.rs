@@ -1,35 +1,35 @@
 //! Sections of a record, found by triplets of offset, length and number.
 
-/// Where a triplet stands in its record: an offset of four bytes, a length and a number of two
+/// Position of a triplet in its record: an offset of four bytes, a length and a number of two
 /// bytes each (documented so for all self-defining sections). Offsets count from the descriptor
 /// word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Triplet {
-    /// Where the offset of the first section stands.
+    /// Position of the offset of the first section.
     pub offset_at: u16,
-    /// Where the length of a section stands.
+    /// Position of the length of a section.
     pub length_at: u16,
-    /// Where the number of sections stands.
+    /// Position of the number of sections.
     pub count_at: u16,
 }
 
-/// What a triplet leads to.
+/// Result of following a triplet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// No section of this kind.
     Absent,
     /// The first section, wholly in the record.
     At {
-        /// Where it begins.
+        /// Its start.
         offset: u32,
         /// Its length.
         length: u32,
-        /// How many there are, by the triplet.
+        /// Number of sections, by the triplet.
         count: u32,
     },
     /// The record ends before the triplet, or before the end of the first section.
     Outside {
-        /// Where it should begin.
+        /// Its expected start.
         offset: u32,
         /// Its length.
         length: u32,

@@ -5,10 +5,10 @@ use super::search::View;
 use crate::ebcdic;
 use crate::problem::ProblemKind;
 
-/// What the first bytes of a file say.
+/// Format of a file by its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// SMF records behind their descriptor words, in blocks or segments or without.
+    /// SMF records after their descriptor words, in blocks or segments or without.
     Smf,
     /// SMF records in a form that cannot be read; a sentence names the form and its cure.
     Damaged(String),
@@ -21,23 +21,23 @@ pub const CURE: &str = "transfer it again in binary with record descriptor words
      BINARY, then QUOTE SITE RDW, then GET; or as record format U, which keeps the descriptor words of \
      blocks and records), from a copy made by IFASMFDP or IFASMFDL";
 
-/// How much is looked at for a beginning.
+/// How much is checked for a beginning.
 const LOOK: usize = 64 * 1024;
-/// So many records without words are looked for.
+/// This many records without words are looked for.
 const STARTS: usize = 4;
 
-/// Says what a file is from its first bytes (64 KiB are looked at; those of two records are enough)
+/// Says what a file is from its first bytes (64 KiB are checked; those of two records are enough)
 /// and its size.
 #[must_use]
 pub fn sniff(head: &[u8], size: u64) -> Sniff {
     let head = &head[..head.len().min(LOOK)];
-    if chain(head, 0, size) || view(head, size).is_formed(0) {
+    if chain(head, 0, size) || view(head, size).is_blocked(0) {
         return Sniff::Smf;
     }
     if let Some(form) = form(head) {
         return Sniff::Damaged(form);
     }
-    // A dump whose beginning is lost: two records one behind the other.
+    // A dump whose beginning is lost: two records back to back.
     let found = (1..head.len()).any(|at| {
         let bytes = &head[at..];
         bytes.get(2..4) == Some(&[0, 0]) && chain(head, at, size) && leads(head, at).is_some()
@@ -45,7 +45,7 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
     if found { Sniff::Smf } else { Sniff::No }
 }
 
-/// What a file is that does not begin with a record: kind of problem and sentence.
+/// Problem kind and sentence for a file that does not begin with a record.
 pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
     match form(&head[..head.len().min(LOOK)]) {
         Some(form) => (ProblemKind::Transfer, form),
@@ -56,7 +56,7 @@ pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
     }
 }
 
-/// Whether a plausible record begins at `at`, and another behind it as far as the bytes show.
+/// Whether a plausible record begins at `at`, and another after it, as far as the bytes show.
 fn chain(head: &[u8], at: usize, size: u64) -> bool {
     let Some(header) = plausible(&head[at..]) else {
         return false;
@@ -68,7 +68,7 @@ fn chain(head: &[u8], at: usize, size: u64) -> bool {
     view(head, size).continues(next as u64)
 }
 
-/// The first bytes of a file, and nothing behind them.
+/// The first bytes of a file, and nothing after them.
 fn view(head: &[u8], size: u64) -> View<'_> {
     const NOTHING: &Vec<u8> = &Vec::new();
     View {
@@ -128,7 +128,7 @@ fn leads_to(head: &[u8], swapped: bool, more: usize) -> bool {
     length(0).is_some_and(|next| next == head.len() || length(next).is_some())
 }
 
-/// Records whose descriptor words are gone: nothing tells any more where one ends.
+/// Records without descriptor words: their boundaries are unrecoverable.
 fn without_words(head: &[u8]) -> Option<String> {
     let first = wordless(head)?;
     // Where others of the same system and day seem to begin.
@@ -152,7 +152,7 @@ fn without_words(head: &[u8]) -> Option<String> {
             )
         }
         [second, ..] => format!(
-            "one directly behind the other (the second seems to begin at byte {second}), as FTP \
+            "directly back to back (the second seems to begin at byte {second}), as FTP \
              leaves them without SITE RDW, and Connect:Direct but for record format U"
         ),
     };
@@ -166,7 +166,7 @@ fn without_words(head: &[u8]) -> Option<String> {
 /// descriptor word.
 #[must_use]
 pub fn swallowed(record: &[u8], from: usize) -> Option<usize> {
-    // Date and system stand behind type and time.
+    // Date and system are after type and time.
     let own: &[u8; 8] = record.get(10..SHORT)?.first_chunk()?;
     let rest = record.get(from..)?;
     let mut places = rest.windows(own.len()).enumerate();
@@ -177,7 +177,7 @@ pub fn swallowed(record: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// The header at the beginning of bytes, if one can begin there without its descriptor word.
+/// The header at the start of bytes, if one can begin there without its descriptor word.
 fn wordless(bytes: &[u8]) -> Option<Header> {
     // Cheap looks first: century and sign of the date.
     if *bytes.get(6)? > 1 || bytes.get(9)? & 0xC != 0xC {
@@ -201,7 +201,7 @@ fn translated(head: &[u8]) -> Option<String> {
         .map(|&byte| ebcdic::from_char(char::from(byte)).unwrap_or(byte))
         .collect();
     let begins = |bytes: &[u8]| {
-        // Lengths do not survive a translation, nor do descriptor words; what stands behind them is
+        // Lengths do not survive a translation, nor do descriptor words; what is after them is
         // names and packed decimals, which do.
         let mut bytes = bytes.to_vec();
         if let Some(word) = bytes.first_chunk_mut::<RDW>() {

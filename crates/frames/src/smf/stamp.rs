@@ -5,26 +5,26 @@ use crate::tod;
 
 /// Where the records of one type and subtype say which interval they are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clock {
+pub struct IntervalLayout {
     /// Type of the record.
     pub record: u8,
     /// Subtype of the record.
     pub subtype: u16,
     /// Triplet of the section with beginning and end of the interval.
     pub identification: Triplet,
-    /// Where the beginning stands in that section.
+    /// Position of the start in that section.
     pub start: u16,
-    /// Where the end stands in that section.
+    /// Position of the end in that section.
     pub end: u16,
     /// Triplet of the section that says when the record was written.
     pub data: Triplet,
-    /// Where that stands in that section.
+    /// Position of that in that section.
     pub written: u16,
 }
 
-/// What a record says of its interval; TOD values, none where it says nothing plausible.
+/// Times that a record has of its interval; TOD values, `None` where they are implausible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct IntervalStamp {
     /// When the interval began.
     pub start: Option<u64>,
     /// When it ended, or was to end.
@@ -34,14 +34,14 @@ pub struct Stamp {
 }
 
 /// A record is written when its interval has ended, give or take this much: the sections of one
-/// record are not filled at one moment.
+/// record are not filled at one time.
 const SLACK: u64 = tod::UNITS_PER_US * 1_000_000;
 
-impl Clock {
-    /// What a record says.
+impl IntervalLayout {
+    /// Times of a record.
     #[inline]
     #[must_use]
-    pub fn read(&self, record: &[u8]) -> Stamp {
+    pub fn read(&self, record: &[u8]) -> IntervalStamp {
         let tod = |section: Section, at: u16| -> Option<u64> {
             let Section::At { offset, length, .. } = section else {
                 return None;
@@ -54,7 +54,7 @@ impl Clock {
             Some(u64::from_be_bytes(*bytes)).filter(|&tod| tod::is_plausible(tod))
         };
         let identification = self.identification.section(record);
-        Stamp {
+        IntervalStamp {
             start: tod(identification, self.start),
             end: tod(identification, self.end),
             written: tod(self.data.section(record), self.written),
@@ -62,7 +62,7 @@ impl Clock {
     }
 }
 
-impl Stamp {
+impl IntervalStamp {
     /// When the interval that the record reports ended.
     ///
     /// A record that was written before its interval was over was written early, as when the state
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn an_early_record_ends_its_interval_itself() {
         let base = tod::from_unix_us(1_767_225_600_000_000);
-        let stamp = |end: Option<u64>, written: Option<u64>| Stamp {
+        let stamp = |end: Option<u64>, written: Option<u64>| IntervalStamp {
             start: None,
             end: end.map(|second| base + second * SECOND),
             written: written.map(|second| base + second * SECOND),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::header::{Fault, Header, RDW};
 
 /// The longest record that can be written, with its descriptor word: what the word can say. Records of
-/// a data set are at most half as long; those put together from segments may be longer.
+/// a data set are at most half as long; those reassembled from segments may be longer.
 pub const MAX_RECORD: usize = u16::MAX as usize;
 
 /// Why a record could not be written.
@@ -22,7 +22,7 @@ pub enum WriteError {
     Header(String),
 }
 
-/// Writes a stream of records, each behind its descriptor word.
+/// Writes a stream of records, each after its descriptor word.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
@@ -34,7 +34,7 @@ impl<W: Write> Writer<W> {
         Self { out }
     }
 
-    /// Writes one record. It comes with room for its descriptor word, so that offsets count as they
+    /// Writes one record. It comes with space for its descriptor word, so that offsets count as they
     /// will in the file; the word itself is made here.
     ///
     /// # Errors

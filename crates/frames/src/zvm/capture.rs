@@ -6,7 +6,7 @@
 //! set of data; it leaves no trace in a file, or an element of zeros where a program wrote one.
 //!
 //! [`Capture`] walks over the elements once and then is a source of its own: control records with
-//! the elements as their entries, and frames in which the data stand where their addresses say. All
+//! the elements as their entries, and frames in which the data is where their addresses say. All
 //! that reads MONWRITE files reads captures so; [`Capture::original`] leads back to the file.
 
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::Error;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 
-/// After how many elements the caller is asked whether to go on.
+/// After how many elements the caller is asked whether to continue.
 const REPORT_EVERY: usize = 4096;
 
-/// One element and where its data are.
+/// One element and where its data is.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
-    /// Where its frames begin as MONWRITE would have written them.
+struct ElementData {
+    /// Start of its frames as MONWRITE would have written them.
     shown: u64,
-    /// Where its first byte is in the file.
+    /// Position of its first byte in the file.
     at: u64,
     entry: Entry,
 }
 
-impl Piece {
+impl ElementData {
     fn len(&self) -> u64 {
         u64::from(self.entry.end - self.entry.start) + 1
     }
@@ -44,7 +44,7 @@ impl Piece {
 
 /// A control record: elements that follow each other.
 #[derive(Clone, Copy, Debug)]
-struct Set {
+struct ControlSet {
     shown: u64,
     first: usize,
     count: usize,
@@ -53,16 +53,16 @@ struct Set {
 /// A capture of the live stream.
 pub struct Capture {
     source: Arc<dyn ReadAt>,
-    pieces: Vec<Piece>,
-    sets: Vec<Set>,
+    pieces: Vec<ElementData>,
+    sets: Vec<ControlSet>,
     size: u64,
     /// Bytes of elements and of their data.
     read: u64,
     problems: ProblemLog,
 }
 
-/// What an attempt to read an element comes to.
-enum Found {
+/// Result of reading an element.
+enum ElementRead {
     Element(Entry, bool),
     /// Twelve bytes of zeros, where a program wrote down that a set of data ended.
     Nothing,
@@ -70,7 +70,7 @@ enum Found {
 }
 
 impl Capture {
-    /// How many elements are kept.
+    /// Maximum number of elements.
     pub const MAX_ELEMENTS: usize = 2_000_000;
 
     /// Walks over the elements of a file. `progress` gets how many bytes of how many are done, and
@@ -114,16 +114,16 @@ impl Capture {
                 break;
             }
             let found = capture.found(at);
-            let ended = std::mem::replace(&mut zeros, matches!(found, Found::Nothing));
+            let ended = std::mem::replace(&mut zeros, matches!(found, ElementRead::Nothing));
             match found {
-                Found::Nothing if !ended => {
+                ElementRead::Nothing if !ended => {
                     capture.read += ENTRY as u64;
                     at += ENTRY as u64;
                 }
-                Found::Element(entry, begins) => {
+                ElementRead::Element(entry, begins) => {
                     (at, whole) = capture.take(at, entry, begins, progress)?;
                 }
-                Found::Other | Found::Nothing => {
+                ElementRead::Other | ElementRead::Nothing => {
                     let next = capture.search(at + 1, size, progress)?;
                     capture.skipped(at, next, size);
                     whole = next.is_some();
@@ -143,19 +143,19 @@ impl Capture {
         scan::walk(self, 0, true, progress)
     }
 
-    /// What could not be read as it stands; offsets are those of the file.
+    /// Problems in the input; offsets are those of the file.
     #[must_use]
     pub const fn problems(&self) -> &ProblemLog {
         &self.problems
     }
 
-    /// How many bytes of the file are elements and their data; the others are those of the problems.
+    /// Number of bytes of the file that are elements and their data; the others are those of the problems.
     #[must_use]
     pub const fn read_bytes(&self) -> u64 {
         self.read
     }
 
-    /// Where in the file a byte comes from; for what was added, where it was added.
+    /// Offset in the file of a byte; for what was added, where it was added.
     #[must_use]
     pub fn original(&self, shown: u64) -> u64 {
         let after = self.pieces.partition_point(|piece| piece.shown <= shown);
@@ -177,7 +177,7 @@ impl Capture {
         piece.at + within.min(piece.len())
     }
 
-    /// Where in the file the data of an element end, of which the frames are shown up to `shown`.
+    /// Offset in the file of the end of the data of an element, whose frames reach up to `shown`.
     #[must_use]
     pub fn original_end(&self, shown: u64) -> u64 {
         let before = self.pieces.partition_point(|piece| piece.shown < shown);
@@ -187,7 +187,7 @@ impl Capture {
             .map_or(0, |piece| piece.at + piece.len())
     }
 
-    /// Where a byte of the file is shown.
+    /// Position in the stream of a byte of the file.
     #[must_use]
     pub fn shown(&self, original: u64) -> u64 {
         let after = self.pieces.partition_point(|piece| piece.at <= original);
@@ -204,21 +204,21 @@ impl Capture {
         piece.shown + piece.entry.first() as u64 + within
     }
 
-    fn found(&self, at: u64) -> Found {
+    fn found(&self, at: u64) -> ElementRead {
         let mut bytes = [0; BEGIN];
         let got = read_full(&*self.source, at, &mut bytes).unwrap_or(0);
         if got >= ENTRY && bytes[..ENTRY].iter().all(|&byte| byte == 0) {
-            return Found::Nothing;
+            return ElementRead::Nothing;
         }
         match element(&bytes[..got]) {
-            Some((entry, begins)) => Found::Element(entry, begins),
-            None => Found::Other,
+            Some((entry, begins)) => ElementRead::Element(entry, begins),
+            None => ElementRead::Other,
         }
     }
 
-    /// Whether the capture can go on at an offset.
+    /// Whether the capture can continue at an offset.
     fn goes_on(&self, at: u64) -> bool {
-        at == self.source.size() || !matches!(self.found(at), Found::Other)
+        at == self.source.size() || !matches!(self.found(at), ElementRead::Other)
     }
 
     /// Takes the element at `at`; where the next one may be, and whether this one was whole.
@@ -258,8 +258,8 @@ impl Capture {
                 let bytes = next - data;
                 self.problems.add(ProblemKind::Length, at, lost, None, || {
                     format!(
-                        "the control element says that {length} bytes follow, but another one stands \
-                         behind {bytes}; those are read"
+                        "the control element says that {length} bytes follow, but another one is \
+                         after {bytes}; those are read"
                     )
                 });
                 Ok((next, true))
@@ -294,7 +294,7 @@ impl Capture {
                 self.size
             }
             _ => {
-                self.sets.push(Set {
+                self.sets.push(ControlSet {
                     shown: self.size,
                     first: self.pieces.len(),
                     count: 1,
@@ -302,7 +302,7 @@ impl Capture {
                 self.size + PAGE as u64
             }
         };
-        let piece = Piece { shown, at, entry };
+        let piece = ElementData { shown, at, entry };
         self.size = piece.shown_end();
         self.read += ENTRY as u64 + piece.len();
         self.pieces.push(piece);
@@ -325,13 +325,13 @@ impl Capture {
             let what = if kind == ProblemKind::Truncated {
                 "the file ends inside a control element"
             } else {
-                "no control element stands here"
+                "no control element here"
             };
             format!("{what}; {bytes} bytes skipped to {to}")
         });
     }
 
-    /// The next place from `from` on where an element surely stands.
+    /// The next place from `from` on where an element surely is.
     fn search(
         &self,
         from: u64,
@@ -375,10 +375,10 @@ impl Capture {
         Ok(None)
     }
 
-    /// A stream has no end of its own: an end-of-data record stands where its last element is whole.
+    /// A stream has no end of its own: an end-of-data record is where its last element is whole.
     fn end(&mut self, whole: bool) {
         if whole && !self.pieces.is_empty() {
-            self.sets.push(Set {
+            self.sets.push(ControlSet {
                 shown: self.size,
                 first: self.pieces.len(),
                 count: 0,
@@ -389,7 +389,7 @@ impl Capture {
 
     /// The control record of a set.
     fn control(&self, number: usize) -> [u8; PAGE] {
-        let Set { first, count, .. } = self.sets[number];
+        let ControlSet { first, count, .. } = self.sets[number];
         let pieces = self.pieces.get(first..first + count).unwrap_or(&[]);
         let entries: Vec<Entry> = pieces.iter().map(|piece| piece.entry).collect();
         control::encode(&entries, number as u32)

@@ -11,19 +11,19 @@ use super::record::{Class, HEADER, Header};
 use crate::source::PAGE;
 use crate::tod;
 
-/// Where the entries begin.
+/// Start of the entries.
 pub(crate) const ENTRIES_AT: usize = 40;
 
-/// Where in an entry its byte of zero is.
+/// Position of the byte of zero in an entry.
 const RESERVED: usize = 3;
 
 /// The length of an entry.
 pub(crate) const ENTRY: usize = 12;
 
-/// How many entries fit in a control record.
+/// Maximum number of entries of a control record.
 pub const MAX_ENTRIES: usize = (PAGE - ENTRIES_AT) / ENTRY;
 
-/// One entry of a control record: a stretch of records of one class.
+/// One entry of a control record: a run of records of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The class of all its records.
@@ -85,7 +85,7 @@ impl Entry {
         })
     }
 
-    /// How many 4 KB frames of the file it describes.
+    /// Number of 4 KB frames of the file that it describes.
     #[must_use]
     pub const fn pages(&self) -> u32 {
         // An end before the start does not get past `parse`; made by hand it describes nothing more
@@ -93,13 +93,13 @@ impl Entry {
         (self.end >> 12).saturating_sub(self.start >> 12) + 1
     }
 
-    /// Where in its first frame the first record begins.
+    /// Start of the first record in its first frame.
     #[must_use]
     pub const fn first(&self) -> usize {
         (self.start & 0xFFF) as usize
     }
 
-    /// Where in its last frame the data end (the first byte that is not data).
+    /// End of the data in its last frame (the first byte that is not data).
     #[must_use]
     pub const fn limit(&self) -> usize {
         (self.end & 0xFFF) as usize + 1
@@ -126,12 +126,12 @@ impl Entry {
     }
 }
 
-/// What a 4 KB page says when it is read as a control record.
+/// A 4 KB page parsed as a control record.
 #[derive(Debug)]
 pub(crate) struct Control {
     /// The valid entries from the first on.
     pub entries: Vec<Entry>,
-    /// What is wrong with the entry after them, if the record says that there is one.
+    /// Fault of the entry after them, if the record says that there is one.
     pub fault: Option<EntryFault>,
     /// Whether the interrupt buffer gives a number of entries that is possible.
     pub counted: bool,
@@ -162,7 +162,7 @@ impl Control {
         }
     }
 
-    /// How many frames of data it describes.
+    /// Number of data frames that it describes.
     pub(crate) fn frames(&self) -> u64 {
         self.entries.iter().map(|one| u64::from(one.pages())).sum()
     }
@@ -175,7 +175,7 @@ impl Control {
 
     /// Whether the page can be a control record found by searching, where chance must be ruled out:
     /// its first entry is valid, and so are all others if they are counted; if they are not, a
-    /// record stands where it says the data begin. `peek` gives the bytes at an offset from the
+    /// record is where it says the data begin. `peek` gives the bytes at an offset from the
     /// beginning of the page.
     pub(crate) fn found(
         page: &[u8; PAGE],
@@ -198,8 +198,8 @@ impl Control {
 
     /// The first control record that begins at one of the first `count` places of `bytes`, whatever
     /// its offset.
-    pub(crate) fn anywhere(bytes: &[u8], count: usize, like: Like) -> Option<(usize, Self)> {
-        /// So many places are looked at together, which the compiler makes few instructions of.
+    pub(crate) fn anywhere(bytes: &[u8], count: usize, like: SearchHint) -> Option<(usize, Self)> {
+        /// This many places are checked together, which the compiler makes few instructions of.
         const MANY: usize = 64;
         let last = (ENTRIES_AT + count).min(bytes.len().saturating_sub(RESERVED));
         let flags = bytes.get(ENTRIES_AT..last)?.chunks(MANY);
@@ -236,9 +236,9 @@ impl Control {
         None
     }
 
-    /// The control record at the beginning of `bytes`, which are at `place` of those that are searched.
-    /// It may stand anywhere, so that a record must follow it in any case.
-    fn surely(bytes: &[u8], place: u64, like: Like) -> Option<Self> {
+    /// The control record at the start of `bytes`, which are at `place` of those that are searched.
+    /// It may be anywhere, so that a record must follow it in any case.
+    fn surely(bytes: &[u8], place: u64, like: SearchHint) -> Option<Self> {
         let first = bytes[ENTRIES_AT..].first_chunk::<ENTRY>()?;
         let entry = Entry::parse(first).ok().filter(|_| first[RESERVED] == 0)?;
         let record = bytes.get(PAGE + entry.first()..)?.first_chunk()?;
@@ -258,19 +258,19 @@ impl Control {
     }
 }
 
-/// What a control record that is searched for at any offset may be like.
+/// Constraints on a control record that is searched for at any offset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Like {
-    /// How many bytes there are in the file from the first place on.
+pub(crate) struct SearchHint {
+    /// Number of bytes of the file from the first offset on.
     pub room: u64,
-    /// At this place and multiples of 4096 behind it [`Control::found`] judges.
+    /// At this place and multiples of 4096 after it [`Control::found`] judges.
     pub grid: Option<usize>,
     /// Whether its entries need not be counted. Names and numbers of devices look like an entry often
     /// enough.
     pub uncounted: bool,
 }
 
-/// How many bytes behind the place of a control record tell whether it is one.
+/// Number of bytes from the offset of a control record on that show whether it is one.
 pub(crate) const EVIDENCE: usize = 2 * PAGE + HEADER;
 
 /// The number of entries that the interrupt buffer gives, if it is possible.

@@ -5,10 +5,10 @@ use super::record::{HEADER, Header};
 use crate::source::PAGE;
 use crate::tod;
 
-/// The length of an element and of the first record's header behind it.
+/// The length of an element and of the first record's header after it.
 pub(crate) const BEGIN: usize = ENTRY + HEADER;
 
-/// The element at the beginning of bytes, if they are one, and whether a record follows it.
+/// The element at the start of bytes, if they are one, and whether a record follows it.
 pub(crate) fn element(bytes: &[u8]) -> Option<(Entry, bool)> {
     let first = bytes.first_chunk::<ENTRY>()?;
     let entry = Entry::parse(first).ok().filter(|_| first[3] == 0)?;

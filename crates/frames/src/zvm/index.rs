@@ -1,11 +1,10 @@
-//! What the first pass over a file finds: where its records are, of which types, and what could not
-//! be read.
+//! Index of a file, built by the first pass: where its records are, of which types, and what could not be read.
 
 use std::ops::Range;
 
+use super::page_map::PageMap;
 use super::record::Class;
-use super::spans::Spans;
-use super::types::{NONE, TypeInfo, TypeMap, TypeSet};
+use super::types::{NONE, TypeMap, TypeSet, TypeStats};
 use crate::problem::ProblemLog;
 use crate::source::{PAGE, WINDOW};
 
@@ -15,21 +14,20 @@ use crate::source::{PAGE, WINDOW};
 pub struct IntervalEnd {
     /// The time of day in its header.
     pub tod: u64,
-    /// How many sample records came since the one before it, those of domain 1 (configuration) not
-    /// counted.
+    /// Number of sample records since the one before it, those of domain 1 (configuration) not counted.
     pub records: u64,
-    /// Where the record begins.
+    /// Start of the record.
     pub offset: u64,
 }
 
-/// What the records of an interval are, whatever their order, so that intervals of two files can be
-/// compared. Configuration records differ from file to file and are in neither sum, and where a recording
-/// begins, so does its first interval.
+/// Digest of the records of an interval, independent of their order, so that intervals of two files can be compared.
+/// Configuration records differ from file to file and are in neither sum, and where a recording begins, so does its
+/// first interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntervalDigest {
     /// The sum of the fingerprints of its sample records.
     pub samples: u64,
-    /// How many event records it has.
+    /// Number of its event records.
     pub events: u64,
     /// The sum of the fingerprints of its event records.
     pub event_sum: u64,
@@ -75,10 +73,10 @@ impl PackedPage {
     }
 }
 
-/// How many pages a window has.
+/// Number of pages of a window.
 pub(crate) const WINDOW_PAGES: usize = WINDOW / PAGE;
 
-/// Where the records of a window are, page by page, and of which types.
+/// Position of the records of a window, page by page, and of which types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowMap {
     pub pages: [PackedPage; WINDOW_PAGES],
@@ -96,8 +94,8 @@ impl WindowMap {
         }
     }
 
-    /// The stretches of some of its pages that must be read for these types, as first page and the
-    /// page behind the last. Short gaps are read along, for that costs less than asking twice.
+    /// The runs of some of its pages that must be read for these types, as first page and the
+    /// page after the last. Short gaps are read along, for that costs less than asking twice.
     pub(crate) fn stretches(
         &self,
         pages: Range<usize>,
@@ -119,17 +117,16 @@ impl WindowMap {
     }
 }
 
-/// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page
-/// where records are, two dozen for each place where reading had to be taken up again, and small
-/// tables.
+/// Result of the first pass over a file. Its memory is bounded: twelve bytes for each 4 KB page where records are, two
+/// dozen for each place where reading had to be resumed, and small tables.
 ///
 /// Every byte of the file is accounted for:
 /// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
 #[derive(Debug)]
 pub struct Index {
-    /// The types of record, in the order in which they were met; the place here is the number of
+    /// The types of record, in the order in which they were found; the place here is the number of
     /// the type.
-    pub types: Vec<TypeInfo>,
+    pub types: Vec<TypeStats>,
     /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
     pub interval_ends: Vec<IntervalEnd>,
     /// Where what was written together with each of them ends: the frames of its control record, or in a
@@ -137,10 +134,10 @@ pub struct Index {
     pub wholes: Vec<u64>,
     /// Their digests, one for each of them; empty unless asked for.
     pub digests: Vec<IntervalDigest>,
-    /// Where system configuration records are, at most [`Index::MAX_CONFIGURATIONS`]: the control record
+    /// Position of system configuration records, at most [`Index::MAX_CONFIGURATIONS`]: the control record
     /// of the frames, and the record.
     pub configurations: Vec<(u64, u64)>,
-    /// What could not be read as it stands.
+    /// Problems in the input.
     pub problems: ProblemLog,
     /// The size of the file.
     pub size: u64,
@@ -148,9 +145,9 @@ pub struct Index {
     pub first_tod: Option<u64>,
     /// Latest plausible time of day of any record.
     pub last_tod: Option<u64>,
-    /// How many control records describe data.
+    /// Number of control records that describe data.
     pub control_records: u64,
-    /// How many end-of-data records there are.
+    /// Number of end-of-data records.
     pub end_of_data: u64,
     /// Whether the last thing in the file is an end-of-data record, so that nothing is cut off.
     pub complete: bool,
@@ -158,22 +155,22 @@ pub struct Index {
     pub control_bytes: u64,
     /// Bytes of records.
     pub data_bytes: u64,
-    /// Bytes of frames before the first and behind the last record.
+    /// Bytes of frames before the first and after the last record.
     pub padding_bytes: u64,
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
     pub(crate) map: TypeMap,
-    /// Where the records of the pages are, in the order in which those were walked.
+    /// Position of the records of the pages, in the order in which those were walked.
     pub(crate) windows: Vec<Option<Box<WindowMap>>>,
-    /// Where the pages are in the file.
-    pub(crate) spans: Spans,
+    /// Position of the pages in the file.
+    pub(crate) spans: PageMap,
 }
 
 impl Index {
-    /// How many interval ends are kept: at one every ten seconds, more than seven months.
+    /// Maximum number of interval ends: at one every ten seconds, more than seven months.
     pub const MAX_INTERVAL_ENDS: usize = 2_000_000;
 
-    /// How many configuration records are kept: one a day for more than a century.
+    /// Maximum number of configuration records: one a day for more than a century.
     pub const MAX_CONFIGURATIONS: usize = 50_000;
 
     /// The index of nothing yet.
@@ -197,7 +194,7 @@ impl Index {
             skipped_bytes: 0,
             map: TypeMap::new(),
             windows: Vec::new(),
-            spans: Spans::new(),
+            spans: PageMap::new(),
         }
     }
 
@@ -207,7 +204,7 @@ impl Index {
         Some(self.map.get(class, domain, record)).filter(|&id| id != NONE)
     }
 
-    /// How many records of known types there are.
+    /// Number of records of known types.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.types.iter().map(|kind| kind.count).sum()
@@ -227,7 +224,7 @@ impl Index {
         })
     }
 
-    /// How many bytes of the file a pass over these types reads.
+    /// Number of bytes that a pass over these types reads.
     #[must_use]
     pub fn bytes_with(&self, wanted: &[u16]) -> u64 {
         let mut set = TypeSet::NONE;
@@ -247,5 +244,5 @@ impl Index {
 
 const _: () = assert!(
     PAGE < 1 << 15,
-    "a place in a page must fit in a packed page"
+    "an offset in a page must fit in a packed page"
 );

@@ -1,22 +1,22 @@
 //! Finding the records in z/VM MONWRITE files and in captures of the live stream.
 //!
-//! [`index()`] goes over a file once; a [`Pass`] hands out the records of the types it found. A [`Capture`] shows the
+//! [`index()`] goes over a file once; a [`Pass`] returns the records of the types it found. A [`Capture`] shows the
 //! live stream as MONWRITE would have written it.
 
 mod capture;
-mod census;
 mod control;
 mod element;
 mod index;
+mod page_map;
 mod pass;
 mod record;
 mod resync;
 mod scan;
+mod scan_state;
 mod skips;
 mod sniff;
-mod spans;
+mod stats;
 mod types;
-mod walk;
 mod writer;
 
 pub use capture::Capture;
@@ -26,5 +26,5 @@ pub use pass::Pass;
 pub use record::{Class, HEADER, Header, MAX_DOMAIN};
 pub use scan::{digests, index, index_from};
 pub use sniff::{Sniff, sniff};
-pub use types::{MAX_TYPES, TypeInfo};
+pub use types::{MAX_TYPES, TypeStats};
 pub use writer::{Group, MAX_RECORD, WriteError, Writer};

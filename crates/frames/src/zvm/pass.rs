@@ -21,7 +21,7 @@ pub(crate) struct Cursor {
     /// The next window, and the page of it to begin with.
     next: usize,
     page: usize,
-    /// Bytes whose records are not handed out, in order and apart from each other.
+    /// Bytes whose records are not returned, in order and apart from each other.
     without: Arc<[Range<u64>]>,
     problems: ProblemLog,
 }
@@ -66,14 +66,14 @@ impl Cursor {
             let place = number as u64 * WINDOW as u64;
             // Where pages of a window do not follow each other in the file, each part is one of its own.
             let begin = self.page;
-            let span = index.spans.of(place + (begin * PAGE) as u64);
+            let span = index.spans.run_containing(place + (begin * PAGE) as u64);
             let behind = usize::try_from((span.end - place) / PAGE as u64).unwrap_or(usize::MAX);
             let behind = behind.min(WINDOW_PAGES);
             (self.next, self.page) = match behind {
                 WINDOW_PAGES => (number + 1, 0),
                 _ => (number, behind),
             };
-            let base = span.offset + (place + (begin * PAGE) as u64 - span.place);
+            let base = span.file_offset + (place + (begin * PAGE) as u64 - span.logical_offset);
             let size = index.size.saturating_sub(base);
             let mut read = 0;
             for (first, end) in map.stretches(begin..behind, self.wanted) {
@@ -148,7 +148,7 @@ impl Cursor {
                 domain,
                 record,
                 ..
-            } = Header::of(header);
+            } = Header::from_bytes(header);
             let length = usize::from(len);
             if length < HEADER || length > end - pos {
                 break;
@@ -185,7 +185,7 @@ impl Cursor {
                 base + pos as u64,
                 (end - pos) as u64,
                 None,
-                || "there is no record where there was one when the file was opened".to_owned(),
+                || "an indexed record is gone: the file changed after it was opened".to_owned(),
             );
         }
     }
@@ -195,7 +195,7 @@ impl Index {
     /// The first `limit` records of a type: where each begins, and its bytes.
     ///
     /// # Errors
-    /// What the operating system reports.
+    /// Errors of the operating system.
     pub fn first_records(
         &self,
         source: &dyn ReadAt,
@@ -206,7 +206,7 @@ impl Index {
         let Some(kind) = self.types.get(usize::from(type_id)) else {
             return Ok(found);
         };
-        let mut cursor = Cursor::new(&[type_id], self.spans.place(kind.first_offset));
+        let mut cursor = Cursor::new(&[type_id], self.spans.to_logical(kind.first_offset));
         while found.len() < limit {
             let Some(window) = cursor.next_window(source, self)? else {
                 break;
@@ -230,7 +230,7 @@ pub struct Pass {
 
 impl Pass {
     /// A pass over the records of the types numbered `wanted` (places in [`Index::types`]); a type
-    /// named twice is handed out at its last place.
+    /// named twice is returned at its last place.
     #[must_use]
     pub fn new(source: Arc<dyn ReadAt>, index: Arc<Index>, wanted: &[u16]) -> Self {
         Self {
@@ -257,7 +257,7 @@ impl Windows for Pass {
         let place = (self.cursor.next as u64)
             .saturating_mul(WINDOW as u64)
             .saturating_add((self.cursor.page * PAGE) as u64);
-        self.index.spans.offset(place).min(self.index.size)
+        self.index.spans.to_file_offset(place).min(self.index.size)
     }
 
     fn problems(&self) -> &ProblemLog {

@@ -26,7 +26,7 @@ impl Class {
         }
     }
 
-    /// The class that a flag stands for.
+    /// The class that a flag means.
     #[must_use]
     pub const fn from_flag(flag: u8) -> Option<Self> {
         match flag {
@@ -77,17 +77,17 @@ impl Header {
     /// System configuration, of which name, type and serial number are those of a system.
     pub const CONFIGURATION: (u8, u16) = (1, 4);
 
-    /// The header at the beginning of `bytes`, if there are enough of them and they can be one.
+    /// The header at the start of `bytes`, if there are enough of them and they can be one.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.first_chunk::<HEADER>()?;
-        let header = Self::of(bytes);
+        let header = Self::from_bytes(bytes);
         header.fault(bytes).is_none().then_some(header)
     }
 
     /// The fields of a header, plausible or not.
     #[inline]
-    pub(crate) fn of(bytes: &[u8; HEADER]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8; HEADER]) -> Self {
         let [
             l0,
             l1,
@@ -123,7 +123,7 @@ impl Header {
         u64::from_be_bytes([w0, w1, w2, w3, w4, w5, w6, w7])
     }
 
-    /// What is wrong with it whatever its frame.
+    /// Its fault, independent of its frame.
     #[inline]
     pub(crate) fn fault(&self, bytes: &[u8; HEADER]) -> Option<Fault> {
         let halfword = u16::from_be_bytes([bytes[2], bytes[3]]);

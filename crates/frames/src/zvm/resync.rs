@@ -1,13 +1,13 @@
-//! Taking up the reading of a file again where control records are not where they should be.
+//! Resynchronization after a missing or misplaced control record.
 //!
-//! Where a frame is no frame, or no control record stands where one is expected, bytes are wrong, or
+//! Where a frame is no frame, or no control record is where one is expected, bytes are wrong, or
 //! bytes were added to the file or lost from it. The next control record may then begin at any offset;
 //! it tells besides where the frames before it begin that could not be read.
 
-use super::control::{Control, ENTRIES_AT, EVIDENCE, Like};
+use super::control::{Control, ENTRIES_AT, EVIDENCE, SearchHint};
 use super::record::{HEADER, Header};
-use super::skips::Why;
-use super::walk::{Expect, Scan};
+use super::scan_state::{Expect, Scan};
+use super::skips::SkipReason;
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{PAGE, WINDOW, read_full};
@@ -17,8 +17,8 @@ use crate::tod;
 pub(crate) const NEAR: usize = 4 * PAGE;
 
 /// Where a search ended.
-pub(crate) enum Sought {
-    /// Reading goes on here.
+pub(crate) enum SearchResult {
+    /// Reading continues here.
     Found(u64),
     /// There is nothing more to be read, up to here.
     Ended(u64),
@@ -26,31 +26,36 @@ pub(crate) enum Sought {
 
 impl Scan<'_> {
     /// Where a search may begin that was found necessary at the page at `at`. The control record may
-    /// stand in the page before it if bytes were lost; what was searched already is not again.
+    /// are in the page before it if bytes were lost; what was searched already is not again.
     fn search_from(&self, at: u64) -> u64 {
         at.saturating_sub(PAGE as u64)
-            .max(self.floor)
-            .max(self.searched)
+            .max(self.min_search_offset)
+            .max(self.searched_to)
     }
 
-    /// What a control record is like that is searched for from an offset on.
-    fn like(&self, from: u64, grid: Option<usize>) -> Like {
-        Like {
+    /// Constraints on a control record that is searched for from an offset on.
+    fn like(&self, from: u64, grid: Option<usize>) -> SearchHint {
+        SearchHint {
             room: self.index.size.saturating_sub(from),
             grid,
-            uncounted: self.index.control_records > 0 && !self.counted,
+            uncounted: self.index.control_records > 0 && !self.has_entry_counts,
         }
     }
 
-    /// Looks for a control record at any offset of a frame that is none, at `at`, and of the page before
-    /// it; goes on there if there is one. `rest` is what is in memory from `at` on.
-    pub(crate) fn look(&mut self, at: u64, rest: &[u8], why: impl FnOnce() -> Why) -> bool {
+    /// Looks for a control record at any offset of a page at `at` that is not a frame, and of the page before it;
+    /// continues there if there is one. `rest` is what is in memory from `at` on.
+    pub(crate) fn search_page(
+        &mut self,
+        at: u64,
+        rest: &[u8],
+        why: impl FnOnce() -> SkipReason,
+    ) -> bool {
         let from = self.search_from(at);
         let end = at + PAGE as u64;
         if from >= end {
             return false;
         }
-        self.searched = end;
+        self.searched_to = end;
         let count = (end - from) as usize;
         let size = self.index.size;
         let wanted = usize::try_from(size.saturating_sub(from))
@@ -73,13 +78,13 @@ impl Scan<'_> {
         true
     }
 
-    /// Looks for the next control record in all of the file behind the place where it was lost.
-    pub(crate) fn seek(
+    /// Looks for the next control record in all of the file after the place where it was lost.
+    pub(crate) fn search_forward(
         &mut self,
         progress: &mut dyn FnMut(u64, u64) -> bool,
-    ) -> Result<Sought, Error> {
+    ) -> Result<SearchResult, Error> {
         let Expect::Lost { since, .. } = self.expect else {
-            return Ok(Sought::Ended(0));
+            return Ok(SearchResult::Ended(0));
         };
         let size = self.index.size;
         let mut from = self.search_from(since);
@@ -99,41 +104,41 @@ impl Scan<'_> {
             let like = self.like(from, Some(grid));
             let found = Control::anywhere(&self.scratch[..got], count, like);
             if let Some((place, _)) = found {
-                let to = self.taken_up(from + place as u64);
-                return Ok(Sought::Found(to));
+                let to = self.resync_at(from + place as u64);
+                return Ok(SearchResult::Found(to));
             }
             from += count as u64;
             if got < wanted {
-                return Ok(Sought::Ended(from.max(since)));
+                return Ok(SearchResult::Ended(from.max(since)));
             }
             most = (2 * most).min(WINDOW as u64);
         }
-        if let Some(to) = self.tail(since) {
-            return Ok(Sought::Found(to));
+        if let Some(to) = self.recover_tail(since) {
+            return Ok(SearchResult::Found(to));
         }
-        Ok(Sought::Ended(size))
+        Ok(SearchResult::Ended(size))
     }
 
-    /// Goes on at the control record that was searched for and found at `at`; where to read on.
-    fn taken_up(&mut self, at: u64) -> u64 {
+    /// Continues at the control record that was searched for and found at `at`; where to read on.
+    fn resync_at(&mut self, at: u64) -> u64 {
         if let Expect::Lost { since, kind, why } =
             std::mem::replace(&mut self.expect, Expect::Control)
         {
-            let why = Why {
+            let why = SkipReason {
                 kind,
                 record: None,
                 text: why,
             };
             self.resume(since, at, why);
         }
-        self.moved.take().unwrap_or(at)
+        self.jump_to.take().unwrap_or(at)
     }
 
-    /// Where reading goes on if frames before the end of the file can be read although no control
-    /// record comes behind them, but an end-of-data record, which is the last page then.
-    fn tail(&mut self, since: u64) -> Option<u64> {
+    /// Where reading continues if frames before the end of the file can be read although no control
+    /// record comes after them, but an end-of-data record, which is the last page then.
+    fn recover_tail(&mut self, since: u64) -> Option<u64> {
         let at = self.index.size.checked_sub(PAGE as u64)?;
-        if !self.skips.reach(since) || at.abs_diff(since).is_multiple_of(PAGE as u64) {
+        if !self.skips.ends_at(since) || at.abs_diff(since).is_multiple_of(PAGE as u64) {
             return None;
         }
         let mut page = [0; PAGE];
@@ -142,29 +147,29 @@ impl Scan<'_> {
             return None;
         }
         let begin = self.skips.first().map_or(since, |skip| skip.from);
-        match self.rescued(since, at, begin)? {
+        match self.recoverable_frames(since, at, begin)? {
             // No frame speaks for it.
             0 if page[ENTRIES_AT..].iter().any(|&byte| byte != 0) => None,
-            _ => Some(self.taken_up(at)),
+            _ => Some(self.resync_at(at)),
         }
     }
 
-    /// Goes on at the control record at `to`, or with the frames before it that can be read now. The
-    /// page at `at` was met last and is not accounted for; `why` it could not be read.
-    pub(crate) fn resume(&mut self, at: u64, to: u64, why: Why) {
-        if !self.skips.reach(at) {
-            self.skips.tell(&mut self.index);
+    /// Continues at the control record at `to`, or with the frames before it that can be read now. The
+    /// page at `at` was found last and is not accounted for; `why` it could not be read.
+    pub(crate) fn resume(&mut self, at: u64, to: u64, why: SkipReason) {
+        if !self.skips.ends_at(at) {
+            self.skips.report(&mut self.index);
         }
         let begin = self.skips.first().map_or(at, |skip| skip.from);
         let on_grid = to.abs_diff(at).is_multiple_of(PAGE as u64);
         let rescued = match on_grid {
             true => 0,
-            false => self.rescued(at, to, begin).unwrap_or(0),
+            false => self.recoverable_frames(at, to, begin).unwrap_or(0),
         };
         let goes_on = to - rescued * PAGE as u64;
         let (from, why) = if on_grid && to >= at {
             // Nothing says that bytes were added or lost; frames before it have problems of their own.
-            self.skips.tell(&mut self.index);
+            self.skips.report(&mut self.index);
             (at, why)
         } else {
             (begin, self.skips.take().unwrap_or(why))
@@ -172,7 +177,7 @@ impl Scan<'_> {
         // The end of a frame that seemed to be whole is the control record's. Bytes of its last record
         // are counted as that.
         let over = from.saturating_sub(goes_on);
-        let padding = over.min(self.slack);
+        let padding = over.min(self.trailing_padding);
         self.index.padding_bytes -= padding;
         self.index.control_bytes = self.index.control_bytes.saturating_sub(over - padding);
         let kind = match why.kind {
@@ -189,26 +194,25 @@ impl Scan<'_> {
             let moved = match on_grid {
                 true => "",
                 false => {
-                    "; it is not a multiple of 4096 bytes behind those before: bytes were added to \
+                    "; it is not a multiple of 4096 bytes after those before: bytes were added to \
                      the file or lost from it"
                 }
             };
             format!("{text}; {bytes} bytes skipped to {next}{moved}")
         });
-        self.index.spans.begin(self.place, goes_on);
+        self.index.spans.begin(self.logical_offset, goes_on);
         self.expect = match rescued {
             0 => Expect::Control,
             frames => self.expect_frame(self.control.frames() - frames),
         };
-        self.searched = to + 1;
-        (self.spare, self.slack) = (0, 0);
-        self.moved = Some(goes_on);
+        self.searched_to = to + 1;
+        (self.trailing_bytes, self.trailing_padding) = (0, 0);
+        self.jump_to = Some(goes_on);
     }
 
-    /// How many frames stand before the control record at `to` that belong to the last one and were
-    /// skipped, if a record begins the first of them; nothing if it is not about where it was expected.
-    /// What is before `begin` was read.
-    fn rescued(&self, at: u64, to: u64, begin: u64) -> Option<u64> {
+    /// Number of frames before the control record at `to` that belong to the last one and were skipped, if a record
+    /// begins the first of them; nothing if it is not about where it was expected. Bytes before `begin` were read.
+    fn recoverable_frames(&self, at: u64, to: u64, begin: u64) -> Option<u64> {
         let total = self.control.frames();
         let (base, frame) = match (self.skips.first(), &self.expect) {
             (Some(skip), _) => skip.next,
@@ -221,7 +225,7 @@ impl Scan<'_> {
             return None;
         }
         // Where bytes were lost, the first may begin in what followed the last record that was read.
-        let most = left.min((to + self.spare).saturating_sub(begin) / PAGE as u64);
+        let most = left.min((to + self.trailing_bytes).saturating_sub(begin) / PAGE as u64);
         // It may as well be the one in which the damage is.
         [most, most.saturating_sub(1)]
             .into_iter()

@@ -1,19 +1,19 @@
 //! The first pass over a file.
 
-use super::census::Stop;
 use super::control::{Control, ENTRIES_AT, ENTRY, Entry, EntryFault};
 use super::index::{Index, IntervalDigest, PackedPage, PageData, WindowMap};
 use super::record::{Class, HEADER, Header};
-use super::resync::{NEAR, Sought};
-use super::skips::{Skip, Why};
+use super::resync::{NEAR, SearchResult};
+use super::scan_state::{Expect, Scan};
+use super::skips::{SkipReason, SkippedRange};
 use super::sniff;
+use super::stats::WalkEnd;
 use super::types::TypeSet;
-use super::walk::{Expect, Scan};
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 
-const NONE_HERE: &str = "no control record stands here";
+const NONE_HERE: &str = "no control record here";
 
 /// Goes over a file once. `progress` gets how many bytes of how many are done, about every 4
 /// MiB, and stops the pass by saying false.
@@ -74,8 +74,8 @@ fn over(
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
     let (source, size) = (scan.source, scan.index.size);
-    scan.sure = sure;
-    scan.floor = begin;
+    scan.trusted = sure;
+    scan.min_search_offset = begin;
     scan.index.spans.begin(0, begin);
     let mut buffer = vec![0; WINDOW];
     let (mut at, mut most) = (begin, WINDOW);
@@ -83,9 +83,9 @@ fn over(
     while at < size {
         scan.report(at, progress)?;
         if matches!(scan.expect, Expect::Lost { .. }) {
-            match scan.seek(progress)? {
-                Sought::Found(next) => at = next,
-                Sought::Ended(end) => {
+            match scan.search_forward(progress)? {
+                SearchResult::Found(next) => at = next,
+                SearchResult::Ended(end) => {
                     at = end;
                     cut = (end < size).then(|| why_short(source, end, size));
                     break;
@@ -94,7 +94,7 @@ fn over(
             continue;
         }
         // No more than fills a window, for a pass reads one at a time.
-        let room = (WINDOW - (scan.place % WINDOW as u64) as usize).min(most);
+        let room = (WINDOW - (scan.logical_offset % WINDOW as u64) as usize).min(most);
         let expected = usize::try_from(size - at).map_or(room, |rest| rest.min(room));
         let got = match read_full(source, at, &mut buffer[..expected]) {
             Ok(got) => got,
@@ -150,20 +150,20 @@ impl Scan<'_> {
             match self.expect {
                 Expect::Data { entry, frame } => {
                     if let Some((data, types)) = self.data(at, page, rest, entry, frame) {
-                        let number = (self.place % WINDOW as u64) as usize / PAGE;
-                        self.here.pages[number] = PackedPage::new(data);
-                        self.here.types[number] = types;
-                        self.here.all.add(types);
+                        let number = (self.logical_offset % WINDOW as u64) as usize / PAGE;
+                        self.current_window.pages[number] = PackedPage::new(data);
+                        self.current_window.types[number] = types;
+                        self.current_window.all.add(types);
                     }
                 }
                 _ => self.control(at, page, rest),
             }
-            if let Some(to) = self.moved.take() {
+            if let Some(to) = self.jump_to.take() {
                 return to;
             }
             // What is lost from this page on is not part of what is walked.
             if !matches!(self.expect, Expect::Lost { since, .. } if since == at) {
-                self.turn();
+                self.next_page();
             }
             if let Expect::Lost { since, .. } = self.expect {
                 return since;
@@ -173,24 +173,28 @@ impl Scan<'_> {
     }
 
     /// To the next page.
-    fn turn(&mut self) {
-        self.place += PAGE as u64;
-        if self.place.is_multiple_of(WINDOW as u64) {
-            self.keep();
+    fn next_page(&mut self) {
+        self.logical_offset += PAGE as u64;
+        if self.logical_offset.is_multiple_of(WINDOW as u64) {
+            self.store_window();
         }
     }
 
     /// Puts the window that was walked into the index.
-    fn keep(&mut self) {
-        let map = self.here.all.meets(TypeSet::ALL).then(|| self.here.clone());
+    fn store_window(&mut self) {
+        let map = self
+            .current_window
+            .all
+            .meets(TypeSet::ALL)
+            .then(|| self.current_window.clone());
         if map.is_some() {
-            *self.here = WindowMap::new();
+            *self.current_window = WindowMap::new();
         }
         self.index.windows.push(map);
     }
 
     /// A header at an offset from the page at `at`, of which `rest` is in memory.
-    fn peek(&self, at: u64, rest: &[u8], offset: u64) -> Option<[u8; HEADER]> {
+    fn peek_page(&self, at: u64, rest: &[u8], offset: u64) -> Option<[u8; HEADER]> {
         let near = usize::try_from(offset)
             .ok()
             .and_then(|offset| rest.get(offset..)?.first_chunk().copied());
@@ -203,14 +207,16 @@ impl Scan<'_> {
 
     /// The page as a control record where none was expected.
     fn found(&self, at: u64, page: &[u8], rest: &[u8]) -> Option<Control> {
-        Control::found(page.first_chunk()?, |offset| self.peek(at, rest, offset))
+        Control::found(page.first_chunk()?, |offset| {
+            self.peek_page(at, rest, offset)
+        })
     }
 
     fn control(&mut self, at: u64, page: &[u8], rest: &[u8]) {
         // Where pages do not end with the file, bytes may have been added or lost; all the more if frames
         // up to here could not be read.
         let odd = !(self.index.size - at).is_multiple_of(PAGE as u64);
-        let adrift = odd && self.skips.reach(at);
+        let adrift = odd && self.skips.ends_at(at);
         let Some(page) = page.first_chunk::<PAGE>() else {
             if adrift {
                 self.lose(at, ProblemKind::Resync, NONE_HERE.to_owned());
@@ -221,7 +227,7 @@ impl Scan<'_> {
         };
         let control = Control::parse(page);
         let Some(fault) = control.fault.filter(|_| control.entries.is_empty()) else {
-            // Data that happen to stand here may look like one whose entries are not counted.
+            // Data that happen to be here may look like one whose entries are not counted.
             if odd && !control.counted && self.found(at, page, rest).is_none() {
                 self.lose(at, ProblemKind::Resync, NONE_HERE.to_owned());
             } else {
@@ -232,37 +238,37 @@ impl Scan<'_> {
         if at == 0 {
             let (kind, why) = sniff::other(rest);
             self.lose(at, kind, why);
-        } else if matches!(self.expect, Expect::Nothing) {
+        } else if matches!(self.expect, Expect::ControlOrEnd) {
             self.lose(
                 at,
                 ProblemKind::Resync,
-                "what follows the end-of-data record is no control record".to_owned(),
+                "what follows the end-of-data record is not a control record".to_owned(),
             );
         } else if matches!(fault, EntryFault::Flag(_))
             && !adrift
             && let Some(sure) = self.ends_data(at, page, rest)
         {
-            let why = || Why {
+            let why = || SkipReason {
                 kind: ProblemKind::Resync,
                 record: None,
                 text: fault.describe(1),
             };
-            if !sure && self.look(at, rest, why) {
+            if !sure && self.search_page(at, rest, why) {
                 return;
             }
             self.index.end_of_data += 1;
             self.index.control_bytes += PAGE as u64;
-            self.floor = at + PAGE as u64;
-            (self.spare, self.slack) = (0, 0);
-            self.expect = Expect::Nothing;
+            self.min_search_offset = at + PAGE as u64;
+            (self.trailing_bytes, self.trailing_padding) = (0, 0);
+            self.expect = Expect::ControlOrEnd;
         } else {
             self.lose(at, ProblemKind::Resync, fault.describe(1));
         }
     }
 
-    /// Whether a page without a valid entry is an end-of-data record, and whether what is behind it says
+    /// Whether a page without a valid entry is an end-of-data record, and whether what is after it says
     /// so. Its content is nowhere documented; it is taken for one if the file ends or another control
-    /// record follows behind it, or if its control area is empty, which may be the rest of a control
+    /// record follows after it, or if its control area is empty, which may be the rest of a control
     /// record as well.
     fn ends_data(&self, at: u64, page: &[u8; PAGE], rest: &[u8]) -> Option<bool> {
         let next = at + PAGE as u64;
@@ -282,13 +288,13 @@ impl Scan<'_> {
     }
 
     fn begin(&mut self, at: u64, control: Control) {
-        self.skips.tell(&mut self.index);
+        self.skips.report(&mut self.index);
         self.index.control_records += 1;
         self.index.control_bytes += PAGE as u64;
-        self.floor = at + PAGE as u64;
-        self.spare = (PAGE - ENTRIES_AT - control.entries.len() * ENTRY) as u64;
-        self.slack = 0;
-        self.counted |= control.counted;
+        self.min_search_offset = at + PAGE as u64;
+        self.trailing_bytes = (PAGE - ENTRIES_AT - control.entries.len() * ENTRY) as u64;
+        self.trailing_padding = 0;
+        self.has_entry_counts |= control.counted;
         self.control_at = at;
         self.control = control;
         self.expect = Expect::Data { entry: 0, frame: 0 };
@@ -315,7 +321,7 @@ impl Scan<'_> {
         let end = limit.min(page.len());
         let (pos, types, stop) = self.census.walk(at, &page[..end], start, entry.class);
         while self.index.wholes.len() < self.census.ends() {
-            let whole = if self.sure {
+            let whole = if self.trusted {
                 at + u64::from(entry.pages().saturating_sub(frame)) * PAGE as u64
             } else {
                 self.control_at + (1 + self.control.frames()) * PAGE as u64
@@ -330,31 +336,31 @@ impl Scan<'_> {
         let skipped = (end - pos) as u64;
         let mut why = None;
         match stop {
-            Stop::Done | Stop::EndOfFrame => {}
-            Stop::NoHeader if end < limit => {
+            WalkEnd::Done | WalkEnd::EndOfFrame => {}
+            WalkEnd::NoHeader if end < limit => {
                 self.truncated = Some((at + pos as u64, skipped, "a record header"));
             }
-            Stop::Long(header) if end < limit && usize::from(header.length) <= limit - pos => {
+            WalkEnd::Long(header) if end < limit && usize::from(header.length) <= limit - pos => {
                 self.truncated = Some((at + pos as u64, skipped, "a record"));
             }
             _ if pos == start => {
                 let because = || {
                     let (kind, text) = stop.describe(end - pos, limit);
                     let record = None;
-                    Why { kind, record, text }
+                    SkipReason { kind, record, text }
                 };
-                if !self.sure {
+                if !self.trusted {
                     if let Some(control) = self.found(at, page, rest) {
                         self.early_control(at, entry, frame);
                         self.begin(at, control);
                         return None;
                     }
-                    if self.look(at, rest, because) {
+                    if self.search_page(at, rest, because) {
                         return None;
                     }
                 }
                 let number = self.control.frame(nth, frame);
-                let skip = Skip {
+                let skip = SkippedRange {
                     from: at,
                     end: at + page.len() as u64,
                     offset: at + pos as u64,
@@ -375,7 +381,7 @@ impl Scan<'_> {
             _ => {
                 let (kind, text) = stop.describe(end - pos, limit);
                 let record = stop.record();
-                why = Some(Why { kind, record, text });
+                why = Some(SkipReason { kind, record, text });
             }
         }
         self.index.data_bytes += (pos - start) as u64;
@@ -384,7 +390,7 @@ impl Scan<'_> {
         if let Some(why) = why {
             let end = at + page.len() as u64;
             let number = self.control.frame(nth, frame);
-            let skip = Skip {
+            let skip = SkippedRange {
                 from: at + pos as u64,
                 end,
                 offset: at + pos as u64,
@@ -393,10 +399,10 @@ impl Scan<'_> {
                 next: (end, number + 1),
             };
             self.skips.add(skip, || why, &mut self.index);
-            (self.spare, self.slack) = (0, 0);
+            (self.trailing_bytes, self.trailing_padding) = (0, 0);
         } else if self.truncated.is_none() {
             self.index.padding_bytes += rest;
-            (self.spare, self.slack) = (rest, rest);
+            (self.trailing_bytes, self.trailing_padding) = (rest, rest);
         }
         if page.len() == PAGE {
             self.advance(at + PAGE as u64, nth, frame, last);
@@ -441,7 +447,7 @@ impl Scan<'_> {
         let control_at = self.control_at;
         self.problem(ProblemKind::Resync, at, 0, None, || {
             format!(
-                "a control record stands here, {missing} frames before the data end that the \
+                "a control record is here, {missing} frames before the data end that the \
                  control record at offset {control_at} describes (x'{:08X}' to x'{:08X}'); \
                  it is read instead, 0 bytes skipped",
                 entry.start, entry.end
@@ -451,10 +457,10 @@ impl Scan<'_> {
 
     /// The index, after `read` bytes; `cut` says why there were not more.
     fn finish(mut self, read: u64, cut: Option<String>) -> Index {
-        self.skips.tell(&mut self.index);
+        self.skips.report(&mut self.index);
         self.end(read, cut);
-        if !self.place.is_multiple_of(WINDOW as u64) {
-            self.keep();
+        if !self.logical_offset.is_multiple_of(WINDOW as u64) {
+            self.store_window();
         }
         self.census.finish(&mut self.index);
         self.index
@@ -478,7 +484,9 @@ impl Scan<'_> {
                     "the file is empty".to_owned()
                 });
             }
-            Expect::Nothing if read == size && truncated.is_none() => self.index.complete = true,
+            Expect::ControlOrEnd if read == size && truncated.is_none() => {
+                self.index.complete = true
+            }
             // Not the end of the file, only of what is left of it.
             _ if cut.is_some() => {}
             Expect::Data { entry, frame } => {
@@ -520,7 +528,7 @@ impl Scan<'_> {
         }
     }
 
-    /// How many bytes of the frames of the current control record are not in the file.
+    /// Number of bytes of the frames of the current control record that are not in the file.
     fn missing(&self, entry: usize, frame: u32, read: u64) -> u64 {
         let rest = self.control.entries.get(entry..).unwrap_or(&[]);
         let frames = rest
@@ -528,15 +536,15 @@ impl Scan<'_> {
             .map(|entry| u64::from(entry.pages()))
             .sum::<u64>()
             - u64::from(frame);
-        let begun = read.saturating_sub(self.index.spans.last().offset);
+        let begun = read.saturating_sub(self.index.spans.last().file_offset);
         frames * PAGE as u64 - begun % PAGE as u64
     }
 }
 
 /// Why the data of a frame cannot end with these records, if they cannot: `left` bytes follow that are
-/// all zero. Documented: an end-of-frame record stands behind the records of every frame but the `last`
+/// all zero. Documented: an end-of-frame record is after the records of every frame but the `last`
 /// one, whose data end where the control record says; for sample data with an interval end.
-fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<Why> {
+fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<SkipReason> {
     // Fewer bytes than a header has can be no record that was lost.
     if left < HEADER || (last && class == Class::Sample && ends_interval(records)) {
         return None;
@@ -545,7 +553,7 @@ fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<Wh
         true => "the data end before the end that the control record gives: only zeros follow",
         false => "the data of a frame end without an end-of-frame record: only zeros follow",
     };
-    Some(Why {
+    Some(SkipReason {
         kind: ProblemKind::Truncated,
         record: None,
         text: text.to_owned(),

@@ -1,40 +1,45 @@
 //! Frames and ends of frames that cannot be read, kept until it is known what follows them: where
-//! reading has to be taken up again, they are part of what was lost there.
+//! reading has to be resumed, they are part of what was lost there.
 
 use super::index::Index;
 use crate::problem::ProblemKind;
 
 /// Why bytes are skipped.
-pub(crate) struct Why {
+pub(crate) struct SkipReason {
     pub kind: ProblemKind,
     pub record: Option<(u8, u16)>,
     pub text: String,
 }
 
 /// The rest of a frame, or whole frames that follow each other.
-pub(crate) struct Skip {
-    /// Where it begins and ends, with the padding in it.
+pub(crate) struct SkippedRange {
+    /// Its start and end, with the padding in it.
     pub from: u64,
     pub end: u64,
     /// Where what is skipped begins, and how many bytes that are.
     pub offset: u64,
     pub bytes: u64,
-    /// How many frames; none, if it is the rest of one.
+    /// Number of frames; 0 if it is the rest of one.
     pub frames: u64,
-    /// The first whole frame in it or behind it: where it begins, and which it is of those that the
+    /// The first whole frame in it or after it: where it begins, and which it is of those that the
     /// control record describes.
     pub next: (u64, u64),
 }
 
 /// Skips that follow each other without a gap, and why each was begun.
 #[derive(Default)]
-pub(crate) struct Skips(Vec<(Skip, Why)>);
+pub(crate) struct PendingSkips(Vec<(SkippedRange, SkipReason)>);
 
-impl Skips {
+impl PendingSkips {
     /// Adds a skip; reports earlier skips that it does not continue.
-    pub(crate) fn add(&mut self, skip: Skip, why: impl FnOnce() -> Why, index: &mut Index) {
-        if !self.reach(skip.from) {
-            self.tell(index);
+    pub(crate) fn add(
+        &mut self,
+        skip: SkippedRange,
+        why: impl FnOnce() -> SkipReason,
+        index: &mut Index,
+    ) {
+        if !self.ends_at(skip.from) {
+            self.report(index);
         }
         if let Some((last, _)) = self.0.last_mut()
             && last.frames > 0
@@ -50,24 +55,24 @@ impl Skips {
     }
 
     /// Whether there are skips up to this offset.
-    pub(crate) fn reach(&self, offset: u64) -> bool {
+    pub(crate) fn ends_at(&self, offset: u64) -> bool {
         self.0.last().is_some_and(|(last, _)| last.end == offset)
     }
 
     /// The first of the skips.
-    pub(crate) fn first(&self) -> Option<&Skip> {
+    pub(crate) fn first(&self) -> Option<&SkippedRange> {
         self.0.first().map(|(skip, _)| skip)
     }
 
     /// Forgets all skips; tells why the first was begun.
-    pub(crate) fn take(&mut self) -> Option<Why> {
+    pub(crate) fn take(&mut self) -> Option<SkipReason> {
         self.0.drain(..).next().map(|(_, why)| why)
     }
 
     /// Makes problems of all skips.
-    pub(crate) fn tell(&mut self, index: &mut Index) {
+    pub(crate) fn report(&mut self, index: &mut Index) {
         for (skip, why) in self.0.drain(..) {
-            let Skip {
+            let SkippedRange {
                 from,
                 end,
                 offset,

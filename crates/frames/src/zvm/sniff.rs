@@ -1,12 +1,12 @@
 //! Telling from the first bytes whether a file is MONWRITE output or a capture of the live stream, and
 //! whether a transfer has damaged it.
 
-use super::control::{Control, ENTRIES_AT, Like};
+use super::control::{Control, ENTRIES_AT, SearchHint};
 use super::element;
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
 
-/// What the first bytes of a file say.
+/// Format of a file by its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sniff {
     /// MONWRITE output.
@@ -22,9 +22,9 @@ pub enum Sniff {
 
 /// How to transfer a file so that it arrives as it was.
 const CURE: &str =
-    "transfer it again in binary (FTP: BINARY, and QUOTE SITE FIXED 4096 or LOCSITE FIXED 4096)";
+    "transfer it again in binary (FTP: BINARY, and QUOTE SITE FIX 4096 or LOCSITE FIX 4096)";
 
-/// Says what a file is from its first bytes (256 KiB are looked at; 8 KiB are enough for an
+/// Says what a file is from its first bytes (256 KiB are checked; 8 KiB are enough for an
 /// undamaged file) and its size.
 #[must_use]
 pub fn sniff(head: &[u8], size: u64) -> Sniff {
@@ -51,7 +51,7 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
         return Sniff::Damaged(damage);
     }
     // With bytes added before the first control record, or lost.
-    let like = Like {
+    let like = SearchHint {
         room: size,
         grid: None,
         uncounted: false,
@@ -72,7 +72,7 @@ fn begins(head: &[u8]) -> bool {
     control.counted && !control.entries.is_empty()
 }
 
-/// What a file is that does not begin with a control record: kind of problem and sentence.
+/// Problem kind and sentence for a file that does not begin with a control record.
 pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
     if let Some(damage) = translated(head) {
         return (ProblemKind::Transfer, damage);
@@ -89,11 +89,10 @@ pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
     )
 }
 
-/// What a file looks like whose EBCDIC was taken for text and translated; such a file cannot be
-/// read.
+/// Recognizes a file whose EBCDIC was taken for text and translated; such a file cannot be read.
 fn translated(head: &[u8]) -> Option<String> {
     let head = &head[..head.len().min(2 * PAGE)];
-    // Monitor data are full of zeros, and most translations leave those alone.
+    // Monitor data is full of zeros, and most translations leave those alone.
     let zeros = head.iter().filter(|&&byte| byte == 0).count() * 16 >= head.len();
     if head.windows(3).any(|bytes| bytes == [0xEF, 0xBF, 0xBD]) && zeros {
         return Some(format!(
@@ -124,7 +123,7 @@ fn translated(head: &[u8]) -> Option<String> {
     None
 }
 
-/// What a capture looks like whose EBCDIC was translated: zeros are where they belong, the flag is not.
+/// Recognizes a capture whose EBCDIC was translated: zeros are where they belong, the flag is not.
 fn translated_capture(head: &[u8]) -> Option<String> {
     let begin = head.first_chunk::<32>()?;
     let flag = begin[0];
@@ -139,8 +138,7 @@ fn translated_capture(head: &[u8]) -> Option<String> {
     })
 }
 
-/// What a file looks like into which line ends were put; only a size that is no multiple of 4096 is
-/// suspect.
+/// Recognizes a file into which line ends were inserted; only a size that is no multiple of 4096 is suspect.
 pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
     if size.is_multiple_of(PAGE as u64) {
         return None;
@@ -174,7 +172,7 @@ pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
         .is_some_and(|&flag| super::record::Class::from_flag(flag).is_some());
     if binary && feeds >= 3 && feeds == pairs {
         return Some(format!(
-            "every x'0A' of its first bytes stands behind a x'0D': line ends were changed in \
+            "every x'0A' of its first bytes follows a x'0D': line ends were changed in \
              transfer; {CURE}"
         ));
     }

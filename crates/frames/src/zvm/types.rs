@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::record::{Class, MAX_DOMAIN};
 
-/// How many types of record are distinguished. There are about 250; junk that looks like more is
-/// bounded by this.
+/// Maximum number of record types that are distinguished. There are about 250; junk that looks like more is bounded by
+/// this.
 pub const MAX_TYPES: usize = 512;
 
 /// No such type.
@@ -19,14 +19,14 @@ const SPAN: usize = (MAX_DOMAIN as usize + 1) * DIRECT;
 
 /// One type of record in a file, by domain, number and class, and what the index counted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypeInfo {
+pub struct TypeStats {
     /// Domain.
     pub domain: u8,
     /// Number within the domain.
     pub record: u16,
     /// Written as sample or as event data.
     pub class: Class,
-    /// How many records.
+    /// Number of records.
     pub count: u64,
     /// Their bytes, headers included.
     pub bytes: u64,
@@ -34,9 +34,9 @@ pub struct TypeInfo {
     pub first_tod: u64,
     /// Latest plausible time of day in their headers; 0 if there is none.
     pub last_tod: u64,
-    /// How many records there are of each length.
+    /// Number of records of each length.
     pub lengths: BTreeMap<u16, u64>,
-    /// Where the first one begins.
+    /// Start of the first one.
     pub first_offset: u64,
 }
 
@@ -109,15 +109,15 @@ impl TypeMap {
     }
 }
 
-/// Records of one type and length, one after the other: how many, and their plausible times.
+/// Records of one type and length, back to back: how many, and their plausible times.
 #[derive(Clone, Copy)]
-pub(crate) struct Run {
+pub(crate) struct RecordRun {
     pub count: u64,
     pub earliest: u64,
     pub latest: u64,
 }
 
-/// What is counted of one type while the file is walked.
+/// Counts of one type while the file is scanned.
 pub(crate) struct Counter {
     pub domain: u8,
     pub record: u16,
@@ -125,7 +125,7 @@ pub(crate) struct Counter {
     pub first_offset: u64,
     earliest: u64,
     latest: u64,
-    /// Where the first record with an impossible time is, and how many there are.
+    /// Position of the first record with an impossible time, and how many there are.
     pub odd_times: Option<(u64, u64)>,
     // Records of one type mostly have one length: runs are counted here and put into the table when
     // they end.
@@ -155,7 +155,7 @@ impl Counter {
 
     /// Counts records of one length, which the caller has seen to be at most that of a frame.
     #[inline]
-    pub(crate) fn add(&mut self, length: u16, run: Run) {
+    pub(crate) fn add(&mut self, length: u16, run: RecordRun) {
         if length == self.length {
             self.run += run.count;
         } else {
@@ -168,7 +168,7 @@ impl Counter {
     }
 
     /// Counts a record whose time is impossible.
-    pub(crate) fn odd(&mut self, offset: u64) {
+    pub(crate) fn add_implausible(&mut self, offset: u64) {
         self.odd_times.get_or_insert((offset, 0)).1 += 1;
     }
 
@@ -185,13 +185,13 @@ impl Counter {
         self.run = 0;
     }
 
-    pub(crate) fn finish(mut self) -> TypeInfo {
+    pub(crate) fn finish(mut self) -> TypeStats {
         self.end_run();
         let lengths: BTreeMap<u16, u64> = (0..)
             .zip(self.lengths)
             .filter(|&(_, count)| count > 0)
             .collect();
-        TypeInfo {
+        TypeStats {
             domain: self.domain,
             record: self.record,
             class: self.class,

@@ -6,7 +6,7 @@ use super::control::{self, Entry, MAX_ENTRIES};
 use super::record::{Class, HEADER, Header};
 use crate::source::PAGE;
 
-/// The longest record that can be written: an end-of-frame record must fit behind it.
+/// The longest record that can be written: an end-of-frame record must fit after it.
 pub const MAX_RECORD: usize = PAGE - HEADER;
 
 /// Why a file could not be written.
@@ -23,7 +23,7 @@ pub enum WriteError {
     Record {
         /// Which record, from 0.
         number: usize,
-        /// What is wrong with it.
+        /// Its fault.
         reason: &'static str,
     },
     /// The address of a group leaves no room: not for a record in its first frame, or not below 4
@@ -32,7 +32,7 @@ pub enum WriteError {
     Start(u32),
 }
 
-/// Records of one class that are written one after the other and described by one entry of a
+/// Records of one class that are written back to back and described by one entry of a
 /// control record.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'r, R> {
@@ -118,7 +118,7 @@ fn lay<R: AsRef<[u8]>>(group: &Group<'_, R>, frames: &mut Vec<u8>) -> Result<Ent
     frames.resize(begin + PAGE - room, 0);
     for record in group.records {
         let record = record.as_ref();
-        // Behind the last record of the group no end-of-frame record is needed.
+        // After the last record of the group no end-of-frame record is needed.
         if left > room && record.len() + HEADER > room {
             let (domain, number) = Header::END_OF_FRAME;
             let end = Header {
@@ -151,7 +151,7 @@ fn lay<R: AsRef<[u8]>>(group: &Group<'_, R>, frames: &mut Vec<u8>) -> Result<Ent
     })
 }
 
-/// What keeps the bytes from being written as a record.
+/// Reason why bytes cannot be written as a record.
 fn check(record: &[u8]) -> Result<(), &'static str> {
     let header = Header::parse(record).ok_or("its header is not one")?;
     if usize::from(header.length) != record.len() {

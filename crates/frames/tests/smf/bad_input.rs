@@ -6,12 +6,12 @@ use std::sync::Arc;
 use zlens_frames::smf::{MAX_KINDS, Pass, index};
 use zlens_frames::{Error, ProblemKind, ReadAt, WINDOW, Windows};
 
-use crate::made;
+use crate::builders;
 
 /// Where each record of the sample begins.
 fn places() -> Vec<usize> {
     let mut at = 0;
-    made::sample()
+    builders::sample()
         .iter()
         .map(|record| {
             let here = at;
@@ -24,17 +24,17 @@ fn places() -> Vec<usize> {
 /// The number of a counter record in the middle.
 fn middle() -> usize {
     (100..)
-        .find(|&nth| made::sample()[nth].len() == 1022)
+        .find(|&nth| builders::sample()[nth].len() == 1022)
         .expect("there is one")
 }
 
 fn sample() -> Vec<u8> {
-    made::file(&made::sample())
+    builders::file(&builders::sample())
 }
 
 #[test]
 fn nothing_at_all() {
-    let (index, found) = made::read(&[]);
+    let (index, found) = builders::read(&[]);
     assert_eq!(index.records, 0);
     assert!(found.is_empty() && index.problems.is_empty());
 }
@@ -42,7 +42,7 @@ fn nothing_at_all() {
 #[test]
 fn text() {
     let bytes = b"time,transactions\r\n2026-01-01,17\r\n".repeat(100);
-    let problem = made::problem(&bytes);
+    let problem = builders::problem(&bytes);
     assert_eq!(problem.kind, ProblemKind::Header);
     assert_eq!((problem.offset, problem.bytes), (0, bytes.len() as u64));
 }
@@ -58,12 +58,12 @@ fn the_file_ends_inside_a_record_or_a_header() {
         (place + 17, "inside a record header"),
         (place + 1, "inside a record header"),
     ] {
-        let problem = made::problem(&whole[..length]);
+        let problem = builders::problem(&whole[..length]);
         assert_eq!(problem.kind, ProblemKind::Truncated);
         assert!(problem.detail.contains(inside), "{}", problem.detail);
         assert_eq!(problem.offset, place as u64);
         assert_eq!(problem.bytes, (length - place) as u64);
-        assert_eq!(made::read(&whole[..length]).0.records, middle() as u64);
+        assert_eq!(builders::read(&whole[..length]).0.records, middle() as u64);
     }
 }
 
@@ -72,7 +72,7 @@ fn a_length_of_zero() {
     let mut bytes = sample();
     let place = places()[77];
     bytes[place..place + 2].fill(0);
-    let problem = made::problem(&bytes);
+    let problem = builders::problem(&bytes);
     assert_eq!(problem.kind, ProblemKind::Resync);
     assert!(problem.detail.contains("length zero"), "{}", problem.detail);
     assert_eq!(problem.offset, place as u64);
@@ -81,7 +81,7 @@ fn a_length_of_zero() {
     let whole = sample();
     let mut bytes = whole.clone();
     bytes.resize(whole.len() + 5000, 0);
-    let problem = made::problem(&bytes);
+    let problem = builders::problem(&bytes);
     assert_eq!(problem.kind, ProblemKind::Length);
     assert_eq!(problem.offset, whole.len() as u64);
     assert_eq!(problem.bytes, 5000);
@@ -93,10 +93,10 @@ fn a_length_that_leads_to_no_record() {
         let mut bytes = sample();
         let place = places()[middle()];
         bytes[place..place + 2].copy_from_slice(&length.to_be_bytes());
-        let problem = made::problem(&bytes);
+        let problem = builders::problem(&bytes);
         assert_eq!(problem.kind, ProblemKind::Resync, "{length}");
-        let (index, found) = made::read(&bytes);
-        assert_eq!(index.records as usize, made::sample().len() - 1);
+        let (index, found) = builders::read(&bytes);
+        assert_eq!(index.records as usize, builders::sample().len() - 1);
         let next = places()[middle() + 1] as u64;
         assert!(found.iter().any(|one| one.offset == next));
         assert_eq!(problem.offset + problem.bytes, next, "{length}");
@@ -105,25 +105,25 @@ fn a_length_that_leads_to_no_record() {
 
 #[test]
 fn a_length_past_the_end_of_the_file() {
-    let records = made::sample();
+    let records = builders::sample();
     let place = places()[records.len() - 4];
     let mut bytes = sample();
     bytes[place..place + 2].fill(0xFF);
-    let problem = made::problem(&bytes);
+    let problem = builders::problem(&bytes);
     assert_eq!(problem.kind, ProblemKind::Resync);
     assert!(
         problem.detail.contains("past the end"),
         "{}",
         problem.detail
     );
-    assert_eq!(made::read(&bytes).0.records as usize, records.len() - 1);
+    assert_eq!(builders::read(&bytes).0.records as usize, records.len() - 1);
 }
 
 #[test]
 fn a_header_that_is_none_costs_its_record_only() {
     for (at, value, words) in [
-        (13, 0x10, "no date"),
-        (10, 0x33, "no date"),
+        (13, 0x10, "invalid date"),
+        (10, 0x33, "invalid date"),
         (6, 0xFF, "no time of day"),
         (15, 0x00, "no system's name"),
         (3, 0x40, "descriptor word"),
@@ -131,11 +131,11 @@ fn a_header_that_is_none_costs_its_record_only() {
         let mut bytes = sample();
         let place = places()[60];
         bytes[place + at] = value;
-        let problem = made::problem(&bytes);
+        let problem = builders::problem(&bytes);
         assert_eq!(problem.kind, ProblemKind::Header);
         assert!(problem.detail.contains(words), "{}", problem.detail);
         assert_eq!(problem.offset, place as u64);
-        assert_eq!(problem.bytes, made::sample()[60].len() as u64);
+        assert_eq!(problem.bytes, builders::sample()[60].len() as u64);
     }
 }
 
@@ -145,7 +145,7 @@ fn headers_that_are_none_one_after_the_other_are_one_problem() {
     for nth in 60..70 {
         bytes[places()[nth] + 13] = 0;
     }
-    let problem = made::problem(&bytes);
+    let problem = builders::problem(&bytes);
     assert_eq!(problem.bytes, (places()[70] - places()[60]) as u64);
     assert!(problem.detail.contains("10 records"), "{}", problem.detail);
 }
@@ -156,22 +156,22 @@ fn bytes_between_records_put_the_one_before_in_doubt() {
         let mut bytes = sample();
         let place = places()[50];
         bytes.splice(place..place, vec![0x5A; count]);
-        let problem = made::problem(&bytes);
+        let problem = builders::problem(&bytes);
         assert_eq!(problem.kind, ProblemKind::Resync);
         let before = places()[49];
         assert_eq!(
             (problem.offset, problem.bytes),
             (before as u64, (place - before + count) as u64)
         );
-        let left = made::sample().len() - 1;
-        assert_eq!(made::read(&bytes).0.records as usize, left);
+        let left = builders::sample().len() - 1;
+        assert_eq!(builders::read(&bytes).0.records as usize, left);
     }
 }
 
 /// What a transfer in text mode does: each record is longer by its line feeds than its length says.
 #[test]
 fn line_feeds_that_got_carriage_returns() {
-    let mut records = made::sample();
+    let mut records = builders::sample();
     let long: Vec<_> = (0..records.len())
         .filter(|&nth| records[nth].len() == 1022)
         .collect();
@@ -184,7 +184,7 @@ fn line_feeds_that_got_carriage_returns() {
             records[which][50 + 7 * at] = b'\n';
         }
     }
-    let whole = made::file(&records);
+    let whole = builders::file(&records);
     let mut bytes = Vec::new();
     for &byte in &whole {
         if byte == b'\n' {
@@ -194,12 +194,17 @@ fn line_feeds_that_got_carriage_returns() {
     }
     let added = bytes.len() - whole.len();
     assert_eq!(added, 1 + 4 + 7 + 10);
-    let (index, found) = made::read(&bytes);
+    let (index, found) = builders::read(&bytes);
     assert_eq!(index.records as usize, records.len() - fed.len());
     assert!(found.iter().all(|one| !one.bytes.contains(&b'\n')));
-    let kinds: Vec<_> = index.problems.kept().iter().map(|one| one.kind).collect();
+    let kinds: Vec<_> = index
+        .problems
+        .problems()
+        .iter()
+        .map(|one| one.kind)
+        .collect();
     assert_eq!(kinds, [ProblemKind::Transfer; 4]);
-    let detail = &index.problems.kept()[1].detail;
+    let detail = &index.problems.problems()[1].detail;
     assert!(detail.contains("each of the 4 line feeds"), "{detail}");
     assert!(detail.contains("BINARY"), "{detail}");
 }
@@ -207,7 +212,7 @@ fn line_feeds_that_got_carriage_returns() {
 #[test]
 fn a_beginning_that_is_lost() {
     let whole = sample();
-    let problem = made::problem(&whole[places()[3] + 7..]);
+    let problem = builders::problem(&whole[places()[3] + 7..]);
     assert_eq!(problem.kind, ProblemKind::Resync);
     assert_eq!(problem.offset, 0);
     assert_eq!(problem.bytes, (places()[4] - places()[3] - 7) as u64);
@@ -217,16 +222,16 @@ fn a_beginning_that_is_lost() {
 fn more_kinds_than_are_distinguished() {
     let count = MAX_KINDS as u32 + 50;
     let records: Vec<Vec<u8>> = (0..count)
-        .map(|nth| made::record(200, Some(nth as u16), 40, nth))
+        .map(|nth| builders::record(200, Some(nth as u16), 40, nth))
         .collect();
-    let bytes = made::file(&records);
+    let bytes = builders::file(&records);
     let found = index(&bytes, &[], &mut |_, _| true).expect("memory can be read");
     assert_eq!(found.kinds.len(), MAX_KINDS);
     assert_eq!(found.records, u64::from(count));
     assert_eq!(found.record_bytes, bytes.len() as u64);
     let rows = found.problems.rows();
     assert!(
-        made::says(&rows, ProblemKind::Header, "50 records of others"),
+        builders::says(&rows, ProblemKind::Header, "50 records of others"),
         "{rows:?}"
     );
     // Those are still handed out.
@@ -301,7 +306,7 @@ fn a_file_that_shrinks_between_the_passes() {
         records += window.records(0).len();
     }
     assert!((50..=76).contains(&records), "{records}");
-    assert!(made::says(
+    assert!(builders::says(
         &pass.problems().rows(),
         ProblemKind::Changed,
         "no record"

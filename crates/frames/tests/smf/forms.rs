@@ -3,7 +3,7 @@
 use zlens_frames::smf::{Sniff, sniff};
 use zlens_frames::{ProblemKind, ebcdic};
 
-use crate::made;
+use crate::builders;
 
 fn say(bytes: &[u8]) -> Sniff {
     sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64)
@@ -21,17 +21,20 @@ fn named(bytes: &[u8], words: &str) {
 /// The same, and by a pass.
 fn damaged(bytes: &[u8], words: &str) {
     named(bytes, words);
-    let rows = made::problems(bytes);
-    assert!(made::says(&rows, ProblemKind::Transfer, words), "{rows:?}");
+    let rows = builders::problems(bytes);
+    assert!(
+        builders::says(&rows, ProblemKind::Transfer, words),
+        "{rows:?}"
+    );
 }
 
 #[test]
 fn a_dump() {
-    let whole = made::file(&made::sample());
+    let whole = builders::file(&builders::sample());
     assert_eq!(say(&whole), Sniff::Smf);
     assert_eq!(say(&whole[..18]), Sniff::Smf);
     assert_eq!(say(&whole[..500]), Sniff::Smf);
-    assert_eq!(say(&made::file(&made::sample()[1..])), Sniff::Smf);
+    assert_eq!(say(&builders::file(&builders::sample()[1..])), Sniff::Smf);
     // The beginning is lost.
     assert_eq!(say(&whole[7..]), Sniff::Smf);
 }
@@ -46,7 +49,7 @@ fn what_is_no_dump() {
 }
 
 fn small() -> Vec<Vec<u8>> {
-    let mut records = made::sample();
+    let mut records = builders::sample();
     records.retain(|record| record.len() < 2000);
     records
 }
@@ -72,7 +75,7 @@ fn descriptor_words_that_are_gone() {
     });
     damaged(&filled, "each filled up to 4096 bytes");
     // One alone says only what it lacks.
-    damaged(&made::record(30, Some(5), 300, 1)[4..], "does not ask");
+    damaged(&builders::record(30, Some(5), 300, 1)[4..], "does not ask");
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn a_translation_to_ascii() {
             .map(|&byte| ebcdic::to_char(byte) as u32 as u8)
             .collect()
     };
-    damaged(&ascii(&made::file(&small())), "EBCDIC to ASCII");
+    damaged(&ascii(&builders::file(&small())), "EBCDIC to ASCII");
     // As FTP does it: descriptor words go, line ends come.
     let lines: Vec<u8> = small()
         .iter()

@@ -1,8 +1,8 @@
 //! The intervals that records tell of.
 
-use zlens_frames::smf::{Clock, index};
+use zlens_frames::smf::{IntervalLayout, index};
 
-use crate::made::{self, CLOCK};
+use crate::builders::{self, CLOCK};
 
 #[test]
 fn intervals_are_seen_once_each() {
@@ -11,7 +11,7 @@ fn intervals_are_seen_once_each() {
         let (start, end) = (900 * interval, 900 * (interval + 1));
         for system in ["SYSA", "SYSB"] {
             for nth in 0..3 {
-                let mut record = made::counters(system, start, end, end + 1);
+                let mut record = builders::counters(system, start, end, end + 1);
                 record.push(nth);
                 let length = record.len() as u16;
                 record[..2].copy_from_slice(&length.to_be_bytes());
@@ -21,16 +21,16 @@ fn intervals_are_seen_once_each() {
         }
     }
     // Written nine minutes early, as when the state of the machine changes.
-    records.push(made::counters("SYSA", 4500, 5400, 4860));
-    let (found, _) = made::read(&made::file(&records));
+    records.push(builders::counters("SYSA", 4500, 5400, 4860));
+    let (found, _) = builders::read(&builders::file(&records));
     assert_eq!(found.intervals.len(), 11);
     assert!(found.intervals[..10].iter().all(|seen| seen.records == 3));
     let last = found.intervals[10];
-    assert_eq!(last.end, made::time(4860));
-    assert_eq!(last.start, Some(made::time(4500)));
+    assert_eq!(last.end, builders::time(4860));
+    assert_eq!(last.start, Some(builders::time(4500)));
     assert_eq!((last.record, last.subtype), (113, 1));
     let ends: Vec<u64> = found.intervals.iter().map(|seen| seen.end).collect();
-    assert_eq!(ends[0], made::time(900));
+    assert_eq!(ends[0], builders::time(900));
     assert_eq!(ends[0], ends[1]);
     assert_ne!(found.intervals[0].system, found.intervals[1].system);
 }
@@ -38,7 +38,7 @@ fn intervals_are_seen_once_each() {
 #[test]
 fn a_record_across_two_windows_has_its_interval() {
     let record = |nth: u64| {
-        let mut record = made::counters("SYSA", 60 * nth, 60 * nth + 60, 60 * nth + 60);
+        let mut record = builders::counters("SYSA", 60 * nth, 60 * nth + 60, 60 * nth + 60);
         // The section is far back in the record, beyond what is read ahead.
         record.resize(20_000 + nth as usize * 7, 1);
         let identification = record[52..92].to_vec();
@@ -50,22 +50,22 @@ fn a_record_across_two_windows_has_its_interval() {
         record
     };
     let records: Vec<Vec<u8>> = (0..100).map(record).collect();
-    let (found, _) = made::read(&made::file(&records));
+    let (found, _) = builders::read(&builders::file(&records));
     let ends: Vec<u64> = found.intervals.iter().map(|seen| seen.end).collect();
-    let expected: Vec<u64> = (1..=100).map(|nth| made::time(60 * nth)).collect();
+    let expected: Vec<u64> = (1..=100).map(|nth| builders::time(60 * nth)).collect();
     assert_eq!(ends, expected);
 }
 
 #[test]
 fn a_record_without_its_sections_has_no_interval() {
-    let mut record = made::counters("SYSA", 0, 900, 900);
+    let mut record = builders::counters("SYSA", 0, 900, 900);
     record[42..44].fill(0);
     record[44..48].fill(0xFF);
-    let (found, _) = made::read(&made::file(&[record]));
+    let (found, _) = builders::read(&builders::file(&[record]));
     assert!(found.intervals.is_empty());
     // Nor has one of another kind.
-    let bytes = made::file(&[made::counters("SYSA", 0, 900, 900)]);
-    let clock = Clock {
+    let bytes = builders::file(&[builders::counters("SYSA", 0, 900, 900)]);
+    let clock = IntervalLayout {
         subtype: 2,
         ..CLOCK
     };

@@ -2,9 +2,9 @@
 //! byte is accounted for.
 
 mod bad_input;
+mod builders;
 mod forms;
 mod intervals;
-mod made;
 mod mutations;
 mod passes;
 mod physical;

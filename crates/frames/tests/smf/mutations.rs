@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use zlens_frames::smf::{Sniff, sniff};
 
-use crate::made;
+use crate::builders;
 use crate::random::Random;
 
 /// Changes the bytes in one of many ways; `places` is where records began.
@@ -64,17 +64,17 @@ fn places(records: &[Vec<u8>]) -> Vec<usize> {
 
 /// Fewer and shorter records than the sample's, for many rounds.
 fn small() -> Vec<Vec<u8>> {
-    let mut records = made::sample();
+    let mut records = builders::sample();
     records.retain(|record| record.len() < 2000);
     records.truncate(40);
-    records.extend((0..10).map(|nth| made::counters("SYSB", nth, nth + 1, nth + 1)));
+    records.extend((0..10).map(|nth| builders::counters("SYSB", nth, nth + 1, nth + 1)));
     records
 }
 
 #[test]
 fn any_damage_is_survived_and_accounted_for() {
     let records = small();
-    let (whole, places) = (made::file(&records), places(&records));
+    let (whole, places) = (builders::file(&records), places(&records));
     let begin = Instant::now();
     let mut random = Random(20_260_113);
     let mut with_problems = 0;
@@ -83,7 +83,7 @@ fn any_damage_is_survived_and_accounted_for() {
         for _ in 0..=random.below(6) {
             damage(&mut bytes, &places, &mut random);
         }
-        let (index, _) = made::read(&bytes);
+        let (index, _) = builders::read(&bytes);
         with_problems += u32::from(!index.problems.is_empty());
         let _ = sniff(&bytes, bytes.len() as u64);
     }
@@ -98,7 +98,7 @@ fn random_bytes_are_survived() {
     for _ in 0..300 {
         let size = 1 + random.below(20_000);
         let bytes: Vec<u8> = (0..size).map(|_| random.next() as u8).collect();
-        let (index, _) = made::read(&bytes);
+        let (index, _) = builders::read(&bytes);
         assert_eq!(index.skipped_bytes, size as u64);
         assert_eq!(sniff(&bytes, size as u64), Sniff::No);
     }
@@ -107,9 +107,9 @@ fn random_bytes_are_survived() {
 #[test]
 fn damage_to_a_record_costs_at_most_that_record() {
     let records = small();
-    let (whole, places) = (made::file(&records), places(&records));
+    let (whole, places) = (builders::file(&records), places(&records));
     let offsets = |bytes: &[u8]| -> HashSet<u64> {
-        let (_, found) = made::read(bytes);
+        let (_, found) = builders::read(bytes);
         found.iter().map(|record| record.offset).collect()
     };
     let all = offsets(&whole);
@@ -126,7 +126,7 @@ fn damage_to_a_record_costs_at_most_that_record() {
             assert!(
                 lost.iter().all(|&&offset| offset == place as u64),
                 "damage to the record at {place} lost {lost:?}: {:?}",
-                made::problems(&bytes)
+                builders::problems(&bytes)
             );
         }
     }
@@ -142,7 +142,7 @@ fn any_damage_to_blocks_and_segments_is_survived_and_accounted_for() {
         spanned(&records, 3000, false),
         spanned(&records, 700, true),
         segments(&records, 600),
-        [spanned(&records, 900, false), made::file(&records)].concat(),
+        [spanned(&records, 900, false), builders::file(&records)].concat(),
     ];
     let places: Vec<usize> = (0..60).map(|nth| nth * 701).collect();
     let mut random = Random(20_261_122);
@@ -156,7 +156,7 @@ fn any_damage_to_blocks_and_segments_is_survived_and_accounted_for() {
             }
             damage(&mut bytes, &places, &mut random);
         }
-        let (index, _) = made::read(&bytes);
+        let (index, _) = builders::read(&bytes);
         with_problems += u32::from(!index.problems.is_empty());
     }
     assert!(with_problems > 1500, "{with_problems}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zlens_frames::smf::{Pass, index};
 use zlens_frames::{ReadAt, WINDOW, Windows, ebcdic};
 
-use crate::made;
+use crate::builders;
 
 /// Counts the bytes that are read.
 struct Counting {
@@ -29,11 +29,11 @@ impl ReadAt for Counting {
 #[test]
 fn only_windows_with_wanted_records_are_read() {
     let mut records: Vec<Vec<u8>> = (0..3000)
-        .map(|nth| made::record(30, Some(4), 1000, nth))
+        .map(|nth| builders::record(30, Some(4), 1000, nth))
         .collect();
-    records.insert(1500, made::record(113, Some(2), 1716, 5));
+    records.insert(1500, builders::record(113, Some(2), 1716, 5));
     let source = Arc::new(Counting {
-        bytes: made::file(&records),
+        bytes: builders::file(&records),
         read: AtomicU64::new(0),
     });
     let found = Arc::new(index(&*source, &[], &mut |_, _| true).expect("memory can be read"));
@@ -62,10 +62,10 @@ fn first_records_of_one_system_or_of_all() {
     let records: Vec<Vec<u8>> = (0..4000)
         .map(|nth| {
             let system = if nth >= 3000 { "SYSB" } else { "SYSA" };
-            made::counters(system, nth, nth + 1, nth + 1)
+            builders::counters(system, nth, nth + 1, nth + 1)
         })
         .collect();
-    let bytes = made::file(&records);
+    let bytes = builders::file(&records);
     let found = Arc::new(index(&bytes, &[], &mut |_, _| true).expect("memory can be read"));
     let source: Arc<dyn ReadAt> = Arc::new(bytes);
     let first = |system: Option<&str>, limit| {

@@ -108,11 +108,11 @@ mod tests {
 
     use proptest::collection::vec;
     use proptest::prelude::*;
-    use zlens_frames::smf::{EXTENDED, Forms, Sniff, index, open, sniff};
+    use zlens_frames::smf::{BlockStats, EXTENDED, Sniff, index, open, sniff};
     use zlens_frames::{ProblemKind, ReadAt, WINDOW};
 
     use super::{blocked, segments, spanned};
-    use crate::made;
+    use crate::builders;
 
     prop_compose! {
         fn one_record()(
@@ -122,7 +122,7 @@ mod tests {
             nth in 0_u32..1_000_000,
         ) -> Vec<u8> {
             // An extended header has a subtype, for its flag is among those that make it one.
-            made::record(kind, if kind > 255 { subtype.or(Some(1)) } else { subtype }, length, nth)
+            builders::record(kind, if kind > 255 { subtype.or(Some(1)) } else { subtype }, length, nth)
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn found(bytes: &[u8]) -> Vec<Vec<u8>> {
-        let found = made::read(bytes).1.into_iter();
+        let found = builders::read(bytes).1.into_iter();
         found
             .map(|record| record.bytes)
             .filter(|record| record[5] != 126)
@@ -153,7 +153,7 @@ mod tests {
             size in prop_oneof![Just(27_998_usize), Just(32_760), 70_usize..9000],
             segment in 30_usize..9000,
         ) {
-            let stream = made::file(&records);
+            let stream = builders::file(&records);
             let expected = plain(&records);
             prop_assert!(found(&stream) == expected);
             let long = size.max(32_760);
@@ -169,14 +169,14 @@ mod tests {
             ];
             for bytes in forms {
                 prop_assert_eq!(say(&bytes), Sniff::Smf);
-                let (index, _) = made::read(&bytes);
+                let (index, _) = builders::read(&bytes);
                 let rows = index.problems.rows();
                 prop_assert!(rows.is_empty(), "{:?}", rows);
                 let times = index.records as usize / records.len();
                 let all: Vec<_> = (0..times).flat_map(|_| expected.clone()).collect();
                 prop_assert!(found(&bytes) == all);
                 // Each record is reported where its descriptor word is in the file.
-                for record in made::read(&bytes).1 {
+                for record in builders::read(&bytes).1 {
                     let at = record.offset as usize;
                     prop_assert!(bytes[at + 2] <= 1 && bytes[at + 4] == record.bytes[4]);
                 }
@@ -188,14 +188,14 @@ mod tests {
         sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64)
     }
 
-    fn forms(bytes: &[u8]) -> Forms {
-        made::read(bytes).0.forms
+    fn forms(bytes: &[u8]) -> BlockStats {
+        builders::read(bytes).0.forms
     }
 
     #[test]
     fn what_a_file_has_besides_records_is_counted() {
-        let records = made::sample();
-        assert_eq!(forms(&made::file(&records)), Forms::default());
+        let records = builders::sample();
+        assert_eq!(forms(&builders::file(&records)), BlockStats::default());
         let found = forms(&blocked(&records, 32_760, false));
         assert!(
             found.blocks > 10 && found.extended == 0 && found.spanned == 0,
@@ -213,33 +213,33 @@ mod tests {
     fn a_record_may_be_longer_than_a_block_or_a_data_set_allows() {
         let records: Vec<Vec<u8>> = [40_000, 65_535, 100, 32_761]
             .into_iter()
-            .map(|length| made::record(70, Some(1), length, 7))
+            .map(|length| builders::record(70, Some(1), length, 7))
             .collect();
         let bytes = spanned(&records, 27_998, false);
         assert_eq!(found(&bytes), records);
         // Beyond what a descriptor word can say it is skipped, and said so.
-        let mut longest = made::record(70, Some(1), 65_535, 8);
+        let mut longest = builders::record(70, Some(1), 65_535, 8);
         longest.extend([1; 10]);
         let bytes = spanned(
             &[records[0].clone(), longest, records[2].clone()],
             27_998,
             false,
         );
-        let (index, found) = made::read(&bytes);
+        let (index, found) = builders::read(&bytes);
         assert_eq!(found.len(), 2);
         let rows = index.problems.rows();
         assert!(
-            made::says(&rows, ProblemKind::Length, "65545 bytes in 3 segments"),
+            builders::says(&rows, ProblemKind::Length, "65545 bytes in 3 segments"),
             "{rows:?}"
         );
     }
 
     #[test]
     fn an_extended_header_names_its_type() {
-        let mut records = made::sample();
-        records.insert(5, made::record(1154, Some(2), 400, 9));
-        for bytes in [made::file(&records), spanned(&records, 700, false)] {
-            let (index, _) = made::read(&bytes);
+        let mut records = builders::sample();
+        records.insert(5, builders::record(1154, Some(2), 400, 9));
+        for bytes in [builders::file(&records), spanned(&records, 700, false)] {
+            let (index, _) = builders::read(&bytes);
             let info = index.kinds.iter().find(|info| info.kind.record == 1154);
             let info = info.expect("it is counted by its own type");
             assert_eq!((info.kind.subtype, info.count), (Some(2), 1));
@@ -247,7 +247,7 @@ mod tests {
         }
         // One of a type that has layouts for the usual header is counted and not handed out.
         records[5][52..54].copy_from_slice(&113_u16.to_be_bytes());
-        let source: Arc<dyn ReadAt> = Arc::new(made::file(&records));
+        let source: Arc<dyn ReadAt> = Arc::new(builders::file(&records));
         let (source, index) = open(source, &[], &[], &mut |_, _| true).expect("memory can be read");
         assert!(
             index
@@ -262,7 +262,7 @@ mod tests {
     /// Blocks of some spanned records, and where the third block begins.
     fn three_blocks() -> (Vec<Vec<u8>>, Vec<u8>, usize) {
         let records: Vec<Vec<u8>> = (0..40)
-            .map(|nth| made::record(30, Some(4), 500 + nth as usize, nth))
+            .map(|nth| builders::record(30, Some(4), 500 + nth as usize, nth))
             .collect();
         let bytes = spanned(&records, 4000, false);
         let length = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
@@ -275,7 +275,7 @@ mod tests {
         let (records, mut bytes, third) = three_blocks();
         let length = usize::from(u16::from_be_bytes([bytes[third], bytes[third + 1]]));
         bytes.drain(third..third + length);
-        let (_, found) = made::read(&bytes);
+        let (_, found) = builders::read(&bytes);
         let good = found.iter().filter(|one| records.contains(&one.bytes));
         // The beginning of one record and the end of another make one; nothing tells them apart.
         assert!(good.count() + 1 >= found.len());
@@ -286,10 +286,10 @@ mod tests {
     fn a_beginning_or_an_end_that_is_lost() {
         let (records, bytes, third) = three_blocks();
         // From the third block on, which begins with the end of a record.
-        let (index, found) = made::read(&bytes[third..]);
+        let (index, found) = builders::read(&bytes[third..]);
         let rows = index.problems.rows();
         assert_eq!(rows.len(), 1, "{rows:?}");
-        assert!(made::says(
+        assert!(builders::says(
             &rows,
             ProblemKind::Truncated,
             "first segment is not in the file"
@@ -300,11 +300,14 @@ mod tests {
         // Up to the third block, and up to its middle.
         for (end, words) in [
             (third, "file ends before its last segment"),
-            (third + 1700, "the file ends inside"),
+            (third + 1700, "the file ends"),
         ] {
-            let (index, found) = made::read(&bytes[..end]);
+            let (index, found) = builders::read(&bytes[..end]);
             let rows = index.problems.rows();
-            assert!(made::says(&rows, ProblemKind::Truncated, words), "{rows:?}");
+            assert!(
+                builders::says(&rows, ProblemKind::Truncated, words),
+                "{rows:?}"
+            );
             let found: Vec<_> = found.into_iter().map(|one| one.bytes).collect();
             assert!(found.len() > 10 && records.starts_with(&found));
         }
@@ -320,10 +323,10 @@ mod tests {
             let mut bytes = bytes.clone();
             let length = i32::from(u16::from_be_bytes([bytes[third], bytes[third + 1]])) + change;
             bytes[third..third + 2].copy_from_slice(&(length as u16).to_be_bytes());
-            let (index, found) = made::read(&bytes);
+            let (index, found) = builders::read(&bytes);
             let rows = index.problems.rows();
             assert!(
-                made::says(&rows, ProblemKind::Length, kind),
+                builders::says(&rows, ProblemKind::Length, kind),
                 "{change} {rows:?}"
             );
             assert!(
@@ -354,7 +357,10 @@ mod tests {
             let (_, index) =
                 open(Arc::new(source), &[], &[], &mut |_, _| true).expect("it can be read");
             let rows = index.problems.rows();
-            assert!(made::says(&rows, ProblemKind::Changed, words), "{rows:?}");
+            assert!(
+                builders::says(&rows, ProblemKind::Changed, words),
+                "{rows:?}"
+            );
             assert!(index.records > 10);
             assert_eq!(
                 index.record_bytes + index.skipped_bytes + index.word_bytes,
@@ -366,7 +372,7 @@ mod tests {
     #[test]
     fn records_across_windows_are_put_together() {
         let records: Vec<Vec<u8>> = (0..60)
-            .map(|nth| made::record(70, Some(1), 30_000 + 37 * nth as usize, nth))
+            .map(|nth| builders::record(70, Some(1), 30_000 + 37 * nth as usize, nth))
             .collect();
         let bytes = spanned(&records, 32_760, false);
         assert!(bytes.len() > 6 * WINDOW);
@@ -387,16 +393,16 @@ mod tests {
                 self.0.size()
             }
         }
-        let bytes = made::file(&made::sample()).repeat(4);
+        let bytes = builders::file(&builders::sample()).repeat(4);
         let size = bytes.len() as u64;
         let source = Arc::new(Counting(bytes, AtomicU64::new(0)));
         let (_, found) =
             open(source.clone(), &[], &[], &mut |_, _| true).expect("memory can be read");
-        assert_eq!(found.records as usize, 4 * made::sample().len());
+        assert_eq!(found.records as usize, 4 * builders::sample().len());
         let read = source.1.load(Ordering::Relaxed);
         assert!(read < size + size / 4, "{read} of {size}");
         // Asked for a stream, blocks are what breaks it.
-        let blocks = blocked(&made::sample(), 32_760, false);
+        let blocks = blocked(&builders::sample(), 32_760, false);
         let found = index(&blocks, &[], &mut |_, _| true).expect("memory can be read");
         assert!(!found.problems.is_empty());
     }

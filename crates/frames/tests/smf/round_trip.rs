@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use zlens_frames::smf::{MAX_RECORD, WriteError, Writer};
 
-use crate::made;
+use crate::builders;
 
 prop_compose! {
     fn one_record()(
@@ -13,7 +13,7 @@ prop_compose! {
         length in prop_oneof![6 => 24_usize..2000, 1 => 24_usize..=26, 1 => 24..=MAX_RECORD],
         nth in 0_u32..1_000_000,
     ) -> Vec<u8> {
-        made::record(kind, subtype, length, nth)
+        builders::record(kind, subtype, length, nth)
     }
 }
 
@@ -26,8 +26,8 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_back(records in vec(one_record(), 1..200)) {
-        let bytes = made::file(&records);
-        let (index, found) = made::read(&bytes);
+        let bytes = builders::file(&records);
+        let (index, found) = builders::read(&bytes);
         prop_assert!(index.problems.is_empty(), "{:?}", index.problems);
         prop_assert_eq!(index.records, records.len() as u64);
         let plain: Vec<Vec<u8>> = found.into_iter().map(|record| record.bytes).collect();
@@ -39,24 +39,24 @@ proptest! {
 
 #[test]
 fn the_made_sample_has_no_problem() {
-    let (index, found) = made::read(&made::file(&made::sample()));
+    let (index, found) = builders::read(&builders::file(&builders::sample()));
     assert!(index.problems.is_empty(), "{:?}", index.problems);
     assert_eq!(index.kinds.len(), 8);
-    assert_eq!(index.records, made::sample().len() as u64);
+    assert_eq!(index.records, builders::sample().len() as u64);
     assert_eq!(found.len(), 150 + 150 + 15);
 }
 
 #[test]
 fn a_record_that_is_none_is_not_written() {
     let mut writer = Writer::new(Vec::new());
-    let mut bad = made::record(113, Some(1), 100, 0);
+    let mut bad = builders::record(113, Some(1), 100, 0);
     bad[10] = 9;
     assert!(matches!(writer.write(&bad), Err(WriteError::Header(_))));
     assert!(matches!(writer.write(&[0; 9]), Err(WriteError::Header(_))));
-    let mut short = made::record(113, Some(1), 24, 0);
+    let mut short = builders::record(113, Some(1), 24, 0);
     short.truncate(20);
     assert!(matches!(writer.write(&short), Err(WriteError::Header(_))));
-    let mut long = made::record(113, Some(1), MAX_RECORD, 0);
+    let mut long = builders::record(113, Some(1), MAX_RECORD, 0);
     long.push(0);
     assert!(matches!(writer.write(&long), Err(WriteError::Long(_))));
     assert!(writer.finish().expect("memory takes it").is_empty());

@@ -1,14 +1,14 @@
 //! Zeros that were written over a dump in any of its forms: every loss is a problem.
 
-use crate::made;
+use crate::builders;
 use crate::physical::{blocked, segments, spanned};
 
 #[test]
 fn records_lost_to_zeros_are_reported() {
-    let mut records = made::sample();
+    let mut records = builders::sample();
     records.truncate(70);
     let forms = [
-        made::file(&records),
+        builders::file(&records),
         blocked(&records, 32_760, false),
         blocked(&records, 90_000, true),
         spanned(&records, 4000, false),
@@ -17,7 +17,7 @@ fn records_lost_to_zeros_are_reported() {
     ];
     let mut fell = 0;
     for whole in forms {
-        let (index, _) = made::read(&whole);
+        let (index, _) = builders::read(&whole);
         assert!(index.problems.is_empty());
         for (nth, begin) in (0..whole.len()).step_by(2048).enumerate() {
             // Sectors, pages, and any bytes.
@@ -31,7 +31,7 @@ fn records_lost_to_zeros_are_reported() {
             let mut bytes = whole.clone();
             let end = bytes.len().min(begin + count);
             bytes[begin.min(end)..end].fill(0);
-            let (found, _) = made::read(&bytes);
+            let (found, _) = builders::read(&bytes);
             if found.records < index.records {
                 fell += 1;
                 assert!(!found.problems.is_empty(), "{count} at {begin}");

@@ -3,7 +3,7 @@
 use zlens_frames::zvm::Class;
 use zlens_frames::{PAGE, Problem, ProblemKind, ProblemLog};
 
-use crate::made::{self, Made, says};
+use crate::builders::{self, Made, says};
 
 fn entry(class: Class, start: u32, records: Vec<Vec<u8>>) -> Made {
     Made {
@@ -15,17 +15,19 @@ fn entry(class: Class, start: u32, records: Vec<Vec<u8>>) -> Made {
 
 /// A control record and three frames of ten records each (the last frame: five), and the end.
 fn three_frames() -> Vec<u8> {
-    let records = (0..25).map(|nth| made::record(4, 3, 400, nth)).collect();
-    let bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
+    let records = (0..25)
+        .map(|nth| builders::record(4, 3, 400, nth))
+        .collect();
+    let bytes = builders::file(&[vec![entry(Class::Sample, 0, records)]]);
     assert_eq!(bytes.len(), 5 * PAGE);
     bytes
 }
 
 /// The numbers of the records that are read.
 fn numbers(bytes: &[u8]) -> Vec<u64> {
-    let (_, found) = made::read(bytes);
-    let (base, unit) = (made::time(0), made::time(1) - made::time(0));
-    made::plain(&found)
+    let (_, found) = builders::read(bytes);
+    let (base, unit) = (builders::time(0), builders::time(1) - builders::time(0));
+    builders::plain(&found)
         .iter()
         .filter_map(|(_, record)| zlens_frames::zvm::Header::parse(record))
         .map(|header| (header.tod - base) / unit)
@@ -38,7 +40,7 @@ fn at(row: &Problem) -> (ProblemKind, u64, u64) {
 
 #[test]
 fn an_empty_file() {
-    let row = made::problem(&[]);
+    let row = builders::problem(&[]);
     assert_eq!(at(&row), (ProblemKind::Truncated, 0, 0));
     assert_eq!(row.detail, "the file is empty");
 }
@@ -46,17 +48,17 @@ fn an_empty_file() {
 #[test]
 fn a_text_file() {
     let text = "Not monitor data at all.\r\n".repeat(3000);
-    let row = made::problem(text.as_bytes());
+    let row = builders::problem(text.as_bytes());
     assert_eq!(at(&row), (ProblemKind::Header, 0, text.len() as u64));
     assert!(row.detail.contains("it is text"), "{}", row.detail);
-    assert_eq!(made::problem(b"short").bytes, 5);
+    assert_eq!(builders::problem(b"short").bytes, 5);
 }
 
 #[test]
 fn cut_off_in_a_control_record() {
-    let mut bytes = made::file(&made::sample());
+    let mut bytes = builders::file(&builders::sample());
     bytes.truncate(bytes.len() - 1);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     let offset = (bytes.len() + 1 - PAGE) as u64;
     assert_eq!(at(&row), (ProblemKind::Truncated, offset, 4095));
     assert!(row.detail.contains("inside a control record"));
@@ -65,7 +67,7 @@ fn cut_off_in_a_control_record() {
 #[test]
 fn cut_off_in_a_record_header() {
     let bytes = &three_frames()[..2 * PAGE + 400 + 10];
-    let row = made::problem(bytes);
+    let row = builders::problem(bytes);
     let offset = (2 * PAGE + 400) as u64;
     assert_eq!(at(&row), (ProblemKind::Truncated, offset, 10));
     assert!(row.detail.contains("inside a record header"));
@@ -77,7 +79,7 @@ fn cut_off_in_a_record_header() {
 #[test]
 fn cut_off_in_a_record() {
     let bytes = &three_frames()[..2 * PAGE + 400 + 399];
-    let row = made::problem(bytes);
+    let row = builders::problem(bytes);
     let offset = (2 * PAGE + 400) as u64;
     assert_eq!(at(&row), (ProblemKind::Truncated, offset, 399));
     assert!(row.detail.contains("inside a record:"));
@@ -88,7 +90,7 @@ fn cut_off_in_a_record() {
 fn cut_off_between_records_and_between_frames() {
     for size in [2 * PAGE + 400, 2 * PAGE, PAGE] {
         let bytes = &three_frames()[..size];
-        let row = made::problem(bytes);
+        let row = builders::problem(bytes);
         assert_eq!(at(&row), (ProblemKind::Truncated, size as u64, 0));
         assert!(row.detail.contains("bytes are missing"), "{}", row.detail);
     }
@@ -97,10 +99,10 @@ fn cut_off_between_records_and_between_frames() {
 #[test]
 fn without_an_end_of_data_record() {
     let bytes = &three_frames()[..4 * PAGE];
-    let row = made::problem(bytes);
+    let row = builders::problem(bytes);
     assert_eq!(at(&row), (ProblemKind::Truncated, 4 * PAGE as u64, 0));
     assert!(row.detail.contains("without an end-of-data record"));
-    assert!(!made::indexed(bytes).complete);
+    assert!(!builders::indexed(bytes).complete);
     assert_eq!(numbers(bytes).len(), 25);
 }
 
@@ -109,7 +111,7 @@ fn changed(change: impl Fn(&mut [u8])) -> Problem {
     let mut bytes = three_frames();
     let offset = 2 * PAGE + 7 * 400;
     change(&mut bytes[offset..offset + 20]);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(row.offset, offset as u64);
     assert_eq!(row.bytes, (PAGE - 7 * 400) as u64);
     // Only the rest of its frame is lost.
@@ -132,7 +134,7 @@ fn a_length_past_the_end_of_the_data() {
     let mut bytes = three_frames();
     let offset = 3 * PAGE + 4 * 400;
     bytes[offset + 1] += 1;
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(at(&row), (ProblemKind::Length, offset as u64, 400));
     assert!(
         row.detail
@@ -173,7 +175,7 @@ fn a_header_whose_zeros_are_not_zero() {
 fn a_bad_first_record_costs_its_frame() {
     let mut bytes = three_frames();
     bytes[2 * PAGE + 4] = 99;
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(
         at(&row),
         (ProblemKind::Header, 2 * PAGE as u64, PAGE as u64)
@@ -185,7 +187,7 @@ fn a_bad_first_record_costs_its_frame() {
 fn frames_without_records_are_one_problem() {
     let mut bytes = three_frames();
     bytes[PAGE..3 * PAGE].fill(0xFF);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(
         at(&row),
         (ProblemKind::Header, PAGE as u64, 2 * PAGE as u64)
@@ -198,7 +200,7 @@ fn what_stands_where_an_end_of_frame_record_should_must_be_one() {
     let mut bytes = three_frames();
     bytes[PAGE + 4000..2 * PAGE].fill(0);
     bytes[2 * PAGE - 1] = 1;
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     let offset = (PAGE + 4000) as u64;
     assert_eq!(at(&row), (ProblemKind::Length, offset, 96));
     assert_eq!(numbers(&bytes).len(), 25);
@@ -209,9 +211,9 @@ fn too_few_bytes_for_a_record_behind_the_last_one() {
     let mut bytes = three_frames();
     // 11 bytes more data than there are records.
     bytes[51] += 11;
-    assert!(made::problems(&bytes).is_empty(), "they are zeros");
+    assert!(builders::problems(&bytes).is_empty(), "they are zeros");
     bytes[3 * PAGE + 2000 + 10] = 1;
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     let offset = (3 * PAGE + 2000) as u64;
     assert_eq!(at(&row), (ProblemKind::Header, offset, 11));
     assert!(row.detail.contains("too few"));
@@ -220,7 +222,7 @@ fn too_few_bytes_for_a_record_behind_the_last_one() {
 /// The sample with its third control record changed: the problems, and how many records are read
 /// of each of its intervals.
 fn third_control(change: impl Fn(&mut [u8])) -> (Vec<Problem>, [usize; 6]) {
-    let mut bytes = made::file(&made::sample());
+    let mut bytes = builders::file(&builders::sample());
     let controls: Vec<usize> = (0..bytes.len())
         .step_by(PAGE)
         .filter(|&at| bytes[at + 3] == 9)
@@ -231,7 +233,7 @@ fn third_control(change: impl Fn(&mut [u8])) -> (Vec<Problem>, [usize; 6]) {
     for number in numbers(&bytes) {
         read[number as usize / 1_000_000] += 1;
     }
-    let rows = made::problems(&bytes);
+    let rows = builders::problems(&bytes);
     let lost: u64 = rows.iter().map(|row| row.bytes).sum();
     assert!(lost <= (controls[3] - controls[2]) as u64);
     for (interval, &count) in read.iter().enumerate().filter(|(at, _)| *at != 2) {
@@ -275,7 +277,7 @@ fn addresses_that_exceed_the_file() {
 fn addresses_that_exceed_the_file_in_the_last_control_record() {
     let mut bytes = three_frames();
     bytes[48..52].fill(0xFF);
-    let rows = made::problems(&bytes);
+    let rows = builders::problems(&bytes);
     assert!(says(&rows, ProblemKind::Truncated, "bytes are missing"));
     assert_eq!(numbers(&bytes).len(), 25);
 }
@@ -305,10 +307,10 @@ fn a_count_of_entries_that_cannot_be() {
 
 #[test]
 fn missing_frames() {
-    let mut bytes = made::file(&made::sample());
+    let mut bytes = builders::file(&builders::sample());
     // The control record of the second interval comes before the data of the first end.
     bytes.drain(2 * PAGE..4 * PAGE);
-    let rows = made::problems(&bytes);
+    let rows = builders::problems(&bytes);
     assert!(
         says(&rows, ProblemKind::Resync, "2 frames before"),
         "{rows:#?}"
@@ -318,11 +320,11 @@ fn missing_frames() {
 
 #[test]
 fn frames_that_do_not_belong() {
-    let mut bytes = made::file(&made::sample());
+    let mut bytes = builders::file(&builders::sample());
     let control = (PAGE..).step_by(PAGE).find(|&at| bytes[at + 3] == 9);
     let control = control.expect("a second control record");
     bytes.splice(control..control, [0xAB; 3 * PAGE]);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(
         at(&row),
         (ProblemKind::Resync, control as u64, 3 * PAGE as u64)
@@ -332,36 +334,36 @@ fn frames_that_do_not_belong() {
 
 #[test]
 fn a_damaged_beginning() {
-    let mut bytes = made::file(&made::sample());
+    let mut bytes = builders::file(&builders::sample());
     bytes[..PAGE].fill(0xFF);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!((row.kind, row.offset), (ProblemKind::Resync, 0));
     assert_eq!(numbers(&bytes).len(), 5 * 56);
 }
 
 #[test]
 fn files_one_behind_the_other() {
-    let one = made::file(&made::sample());
+    let one = builders::file(&builders::sample());
     let two = [one.clone(), one].concat();
-    let (index, found) = made::read(&two);
+    let (index, found) = builders::read(&two);
     assert!(index.problems.is_empty(), "{:?}", index.problems);
     assert_eq!(index.end_of_data, 2);
     assert!(index.complete);
-    assert_eq!(made::plain(&found).len(), 2 * 6 * 56);
+    assert_eq!(builders::plain(&found).len(), 2 * 6 * 56);
 }
 
 #[test]
 fn junk_behind_the_end_of_data() {
     for junk in [[0x31; PAGE + 5], [0; PAGE + 5]] {
-        let row = made::problem(&[three_frames(), junk.to_vec()].concat());
+        let row = builders::problem(&[three_frames(), junk.to_vec()].concat());
         let offset = 5 * PAGE as u64;
         assert_eq!(at(&row), (ProblemKind::Resync, offset, PAGE as u64 + 5));
         let bytes = [three_frames(), junk.to_vec(), three_frames()].concat();
-        let row = made::problem(&bytes);
+        let row = builders::problem(&bytes);
         assert_eq!(at(&row), (ProblemKind::Resync, offset, PAGE as u64 + 5));
         assert_eq!(numbers(&bytes).len(), 50);
         let aligned = [three_frames(), junk[..PAGE].to_vec(), three_frames()].concat();
-        let row = made::problem(&aligned);
+        let row = builders::problem(&aligned);
         assert_eq!(at(&row), (ProblemKind::Resync, offset, PAGE as u64));
         assert_eq!(numbers(&aligned).len(), 50);
     }
@@ -371,55 +373,60 @@ fn junk_behind_the_end_of_data() {
 fn an_end_of_data_record_with_any_content() {
     let mut bytes = three_frames();
     bytes[4 * PAGE..].fill(0x40);
-    let (index, _) = made::read(&bytes);
+    let (index, _) = builders::read(&bytes);
     assert!(index.problems.is_empty(), "{:?}", index.problems);
     assert!(index.complete);
 }
 
 #[test]
 fn times_that_cannot_be() {
-    let mut records: Vec<Vec<u8>> = (0..6).map(|nth| made::record(4, 3, 60, nth)).collect();
+    let mut records: Vec<Vec<u8>> = (0..6).map(|nth| builders::record(4, 3, 60, nth)).collect();
     records[2][8..16].fill(0);
     records[3][8..16].copy_from_slice(&(u64::MAX >> 1).to_be_bytes());
-    let bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
-    let row = made::problem(&bytes);
+    let bytes = builders::file(&[vec![entry(Class::Sample, 0, records)]]);
+    let row = builders::problem(&bytes);
     assert_eq!(at(&row), (ProblemKind::Time, (PAGE + 120) as u64, 0));
     assert_eq!(row.record, Some((4, 3)));
     assert!(row.detail.contains("2 records"));
-    let index = made::indexed(&bytes);
+    let index = builders::indexed(&bytes);
     assert_eq!(index.types[0].count, 6);
-    assert_eq!(index.first_tod, Some(made::time(0)));
-    assert_eq!(index.last_tod, Some(made::time(5)));
+    assert_eq!(index.first_tod, Some(builders::time(0)));
+    assert_eq!(index.last_tod, Some(builders::time(5)));
 }
 
 #[test]
 fn more_types_than_can_be() {
-    let records = (0..1000).map(|nth| made::record(4, nth, 60, 0)).collect();
-    let bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
-    let (index, found) = made::read(&bytes);
+    let records = (0..1000)
+        .map(|nth| builders::record(4, nth, 60, 0))
+        .collect();
+    let bytes = builders::file(&[vec![entry(Class::Sample, 0, records)]]);
+    let (index, found) = builders::read(&bytes);
     assert_eq!(index.types.len(), zlens_frames::zvm::MAX_TYPES);
     let rows = index.problems.rows();
     assert!(says(&rows, ProblemKind::Header, "more than 512 types"));
     // One of the types is that of the end-of-frame records.
-    assert_eq!(made::plain(&found).len(), zlens_frames::zvm::MAX_TYPES - 1);
+    assert_eq!(
+        builders::plain(&found).len(),
+        zlens_frames::zvm::MAX_TYPES - 1
+    );
 }
 
 #[test]
 fn more_problems_than_are_kept() {
     // One good and one bad record in every frame.
-    let mut bytes = made::file(&[vec![entry(
+    let mut bytes = builders::file(&[vec![entry(
         Class::Sample,
         0,
         (0..12_000)
-            .map(|nth| made::record(4, 3, 4076, nth))
+            .map(|nth| builders::record(4, 3, 4076, nth))
             .collect(),
     )]]);
     for frame in bytes[PAGE..12_000 * PAGE].chunks_mut(PAGE) {
         frame[..2].copy_from_slice(&100_u16.to_be_bytes());
     }
-    let (index, found) = made::read(&bytes);
+    let (index, found) = builders::read(&bytes);
     assert_eq!(found.len(), 12_000);
-    assert_eq!(index.problems.kept().len(), ProblemLog::LIMIT);
+    assert_eq!(index.problems.problems().len(), ProblemLog::LIMIT);
     assert_eq!(index.problems.len(), 11_999);
     let rows = index.problems.rows();
     assert_eq!(rows.len(), ProblemLog::LIMIT + 1);
@@ -442,14 +449,14 @@ fn what_stands_behind_an_end_of_frame_record_is_not_read() {
             .map(|header| (header.domain, header.record)),
         Some(zlens_frames::zvm::Header::END_OF_FRAME)
     );
-    let stale = made::record(4, 3, 76, 777);
+    let stale = builders::record(4, 3, 76, 777);
     bytes[end + 20..2 * PAGE].copy_from_slice(&stale);
-    assert!(made::problems(&bytes).is_empty());
+    assert!(builders::problems(&bytes).is_empty());
     assert_eq!(numbers(&bytes), (0..25).collect::<Vec<u64>>());
     // The same in the last frame, behind the end that the control record gives.
     let last = 3 * PAGE + 2000;
     bytes[last..last + 76].copy_from_slice(&stale);
-    assert!(made::problems(&bytes).is_empty());
+    assert!(builders::problems(&bytes).is_empty());
     assert_eq!(numbers(&bytes), (0..25).collect::<Vec<u64>>());
 }
 
@@ -458,20 +465,20 @@ fn an_end_of_data_record_with_any_content_before_another_file() {
     // With the end of the first file within a window, and as the last page of one.
     for frames in [3, 62] {
         let records = (0..frames * 10)
-            .map(|nth| made::record(4, 3, 400, nth))
+            .map(|nth| builders::record(4, 3, 400, nth))
             .collect();
-        let mut bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
+        let mut bytes = builders::file(&[vec![entry(Class::Sample, 0, records)]]);
         let end = bytes.len() - PAGE;
         assert_eq!(end as u64, (frames + 1) * PAGE as u64);
         bytes[end..].fill(0x40);
         bytes.extend(three_frames());
-        let (index, _) = made::read(&bytes);
+        let (index, _) = builders::read(&bytes);
         assert!(index.problems.is_empty(), "{:?}", index.problems);
         assert_eq!(index.end_of_data, 2);
         assert_eq!(numbers(&bytes).len() as u64, frames * 10 + 25);
         // Behind anything else it is no end.
         bytes[end + PAGE..end + 2 * PAGE].fill(0x40);
-        let (index, _) = made::read(&bytes);
+        let (index, _) = builders::read(&bytes);
         assert_eq!(index.end_of_data, 0);
         let row = &index.problems.rows()[0];
         assert_eq!((row.kind, row.offset), (ProblemKind::Resync, end as u64));
@@ -483,8 +490,8 @@ fn found_among_junk(change: impl Fn(&mut [u8])) -> bool {
     let mut good = three_frames();
     change(&mut good);
     let bytes = [vec![0x33; 3 * PAGE], good].concat();
-    let (index, _) = made::read(&bytes);
-    assert_eq!(index.problems.kept()[0].offset, 0);
+    let (index, _) = builders::read(&bytes);
+    assert_eq!(index.problems.problems()[0].offset, 0);
     index.control_records == 1
 }
 
@@ -508,7 +515,7 @@ fn an_entry_of_one_byte_is_none() {
     let mut bytes = three_frames();
     let start: [u8; 4] = bytes[44..48].try_into().expect("four bytes");
     bytes[48..52].copy_from_slice(&start);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(
         (row.kind, row.bytes),
         (ProblemKind::Header, 5 * PAGE as u64)

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use zlens_frames::zvm::{Capture, Class, Sniff, sniff};
 use zlens_frames::{PAGE, Problem, ProblemKind, ReadAt};
 
-use crate::made::{self, Found, Made};
+use crate::builders::{self, Found, Made};
 use crate::mutations::damage;
 use crate::random::Random;
 
@@ -43,7 +43,7 @@ fn stream(monwrite: &[u8], zeros: bool) -> Vec<u8> {
 }
 
 fn sample() -> Vec<u8> {
-    stream(&made::file(&made::sample()), false)
+    stream(&builders::file(&builders::sample()), false)
 }
 
 /// Problems and records of a capture, offsets being those of its own bytes; checks what must hold for any bytes.
@@ -62,7 +62,7 @@ fn read(bytes: &[u8]) -> (Vec<Problem>, Vec<Found>, bool) {
         assert!(some == shown[at..at + some.len()]);
     }
     let index = capture.index(&mut |_, _| true).expect("memory can be read");
-    let (index, records) = made::held(&shown, index);
+    let (index, records) = builders::held(&shown, index);
     let complete = index.complete;
     // A capture has no end of its own that could be missing.
     let end = (ProblemKind::Truncated, capture.size());
@@ -101,15 +101,15 @@ proptest! {
             groups.iter().map(|&((page, place), length, count, event)| Made {
                 class: if event { Class::Event } else { Class::Sample },
                 start: page << 12 | place,
-                records: (0..count).map(|nth| made::record(4, 3, length, nth)).collect(),
+                records: (0..count).map(|nth| builders::record(4, 3, length, nth)).collect(),
             }).collect()
         }).collect();
-        let bytes = stream(&made::file(&controls), zeros);
+        let bytes = stream(&builders::file(&controls), zeros);
         prop_assert_eq!(sniff(&bytes, bytes.len() as u64), Sniff::Capture);
         let (problems, records, complete) = read(&bytes);
         prop_assert!(problems.is_empty(), "{:?}", problems);
         prop_assert!(complete);
-        prop_assert_eq!(made::plain(&records), made::expected(&controls));
+        prop_assert_eq!(builders::plain(&records), builders::expected(&controls));
     }
 }
 
@@ -121,7 +121,7 @@ fn a_capture_may_end_anywhere() {
     for size in (32..whole.len()).step_by(977) {
         let (problems, records, complete) = read(&whole[..size]);
         assert!(
-            !complete && made::says(&problems, ProblemKind::Truncated, "the file ends inside"),
+            !complete && builders::says(&problems, ProblemKind::Truncated, "the file ends inside"),
             "{problems:?}"
         );
         assert!(records.len() >= last && records.len() < all);
@@ -183,12 +183,12 @@ fn a_damaged_element_costs_its_own_data() {
 #[test]
 fn bytes_between_elements_are_skipped() {
     let whole = sample();
-    let all = made::plain(&read(&whole).1);
+    let all = builders::plain(&read(&whole).1);
     let place = elements(&whole)[3];
     let mut bytes = whole.clone();
     bytes.splice(place..place, [0x5A; 777]);
     let (problems, records, _) = read(&bytes);
-    assert_eq!(made::plain(&records), all);
+    assert_eq!(builders::plain(&records), all);
     assert!(
         problems
             .iter()
@@ -199,7 +199,7 @@ fn bytes_between_elements_are_skipped() {
     bytes = whole;
     bytes.splice(place..place, [0; 12 * 5]);
     let (problems, records, _) = read(&bytes);
-    assert_eq!(made::plain(&records), all);
+    assert_eq!(builders::plain(&records), all);
     assert_eq!(problems.iter().map(|row| row.bytes).sum::<u64>(), 12 * 4);
 }
 
@@ -260,7 +260,7 @@ fn a_capture_that_becomes_shorter_ends_there() {
     }
     let capture = Capture::walk(Arc::new(Shorter(bytes)), &mut |_, _| true).unwrap();
     let index = capture.index(&mut |_, _| true).unwrap();
-    assert!(made::says(
+    assert!(builders::says(
         &index.problems.rows(),
         ProblemKind::Changed,
         "lost its last"
@@ -276,11 +276,13 @@ fn a_walk_can_be_stopped() {
 /// What looks like a control record among the data of an element is not one: elements tell where data are.
 #[test]
 fn data_that_look_like_a_control_record_are_data() {
-    let inner = made::file(&made::sample())[..PAGE].to_vec();
-    let mut monwrite = made::file(&[vec![Made {
+    let inner = builders::file(&builders::sample())[..PAGE].to_vec();
+    let mut monwrite = builders::file(&[vec![Made {
         class: Class::Sample,
         start: 0x1000,
-        records: (0..40).map(|nth| made::record(4, 3, 364, nth)).collect(),
+        records: (0..40)
+            .map(|nth| builders::record(4, 3, 364, nth))
+            .collect(),
     }]]);
     monwrite[2 * PAGE..3 * PAGE].copy_from_slice(&inner);
     let bytes = stream(&monwrite, false);

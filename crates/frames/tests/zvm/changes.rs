@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zlens_frames::zvm::{Pass, index};
-use zlens_frames::{Change, Error, FileSource, ProblemKind, ReadAt, WINDOW, Windows};
+use zlens_frames::{Error, FileChange, FileSource, ProblemKind, ReadAt, WINDOW, Windows};
 
-use crate::made::{self, Made};
+use crate::builders::{self, Made};
 
 /// Bytes of which only a part can be read.
 struct Partly {
@@ -34,8 +34,10 @@ impl ReadAt for Partly {
 }
 
 fn long() -> Vec<u8> {
-    let records = (0..3000).map(|nth| made::record(4, 3, 400, nth)).collect();
-    made::file(&[vec![Made {
+    let records = (0..3000)
+        .map(|nth| builders::record(4, 3, 400, nth))
+        .collect();
+    builders::file(&[vec![Made {
         class: zlens_frames::zvm::Class::Sample,
         start: 0,
         records,
@@ -109,7 +111,7 @@ fn a_file_that_grows() {
 #[test]
 fn a_file_that_shrinks_between_passes() {
     let bytes = long();
-    let found = Arc::new(made::indexed(&bytes));
+    let found = Arc::new(builders::indexed(&bytes));
     let mut shorter = bytes.clone();
     shorter.truncate(2 * WINDOW + 4096 + 1000);
     let mut pass = Pass::new(Arc::new(shorter), Arc::clone(&found), &[0]);
@@ -128,7 +130,7 @@ fn a_file_that_shrinks_between_passes() {
 #[test]
 fn a_file_that_is_written_to_between_passes() {
     let bytes = long();
-    let found = Arc::new(made::indexed(&bytes));
+    let found = Arc::new(builders::indexed(&bytes));
     for value in [0, 0xFF] {
         let mut other = bytes.clone();
         other[3 * 4096 + 400..4 * 4096].fill(value);
@@ -197,7 +199,7 @@ fn what_became_of_a_file_is_said() {
             .expect("it can be written");
     };
     append(b"more");
-    assert_eq!(source.changed(), Some(Change::Grew(4)));
+    assert_eq!(source.changed(), Some(FileChange::Grew(4)));
     let resize = |size| {
         OpenOptions::new()
             .write(true)
@@ -206,7 +208,7 @@ fn what_became_of_a_file_is_said() {
             .expect("it can be cut");
     };
     resize(source.size() - 7);
-    assert_eq!(source.changed(), Some(Change::Shrank(7)));
+    assert_eq!(source.changed(), Some(FileChange::Shrank(7)));
     let found = index(&source, &mut |_, _| true).expect("it can be read");
     assert_eq!(found.problems.count_of(ProblemKind::Changed), 1);
     resize(source.size());
@@ -216,15 +218,15 @@ fn what_became_of_a_file_is_said() {
         .open(&path)
         .and_then(|file| file.set_modified(later))
         .expect("its time can be set");
-    assert_eq!(source.changed(), Some(Change::Rewritten));
+    assert_eq!(source.changed(), Some(FileChange::Rewritten));
     fs::remove_file(&path).expect("it is there");
-    assert_eq!(source.changed(), Some(Change::Vanished));
+    assert_eq!(source.changed(), Some(FileChange::Vanished));
     // What is open can still be read.
     assert!(index(&source, &mut |_, _| true).is_ok());
     fs::write(&path, b"another").expect("the folder is there");
-    assert_eq!(source.changed(), Some(Change::Replaced));
+    assert_eq!(source.changed(), Some(FileChange::Replaced));
     fs::remove_file(&path).expect("it is there");
-    let said = Change::Shrank(7).to_string();
+    let said = FileChange::Shrank(7).to_string();
     assert_eq!(said, "the file has lost 7 bytes since it was opened");
 }
 

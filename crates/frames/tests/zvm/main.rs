@@ -2,9 +2,9 @@
 //! is accounted for.
 
 mod bad_input;
+mod builders;
 mod captures;
 mod changes;
-mod made;
 mod mutations;
 mod passes;
 #[path = "../random/mod.rs"]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use zlens_frames::PAGE;
 use zlens_frames::zvm::{Sniff, sniff};
 
-use crate::made;
+use crate::builders;
 use crate::random::Random;
 
 /// Changes the bytes in one of many ways.
@@ -58,7 +58,7 @@ pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 
 #[test]
 fn any_damage_is_survived_and_accounted_for() {
-    let whole = made::file(&made::sample());
+    let whole = builders::file(&builders::sample());
     let begin = Instant::now();
     let mut random = Random(20_260_101);
     let mut with_problems = 0;
@@ -67,7 +67,7 @@ fn any_damage_is_survived_and_accounted_for() {
         for _ in 0..=random.below(6) {
             damage(&mut bytes, &mut random);
         }
-        let (index, _) = made::read(&bytes);
+        let (index, _) = builders::read(&bytes);
         with_problems += u32::from(!index.problems.is_empty());
         let _ = sniff(&bytes[..bytes.len().min(8192)], bytes.len() as u64);
     }
@@ -82,7 +82,7 @@ fn random_bytes_are_survived() {
     for _ in 0..300 {
         let size = random.below(5 * PAGE);
         let bytes: Vec<u8> = (0..size).map(|_| random.next() as u8).collect();
-        let (index, _) = made::read(&bytes);
+        let (index, _) = builders::read(&bytes);
         assert_eq!(index.skipped_bytes, size as u64);
         assert_eq!(sniff(&bytes, size as u64), Sniff::No);
     }
@@ -91,7 +91,7 @@ fn random_bytes_are_survived() {
 #[test]
 fn random_bytes_behind_a_control_record_are_survived() {
     let mut random = Random(8);
-    let control = made::file(&made::sample())[..PAGE].to_vec();
+    let control = builders::file(&builders::sample())[..PAGE].to_vec();
     for _ in 0..500 {
         let mut bytes = control.clone();
         bytes.extend((0..random.below(20 * PAGE)).map(|_| random.next() as u8));
@@ -103,19 +103,19 @@ fn random_bytes_behind_a_control_record_are_survived() {
                 }
             }
         }
-        made::read(&bytes);
+        builders::read(&bytes);
     }
 }
 
 /// The offsets of the records that are read.
 fn offsets(bytes: &[u8]) -> HashSet<u64> {
-    let (_, found) = made::read(bytes);
+    let (_, found) = builders::read(bytes);
     found.iter().map(|record| record.offset).collect()
 }
 
 #[test]
 fn damage_to_a_page_of_data_costs_at_most_its_records() {
-    let whole = made::file(&made::sample());
+    let whole = builders::file(&builders::sample());
     let all = offsets(&whole);
     let mut random = Random(99);
     for page in (0..whole.len()).step_by(PAGE) {
@@ -137,7 +137,7 @@ fn damage_to_a_page_of_data_costs_at_most_its_records() {
 
 #[test]
 fn damage_to_a_control_record_costs_at_most_what_it_describes() {
-    let whole = made::file(&made::sample());
+    let whole = builders::file(&builders::sample());
     let all = offsets(&whole);
     let mut controls: Vec<usize> = (0..whole.len())
         .step_by(PAGE)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zlens_frames::zvm::{Class, Index, Pass};
 use zlens_frames::{ReadAt, Windows};
 
-use crate::made::{self, Found, Made};
+use crate::builders::{self, Found, Made};
 
 fn pass(bytes: &Arc<Vec<u8>>, index: &Arc<Index>, wanted: &[u16]) -> Vec<Found> {
     let mut pass = Pass::new(
@@ -16,7 +16,7 @@ fn pass(bytes: &Arc<Vec<u8>>, index: &Arc<Index>, wanted: &[u16]) -> Vec<Found> 
     let mut found = Vec::new();
     while let Some(window) = pass.next_window().expect("memory can be read") {
         for (slot, &id) in (0..).zip(wanted) {
-            found.extend(made::taken(&window, index, slot, id));
+            found.extend(builders::taken(&window, index, slot, id));
         }
     }
     assert_eq!(pass.position(), index.size);
@@ -29,18 +29,18 @@ fn every_set_of_types_gives_what_a_filter_of_all_gives() {
     // Long enough for several windows, with types that stand in only some of them.
     let mut controls = Vec::new();
     for round in 0..5_u64 {
-        let mut intervals = made::sample();
+        let mut intervals = builders::sample();
         intervals.push(vec![Made {
             class: Class::Event,
             start: 0x10,
             records: (0..400)
-                .map(|nth| made::record(8, round as u16 + 1, 500, nth))
+                .map(|nth| builders::record(8, round as u16 + 1, 500, nth))
                 .collect(),
         }]);
         controls.extend(intervals);
     }
-    let bytes = made::file(&controls);
-    let (index, all) = made::read(&bytes);
+    let bytes = builders::file(&controls);
+    let (index, all) = builders::read(&bytes);
     assert!(bytes.len() > 4 * zlens_frames::WINDOW);
     let (bytes, index) = (Arc::new(bytes), Arc::new(index));
     let count = index.types.len() as u16;
@@ -69,15 +69,17 @@ fn only_pages_with_wanted_records_are_read() {
     let rare = vec![Made {
         class: Class::Event,
         start: 0,
-        records: vec![made::record(5, 21, 40, 7)],
+        records: vec![builders::record(5, 21, 40, 7)],
     }];
     let bulk = vec![Made {
         class: Class::Sample,
         start: 0,
-        records: (0..9000).map(|nth| made::record(4, 3, 364, nth)).collect(),
+        records: (0..9000)
+            .map(|nth| builders::record(4, 3, 364, nth))
+            .collect(),
     }];
-    let bytes = made::file(&[bulk.clone(), rare, bulk]);
-    let (index, _) = made::read(&bytes);
+    let bytes = builders::file(&[bulk.clone(), rare, bulk]);
+    let (index, _) = builders::read(&bytes);
     let id = index.type_id(5, 21, Class::Event).expect("it is there");
     assert_eq!(index.bytes_with(&[id]), 4096);
     let all: Vec<u16> = (0..index.types.len() as u16).collect();
@@ -89,8 +91,8 @@ fn only_pages_with_wanted_records_are_read() {
 
 #[test]
 fn the_first_records_of_a_type_come_with_their_offsets() {
-    let bytes = made::file(&made::sample());
-    let (index, all) = made::read(&bytes);
+    let bytes = builders::file(&builders::sample());
+    let (index, all) = builders::read(&bytes);
     for (id, kind) in (0..).zip(&index.types) {
         let of_type: Vec<(u64, Vec<u8>)> = all
             .iter()
@@ -110,8 +112,8 @@ fn the_first_records_of_a_type_come_with_their_offsets() {
 
 #[test]
 fn unknown_and_repeated_types_do_no_harm() {
-    let bytes = made::file(&made::sample());
-    let (index, _) = made::read(&bytes);
+    let bytes = builders::file(&builders::sample());
+    let (index, _) = builders::read(&bytes);
     let (bytes, index) = (Arc::new(bytes), Arc::new(index));
     assert_eq!(pass(&bytes, &index, &[]), []);
     let mut pass = Pass::new(bytes, Arc::clone(&index), &[0, 9999, 0]);
@@ -128,13 +130,13 @@ fn unknown_and_repeated_types_do_no_harm() {
 #[test]
 fn records_that_begin_in_bytes_left_out_are_not_handed_out() {
     let (bytes, all) = {
-        let mut controls = made::sample();
-        controls.extend(made::sample());
-        let bytes = made::file(&controls);
-        let (_, all) = made::read(&bytes);
+        let mut controls = builders::sample();
+        controls.extend(builders::sample());
+        let bytes = builders::file(&controls);
+        let (_, all) = builders::read(&bytes);
         (bytes, all)
     };
-    let (index, _) = made::read(&bytes);
+    let (index, _) = builders::read(&bytes);
     let types: Vec<u16> = (0..index.types.len() as u16).collect();
     let (bytes, index) = (Arc::new(bytes), Arc::new(index));
     let (third, last) = (all[2].offset, all[all.len() - 1].offset);

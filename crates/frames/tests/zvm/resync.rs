@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use zlens_frames::zvm::{Class, Index, Sniff, sniff};
 use zlens_frames::{PAGE, Problem, ProblemKind, WINDOW};
 
-use crate::made::{self, Found, Made, says};
+use crate::builders::{self, Found, Made, says};
 use crate::random::Random;
 
 /// Adds bytes at an offset, or takes some away.
@@ -22,7 +22,7 @@ fn shift(bytes: &mut Vec<u8>, at: usize, by: isize) {
 
 /// Index and records of a file; every record must be where its offset says.
 fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
-    let (index, found) = made::read(bytes);
+    let (index, found) = builders::read(bytes);
     for record in &found {
         let at = usize::try_from(record.offset).unwrap();
         assert_eq!(&bytes[at..at + record.bytes.len()], record.bytes, "{at}");
@@ -57,11 +57,11 @@ fn controls(bytes: &[u8]) -> Vec<usize> {
 
 /// A file of one control record and many frames.
 fn long(records: u64, length: usize) -> Vec<u8> {
-    made::file(&[vec![Made {
+    builders::file(&[vec![Made {
         class: Class::Sample,
         start: 0,
         records: (0..records)
-            .map(|nth| made::record(4, 3, length, nth))
+            .map(|nth| builders::record(4, 3, length, nth))
             .collect(),
     }]])
 }
@@ -101,7 +101,7 @@ fn one_byte_costs_the_rest_of_its_frame() {
 
 #[test]
 fn bytes_added_or_lost_cost_little_wherever_they_are() {
-    let whole = made::file(&made::sample());
+    let whole = builders::file(&builders::sample());
     let all = read(&whole).1;
     let mut ends = controls(&whole);
     ends.push(whole.len());
@@ -135,7 +135,9 @@ fn many_changes_cost_as_many_frames() {
     let controls: Vec<Vec<Made>> = (0..12)
         .map(|interval| {
             let records = (0..400)
-                .map(|nth| made::record(4, 3, 364 + nth as usize % 5 * 8, interval * 1000 + nth))
+                .map(|nth| {
+                    builders::record(4, 3, 364 + nth as usize % 5 * 8, interval * 1000 + nth)
+                })
                 .collect();
             vec![Made {
                 class: Class::Sample,
@@ -144,7 +146,7 @@ fn many_changes_cost_as_many_frames() {
             }]
         })
         .collect();
-    let whole = made::file(&controls);
+    let whole = builders::file(&controls);
     assert!(whole.len() > 6 * WINDOW);
     let all = read(&whole).1;
     let mut random = Random(11);
@@ -199,13 +201,13 @@ fn the_last_frames_are_read_though_no_control_record_follows() {
 
 #[test]
 fn bytes_before_the_first_control_record() {
-    let whole = made::file(&made::sample());
+    let whole = builders::file(&builders::sample());
     let all = read(&whole).1;
     for junk in [1, 17, 512, 5000, WINDOW + 77] {
         let bytes = [vec![0x5A; junk], whole.clone()].concat();
         let (index, found) = read(&bytes);
         assert!(lost(&all, &found).is_empty());
-        let row = made::problem(&bytes);
+        let row = builders::problem(&bytes);
         assert_eq!((row.kind, row.offset), (ProblemKind::Resync, 0));
         assert_eq!(row.bytes, junk as u64);
         assert!(index.complete);
@@ -224,25 +226,25 @@ fn bytes_before_the_first_control_record() {
 #[test]
 fn a_control_record_inside_a_record_is_not_looked_for() {
     // As an application's data may hold one; nothing is lost here, so that nothing is searched.
-    let image = made::file(&[vec![Made {
+    let image = builders::file(&[vec![Made {
         class: Class::Sample,
         start: 0,
-        records: vec![made::record(4, 3, 60, 1)],
+        records: vec![builders::record(4, 3, 60, 1)],
     }]]);
-    let mut record = made::record(10, 2, 4000, 1);
+    let mut record = builders::record(10, 2, 4000, 1);
     record[100..3900].copy_from_slice(&image[..3800]);
     let records = vec![record.clone(), record];
-    let bytes = made::file(&[vec![Made {
+    let bytes = builders::file(&[vec![Made {
         class: Class::Sample,
         start: 0,
         records,
     }]]);
-    assert!(made::problems(&bytes).is_empty());
+    assert!(builders::problems(&bytes).is_empty());
 }
 
 #[test]
 fn control_records_that_are_not_counted_are_found_anywhere() {
-    let mut whole = made::file(&made::sample());
+    let mut whole = builders::file(&builders::sample());
     let places = controls(&whole);
     for &place in &places {
         whole[place..place + 40].fill(0);
@@ -269,21 +271,21 @@ fn cpu_time(start: Instant) -> Duration {
 fn took(bytes: &[u8]) -> Duration {
     let start = Instant::now();
     let before = cpu_time(start);
-    made::problems(bytes);
+    builders::problems(bytes);
     cpu_time(start) - before
 }
 
 #[test]
 fn searching_takes_time_by_the_size_of_the_file() {
     const SIZE: usize = 16 << 20;
-    let control = &made::file(&made::sample())[..PAGE];
+    let control = &builders::file(&builders::sample())[..PAGE];
     let mut likely = control[40..52].to_vec();
     // Every place could be an entry; each control record says that all of the file is its data.
     let mut greedy = control.to_vec();
     greedy[16..20].copy_from_slice(&(0x1000_u32 + 11).to_be_bytes());
     greedy[44..48].fill(0);
     greedy[48..52].copy_from_slice(&(SIZE as u32).to_be_bytes());
-    let mut record = made::record(4, 3, 60, 1);
+    let mut record = builders::record(4, 3, 60, 1);
     record.resize(1001, 0xE2);
     let greedy = [greedy, record].concat();
     likely.extend([0xE2, 0xC5, 0xE2, 0xC5]);
@@ -301,7 +303,7 @@ fn searching_takes_time_by_the_size_of_the_file() {
 #[test]
 fn what_was_skipped_is_one_problem() {
     // The record behind the change, all frames behind it, and what follows them.
-    let whole = made::file(&made::sample());
+    let whole = builders::file(&builders::sample());
     let places = controls(&whole);
     let mut bytes = whole.clone();
     let at = places[2] + PAGE + 700;

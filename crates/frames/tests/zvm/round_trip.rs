@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use zlens_frames::zvm::{Class, Header, IntervalEnd, MAX_RECORD};
 
-use crate::made::{self, Made};
+use crate::builders::{self, Made};
 
 prop_compose! {
     fn one_record()(
@@ -15,7 +15,7 @@ prop_compose! {
     ) -> Vec<u8> {
         // End-of-frame records are not written by the caller.
         let end_of_frame = (domain, number) == Header::END_OF_FRAME;
-        made::record(domain, if end_of_frame { 11 } else { number }, length, nth)
+        builders::record(domain, if end_of_frame { 11 } else { number }, length, nth)
     }
 }
 
@@ -49,10 +49,10 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_back(controls in vec(vec(group(), 1..5), 1..5)) {
-        let bytes = made::file(&controls);
-        let (index, records) = made::read(&bytes);
-        let expected = made::expected(&controls);
-        let plain = made::plain(&records);
+        let bytes = builders::file(&controls);
+        let (index, records) = builders::read(&bytes);
+        let expected = builders::expected(&controls);
+        let plain = builders::plain(&records);
         prop_assert_eq!(plain.len(), expected.len());
         prop_assert!(plain == expected);
         prop_assert_eq!(index.skipped_bytes, 0);
@@ -80,20 +80,23 @@ proptest! {
 
 #[test]
 fn a_file_of_only_an_end_has_one_problem() {
-    let bytes = made::file(&[]);
-    let index = made::indexed(&bytes);
+    let bytes = builders::file(&[]);
+    let index = builders::indexed(&bytes);
     assert_eq!(index.types.len(), 0);
     assert_eq!(index.problems.len(), 1);
 }
 
 #[test]
 fn the_made_sample_has_no_problem() {
-    let (index, records) = made::read(&made::file(&made::sample()));
+    let (index, records) = builders::read(&builders::file(&builders::sample()));
     assert!(index.problems.is_empty(), "{:?}", index.problems);
     assert!(index.complete);
     assert_eq!(index.interval_ends.len(), 6);
     assert!(index.interval_ends.iter().all(|end| end.records == 47));
-    assert_eq!(index.first_tod, Some(made::time(0)));
-    assert_eq!(index.last_tod, Some(made::time(5_000_099)));
-    assert_eq!(made::plain(&records), made::expected(&made::sample()));
+    assert_eq!(index.first_tod, Some(builders::time(0)));
+    assert_eq!(index.last_tod, Some(builders::time(5_000_099)));
+    assert_eq!(
+        builders::plain(&records),
+        builders::expected(&builders::sample())
+    );
 }

@@ -3,7 +3,7 @@
 use zlens_frames::zvm::{Class, Sniff, sniff};
 use zlens_frames::{PAGE, ProblemKind};
 
-use crate::made::{self, Made, says};
+use crate::builders::{self, Made, says};
 
 /// The file as a transfer that takes it for text leaves it: each byte translated from code page
 /// 037 to ASCII, what has no ASCII replaced.
@@ -19,13 +19,10 @@ fn translated(bytes: &[u8], replacement: &[u8]) -> Vec<u8> {
 }
 
 fn is_damaged(bytes: &[u8], words: &str) {
-    let rows = made::problems(bytes);
+    let rows = builders::problems(bytes);
     assert!(says(&rows, ProblemKind::Transfer, words), "{rows:#?}");
     assert!(says(&rows, ProblemKind::Transfer, "binary"), "{rows:#?}");
-    assert!(
-        says(&rows, ProblemKind::Transfer, "FIXED 4096"),
-        "{rows:#?}"
-    );
+    assert!(says(&rows, ProblemKind::Transfer, "FIX 4096"), "{rows:#?}");
     match sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64) {
         Sniff::Damaged(sentence) => assert!(sentence.contains(words), "{sentence}"),
         other => panic!("{other:?}"),
@@ -34,36 +31,36 @@ fn is_damaged(bytes: &[u8], words: &str) {
 
 #[test]
 fn a_file_translated_to_ascii() {
-    let bytes = made::file(&made::sample());
+    let bytes = builders::file(&builders::sample());
     is_damaged(&translated(&bytes, b"?"), "translated to ASCII");
-    let row = made::problem(&translated(&bytes, b"?"));
+    let row = builders::problem(&translated(&bytes, b"?"));
     assert_eq!((row.kind, row.offset), (ProblemKind::Transfer, 0));
     assert_eq!(row.bytes, bytes.len() as u64);
-    let events = made::file(&[vec![Made {
+    let events = builders::file(&[vec![Made {
         class: Class::Event,
         start: 0,
-        records: vec![made::record(6, 1, 100, 1)],
+        records: vec![builders::record(6, 1, 100, 1)],
     }]]);
     is_damaged(&translated(&events, b"?"), "x'45'");
 }
 
 #[test]
 fn a_file_with_replacement_characters() {
-    let bytes = made::file(&made::sample());
+    let bytes = builders::file(&builders::sample());
     let replaced = String::from_utf8_lossy(&bytes);
     is_damaged(replaced.as_bytes(), "x'EFBFBD'");
 }
 
 #[test]
 fn a_file_encoded_again_as_utf8() {
-    let bytes = made::file(&made::sample());
+    let bytes = builders::file(&builders::sample());
     let encoded: String = bytes.iter().map(|&byte| char::from(byte)).collect();
     is_damaged(encoded.as_bytes(), "UTF-8");
 }
 
 #[test]
 fn a_file_with_a_line_end_after_every_record() {
-    let bytes = made::file(&made::sample());
+    let bytes = builders::file(&builders::sample());
     for separator in [&b"\n"[..], b"\r\n"] {
         let damaged: Vec<u8> = bytes
             .chunks(PAGE)
@@ -75,7 +72,7 @@ fn a_file_with_a_line_end_after_every_record() {
 
 #[test]
 fn a_file_whose_line_feeds_became_two_bytes() {
-    let mut bytes = made::file(&made::sample());
+    let mut bytes = builders::file(&builders::sample());
     bytes[3 * PAGE..]
         .iter_mut()
         .step_by(997)
@@ -94,7 +91,7 @@ fn a_file_whose_line_feeds_became_two_bytes() {
 
 #[test]
 fn an_undamaged_file_is_recognized() {
-    let bytes = made::file(&made::sample());
+    let bytes = builders::file(&builders::sample());
     for count in [64, PAGE, 2 * PAGE, 65_536] {
         assert_eq!(sniff(&bytes[..count], bytes.len() as u64), Sniff::Monwrite);
     }

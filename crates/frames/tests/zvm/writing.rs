@@ -3,7 +3,7 @@
 use zlens_frames::PAGE;
 use zlens_frames::zvm::{Class, Group, Header, MAX_ENTRIES, MAX_RECORD, WriteError, Writer};
 
-use crate::made;
+use crate::builders;
 
 fn group(records: &[Vec<u8>], start: u32) -> Group<'_, Vec<u8>> {
     Group {
@@ -21,7 +21,10 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 
 #[test]
 fn a_control_record_says_where_the_data_are() {
-    let records = vec![made::record(6, 1, 100, 1), made::record(6, 2, 50, 2)];
+    let records = vec![
+        builders::record(6, 1, 100, 1),
+        builders::record(6, 2, 50, 2),
+    ];
     let mut writer = Writer::new(Vec::new());
     writer
         .write(&[group(&records, 0x0020_0108), group(&records, 0x3000)])
@@ -46,9 +49,9 @@ fn a_full_frame_ends_with_an_end_of_frame_record() {
     // 4000 bytes, 96 left: not enough for 77 and an end of frame, enough for 76.
     for (length, frames) in [(77, 2), (76, 1)] {
         let records = vec![
-            made::record(6, 1, 4000, 5),
-            made::record(6, 2, length, 6),
-            made::record(6, 3, 21, 7),
+            builders::record(6, 1, 4000, 5),
+            builders::record(6, 2, length, 6),
+            builders::record(6, 3, 21, 7),
         ];
         let mut writer = Writer::new(Vec::new());
         writer.write(&[group(&records, 0)]).expect("a good group");
@@ -58,14 +61,21 @@ fn a_full_frame_ends_with_an_end_of_frame_record() {
         assert_eq!((end.domain, end.record), Header::END_OF_FRAME);
         assert_eq!(end.length, 20);
         let before = if frames == 2 { 5 } else { 6 };
-        assert_eq!(end.tod, made::time(before), "the time of the record before");
+        assert_eq!(
+            end.tod,
+            builders::time(before),
+            "the time of the record before"
+        );
         assert_eq!(bytes.len(), 4 * PAGE);
     }
 }
 
 #[test]
 fn the_last_frame_needs_no_end_of_frame_record() {
-    let records = vec![made::record(6, 1, 4000, 5), made::record(6, 2, 96, 6)];
+    let records = vec![
+        builders::record(6, 1, 4000, 5),
+        builders::record(6, 2, 96, 6),
+    ];
     let mut writer = Writer::new(Vec::new());
     writer.write(&[group(&records, 0)]).expect("a good group");
     let bytes = writer.finish().expect("memory takes it");
@@ -75,19 +85,22 @@ fn the_last_frame_needs_no_end_of_frame_record() {
 
 #[test]
 fn data_may_start_where_only_an_end_of_frame_fits() {
-    let records = vec![made::record(6, 1, 100, 1)];
+    let records = vec![builders::record(6, 1, 100, 1)];
     let start = (PAGE - 20) as u32;
     let mut writer = Writer::new(Vec::new());
     writer.write(&[group(&records, start)]).expect("good");
     let bytes = writer.finish().expect("memory takes it");
     assert_eq!(bytes.len(), 4 * PAGE);
-    let (_, found) = made::read(&bytes);
-    assert_eq!(made::plain(&found), [(Class::Event, records[0].clone())]);
+    let (_, found) = builders::read(&bytes);
+    assert_eq!(
+        builders::plain(&found),
+        [(Class::Event, records[0].clone())]
+    );
 }
 
 #[test]
 fn what_cannot_be_written_is_refused_and_nothing_is_written() {
-    let good = vec![made::record(6, 1, 100, 1)];
+    let good = vec![builders::record(6, 1, 100, 1)];
     let mut writer = Writer::new(Vec::new());
     let mut refused = |records: &[Vec<u8>], start| {
         writer
@@ -100,10 +113,10 @@ fn what_cannot_be_written_is_refused_and_nothing_is_written() {
     for bad in [
         vec![0; 10],
         vec![0; 30],
-        made::record(12, 1, 40, 1),
-        made::record(1, 13, 20, 1),
-        made::record(6, 1, MAX_RECORD + 1, 1),
-        [made::record(6, 1, 40, 1), vec![0]].concat(),
+        builders::record(12, 1, 40, 1),
+        builders::record(1, 13, 20, 1),
+        builders::record(6, 1, MAX_RECORD + 1, 1),
+        [builders::record(6, 1, 40, 1), vec![0]].concat(),
     ] {
         let records = [good[0].clone(), bad];
         let error = refused(&records, 0);
@@ -119,5 +132,5 @@ fn what_cannot_be_written_is_refused_and_nothing_is_written() {
     assert!(writer.write(&many[1..]).is_ok());
     let bytes = writer.finish().expect("memory takes it");
     assert_eq!(bytes.len(), (MAX_ENTRIES + 2) * PAGE);
-    assert_eq!(made::read(&bytes).1.len(), MAX_ENTRIES);
+    assert_eq!(builders::read(&bytes).1.len(), MAX_ENTRIES);
 }

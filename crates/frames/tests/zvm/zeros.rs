@@ -6,23 +6,23 @@ use std::sync::Arc;
 use zlens_frames::zvm::{Capture, Class, HEADER, Header};
 use zlens_frames::{PAGE, Problem, ProblemKind};
 
-use crate::made::{self, Made, says};
+use crate::builders::{self, Made, says};
 
 /// The sample, so that every frame but the last of an entry is full, and events in several frames.
 fn whole() -> Vec<u8> {
-    let mut controls = made::sample();
+    let mut controls = builders::sample();
     for (nth, groups) in (0..).zip(&mut controls) {
         groups.push(Made {
             class: Class::Event,
             start: 0x0040_0C38,
             records: (0..150)
                 .map(|event| {
-                    made::record(2, 4, 52 + event as usize % 7 * 4, nth * 1_000_000 + event)
+                    builders::record(2, 4, 52 + event as usize % 7 * 4, nth * 1_000_000 + event)
                 })
                 .collect(),
         });
     }
-    made::file(&controls)
+    builders::file(&controls)
 }
 
 fn at(row: &Problem) -> (ProblemKind, u64, u64) {
@@ -32,8 +32,8 @@ fn at(row: &Problem) -> (ProblemKind, u64, u64) {
 #[test]
 fn records_lost_to_zeros_are_reported() {
     let whole = whole();
-    let all = made::read(&whole).1.len();
-    assert!(made::problems(&whole).is_empty());
+    let all = builders::read(&whole).1.len();
+    assert!(builders::problems(&whole).is_empty());
     let (mut fell, mut truncated) = (0, 0);
     for (nth, begin) in (0..whole.len()).step_by(512).enumerate() {
         let frame = begin / PAGE * PAGE + PAGE;
@@ -51,7 +51,7 @@ fn records_lost_to_zeros_are_reported() {
             };
             let mut bytes = whole.clone();
             bytes[begin..end].fill(0);
-            let (index, found) = made::read(&bytes);
+            let (index, found) = builders::read(&bytes);
             if found.len() < all {
                 fell += 1;
                 assert!(!index.problems.is_empty(), "{begin} to {end}");
@@ -64,8 +64,10 @@ fn records_lost_to_zeros_are_reported() {
 
 #[test]
 fn a_frame_without_its_end_of_frame_record() {
-    let records = (0..25).map(|nth| made::record(4, 3, 400, nth)).collect();
-    let whole = made::file(&[vec![Made {
+    let records = (0..25)
+        .map(|nth| builders::record(4, 3, 400, nth))
+        .collect();
+    let whole = builders::file(&[vec![Made {
         class: Class::Sample,
         start: 0,
         records,
@@ -78,21 +80,21 @@ fn a_frame_without_its_end_of_frame_record() {
     // What is behind it is padding, whatever it is.
     let mut bytes = whole.clone();
     bytes[end + HEADER..3 * PAGE].fill(0);
-    assert!(made::problems(&bytes).is_empty());
+    assert!(builders::problems(&bytes).is_empty());
     // It may have stood behind other records.
     bytes[end..3 * PAGE].fill(0);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(at(&row), (ProblemKind::Truncated, end as u64, 96));
     assert!(row.detail.contains("without an end-of-frame record"));
-    assert_eq!(made::plain(&made::read(&bytes).1).len(), 25);
+    assert_eq!(builders::plain(&builders::read(&bytes).1).len(), 25);
     // The record before it is whole for all that can be seen.
     bytes[end - 300..end].fill(0);
     assert_eq!(
-        at(&made::problem(&bytes)),
+        at(&builders::problem(&bytes)),
         (ProblemKind::Truncated, end as u64, 96)
     );
     bytes[end - 400..end].fill(0);
-    let row = made::problem(&bytes);
+    let row = builders::problem(&bytes);
     assert_eq!(at(&row), (ProblemKind::Truncated, end as u64 - 400, 496));
 }
 
@@ -101,22 +103,22 @@ fn a_last_frame_whose_data_end_early() {
     let events = Made {
         class: Class::Event,
         start: 0x100,
-        records: (0..9).map(|nth| made::record(2, 4, 60, nth)).collect(),
+        records: (0..9).map(|nth| builders::record(2, 4, 60, nth)).collect(),
     };
     let mut samples = Made {
         class: Class::Sample,
         start: 0x200,
-        records: (0..5).map(|nth| made::record(0, 2, 108, nth)).collect(),
+        records: (0..5).map(|nth| builders::record(0, 2, 108, nth)).collect(),
     };
-    samples.records.push(made::record(1, 11, 20, 9));
-    let whole = made::file(&[vec![events, samples]]);
+    samples.records.push(builders::record(1, 11, 20, 9));
+    let whole = builders::file(&[vec![events, samples]]);
     let (event, sample) = (PAGE + 0x100, 2 * PAGE + 0x200);
     for (from, end) in [(event + 420, event + 540), (event + 520, event + 540)] {
         let mut bytes = whole.clone();
         bytes[from..end].fill(0);
         // The last record's own bytes cannot be missed.
         let expected = (from > event + 480).then_some(0);
-        let rows = made::problems(&bytes);
+        let rows = builders::problems(&bytes);
         assert_eq!(rows.len(), expected.unwrap_or(1), "{rows:#?}");
         if let Some(row) = rows.first() {
             assert_eq!(at(row), (ProblemKind::Truncated, from as u64, 120));
@@ -127,23 +129,25 @@ fn a_last_frame_whose_data_end_early() {
     for from in [sample + 540, sample + 432] {
         let mut bytes = whole.clone();
         bytes[from..sample + 560].fill(0);
-        let row = made::problem(&bytes);
+        let row = builders::problem(&bytes);
         let bytes = (sample + 560 - from) as u64;
         assert_eq!(at(&row), (ProblemKind::Truncated, from as u64, bytes));
     }
     // Documented: the last frame of sample data ends with it.
     let mut bytes = whole.clone();
     bytes[60..64].copy_from_slice(&0x0FFF_u32.to_be_bytes());
-    assert!(made::problems(&bytes).is_empty());
-    assert_eq!(made::read(&bytes).1.len(), 15);
+    assert!(builders::problems(&bytes).is_empty());
+    assert_eq!(builders::read(&bytes).1.len(), 15);
 }
 
 #[test]
 fn zeros_in_a_capture() {
     let mut stream = Vec::new();
-    let records: Vec<Vec<u8>> = (0..40).map(|nth| made::record(4, 3, 364, nth)).collect();
+    let records: Vec<Vec<u8>> = (0..40)
+        .map(|nth| builders::record(4, 3, 364, nth))
+        .collect();
     let start = 0x123_u32;
-    let file = made::file(&[vec![Made {
+    let file = builders::file(&[vec![Made {
         class: Class::Sample,
         start,
         records,

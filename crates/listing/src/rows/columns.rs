@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema};
 
-use super::{Column, Placed, Rows};
+use super::{Column, ReportRows, Rows};
 use crate::number::number;
-use crate::store::{Values, floats, ints, texts, times};
 use crate::value::Kind;
+use crate::values::{Values, floats, ints, texts, times};
 
 impl Rows {
     /// The named columns of all rows that were placed.
@@ -71,7 +71,7 @@ impl Rows {
     /// A value of each row's chunk.
     fn each<'a, T: Copy + 'a>(
         &'a self,
-        value: impl Fn(&'a Placed) -> T + 'a,
+        value: impl Fn(&'a ReportRows) -> T + 'a,
     ) -> impl Iterator<Item = T> + 'a {
         let ends = self
             .chunks

@@ -5,11 +5,11 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use super::{Repeat, Rows};
-use crate::store::Values;
+use crate::values::Values;
 
 impl Rows {
     /// Marks the rows of the last chunk that repeat those of an earlier one: they are in no measure. Gives their
-    /// intervals. A report that goes on behind another header repeats nothing: its rows are of other subjects.
+    /// intervals. A report that continues after another header repeats nothing: its rows are of other subjects.
     pub fn repeats(&mut self) -> Vec<Repeat> {
         let Some(last) = self.chunks.len().checked_sub(1) else {
             return Vec::new();

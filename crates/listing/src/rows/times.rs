@@ -1,8 +1,8 @@
 //! The times of rows: intervals from the times of day of their lines and the header of their report.
 
-use super::{DAY_S, INTERVAL, MICRO, Placed, Rows};
-use crate::chunk::{Chunk, Span};
-use crate::store::Values;
+use super::{DAY_S, INTERVAL, MICRO, ReportRows, Rows};
+use crate::report_header::{Interval, ReportHeader};
+use crate::values::Values;
 
 /// Rows may be a little older than the time that their report begins at: a configuration, say.
 const OLDER_S: i64 = 60;
@@ -23,7 +23,7 @@ impl Rows {
     }
 
     /// Gives the rows read since the last call their times, and names their system. Gives their intervals.
-    pub fn place(&mut self, chunk: Chunk) -> Vec<Span> {
+    pub fn place(&mut self, chunk: ReportHeader) -> Vec<Interval> {
         let first = self.ends.len();
         let rows = first..self.len();
         let only = !rows
@@ -116,7 +116,7 @@ impl Rows {
             &chunk.sources.0
         }
         .clone();
-        self.chunks.push(Placed {
+        self.chunks.push(ReportRows {
             first,
             source,
             chunk,
@@ -126,14 +126,14 @@ impl Rows {
         spans
     }
 
-    fn spans(&self, rows: std::ops::Range<usize>, only: bool) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::new();
+    fn spans(&self, rows: std::ops::Range<usize>, only: bool) -> Vec<Interval> {
+        let mut spans: Vec<Interval> = Vec::new();
         for at in rows {
             let known = spans
                 .last()
                 .is_some_and(|span| span.end_us == self.ends[at]);
             if !known && (only || self.is_row(at)) {
-                spans.push(Span {
+                spans.push(Interval {
                     end_us: self.ends[at],
                     seconds: Some(self.lengths[at]).filter(|length| !length.is_nan()),
                     line: self.lines[at],

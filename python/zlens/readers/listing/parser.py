@@ -424,7 +424,7 @@ class ListingParser:
         order = self._order
         if layout.headless and all(column.type == "text" for column in layout.table.columns):
             order = "texts"
-        target.rows.lay(places, timed, cut=width, order=order)
+        target.rows.set_layout(places, timed, cut=width, order=order)
         self._target = target
 
     def _other_table(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> bool:
@@ -444,7 +444,7 @@ class ListingParser:
             text = list(" " * len(line.text))
             for start, end, *_ in places:
                 text[start:end] = line.text[start:end]
-            target.rows.lay(places, False)
+            target.rows.set_layout(places, False)
             if target.rows.row("".join(text), line.number, line.offset):
                 report.targets[target.name] = target
                 return True
@@ -508,7 +508,7 @@ class ListingParser:
         # Lines are cut to the width of a card, terminal, or printer; any other width is the report's own.
         width = end if end == report.header.width and end in _CUT_TO else None
         places = [(*words[0], False, -1, ""), *places] if timed else places
-        target.rows.lay(places, timed, cut=width, order=self._order)
+        target.rows.set_layout(places, timed, cut=width, order=self._order)
         self._target = target
 
 

@@ -176,7 +176,7 @@ class ListingSource:
             if utc and listings.time_column(report.definition.name, table.key):  # type: ignore[union-attr]
                 self._zones.setdefault(system, 0)
             offset = self._offset(self._zones.get(system), report)
-            spans = target.rows.place(
+            spans = target.rows.assign_times(
                 system,
                 (NAME, SPANS),
                 path,

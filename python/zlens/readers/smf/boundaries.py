@@ -66,7 +66,7 @@ class SmfBoundaryReader:
         return sorted(offset for id in own for offset in _offsets(self._file, id))
 
     def extract_records(self, offsets: Sequence[int], path: str) -> None:
-        self._file.cut(RECORD, smf.layout(RECORD).order, None, sorted(offsets), path)
+        self._file.extract(RECORD, smf.layout(RECORD).order, None, sorted(offsets), path)
 
 
 def _offsets(file: _native.SmfFile, stream: bytes | None) -> list[int]:

@@ -225,7 +225,7 @@ class SmfSource:
     # -- decoding ------------------------------------------------------------------------------------
 
     @cached_property
-    def decoder(self) -> _native.SmfDecoder:
+    def decoder(self) -> _native.Smf113Decoder:
         """The decoder of all files."""
         systems = [
             {
@@ -238,7 +238,7 @@ class SmfSource:
             for name, group in self.groups.items()
         ]
         files = [dump.file for dump in self.dumps]
-        return _native.SmfDecoder(NAME, systems, files, self._plan, self._leap)
+        return _native.Smf113Decoder(NAME, systems, files, self._plan, self._leap)
 
     def _follow(self) -> None:
         """Follow every processor through all files once, to find changes and resets."""
@@ -363,8 +363,8 @@ class SmfSource:
                 "first_time": min((i.first_us for i in infos if i.first_us is not None), default=None),
                 "last_time": max((i.last_us for i in infos if i.last_us is not None), default=None),
             }
-            if dump.file.packing is not None:
-                name, unpacked, members = dump.file.packing
+            if dump.file.compression is not None:
+                name, unpacked, members = dump.file.compression
                 several = f" of {members} members" if members > 1 else ""
                 facts["packed"] = f"with {name}{several}: {unpacked:,} bytes, in which offsets count"
             superseded = sum(group.superseded for group in groups)
@@ -403,7 +403,7 @@ def _added(rows: Iterable[tuple[SystemInfo, dict[str, Any]]]) -> list[tuple[Syst
 
 def _form(file: _native.SmfFile) -> str:
     """The physical form of a dump."""
-    blocks, extended, spanned, segments = file.forms
+    blocks, extended, spanned, segments = file.block_stats
     parts = ["records with RDW"]
     if blocks:
         words = (

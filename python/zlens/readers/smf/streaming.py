@@ -91,7 +91,7 @@ class SmfStreamFormat:
                 connection.close()
         (dump,) = source.dumps
         if offsets:
-            dump.file.cut(RECORD, layout.order, None, offsets, into)
+            dump.file.extract(RECORD, layout.order, None, offsets, into)
         else:
             open(into, "wb").close()
         return RetainedTail(len(offsets), 0)

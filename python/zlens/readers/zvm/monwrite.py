@@ -154,9 +154,9 @@ class MonwriteSource:
         self._problems = problems
         self._choices: dict[tuple[str, str], dict[int, layout_selection.LayoutSelection]] = {}
         self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        self._decoders: dict[tuple[str, str], _native.Decoder] = {}
+        self._decoders: dict[tuple[str, str], _native.MonwriteDecoder] = {}
         self._types: dict[str, dict[str, dict[int, int]]] = {}
-        self._full: dict[str, _native.Decoder] = {}
+        self._full: dict[str, _native.MonwriteDecoder] = {}
         self._drained: set[str] = set()
         self._all_at_once = False
         self.groups = self._group(files)
@@ -247,7 +247,7 @@ class MonwriteSource:
         if len(begins) < 2:
             return [file]
         begins[0] = 0
-        parts = [file.part(*span) for span in itertools.pairwise([*begins, file.size])]
+        parts = [file.slice(*span) for span in itertools.pairwise([*begins, file.size])]
         for part in parts[1:]:
             name = self._identity(part).name or "without a name"
             detail = f"the recording of another system begins here, {name}; it is read by itself"
@@ -379,7 +379,7 @@ class MonwriteSource:
         self._all_at_once = True
         self._drained.update(group.info.system for group in self.groups)
 
-    def decoder(self, group: MonitorSystem, record: str) -> _native.Decoder:
+    def decoder(self, group: MonitorSystem, record: str) -> _native.MonwriteDecoder:
         """The decoder of a record's tables for one system."""
         if self._all_at_once:
             return self.full_decoder(group)
@@ -394,7 +394,7 @@ class MonwriteSource:
         group: MonitorSystem,
         chosen: list[dict[str, Any]],
         resets: list[tuple[int, str, str | None, str]],
-    ) -> _native.Decoder:
+    ) -> _native.MonwriteDecoder:
         system = {
             "name": group.info.system,
             "source": NAME,
@@ -405,7 +405,7 @@ class MonwriteSource:
             "resets": resets,
             "repeats": group.repeats,
         }
-        return _native.Decoder([system], json.dumps(chosen), self._leap)
+        return _native.MonwriteDecoder([system], json.dumps(chosen), self._leap)
 
     # -- the source interface ------------------------------------------------------------------------
 
@@ -475,7 +475,7 @@ class MonwriteSource:
                     seen.add(row)
                     yield Problem(system, NAME, file, offset, record, kind, detail, lost)
 
-    def _decoders_of(self, group: MonitorSystem) -> list[_native.Decoder]:
+    def _decoders_of(self, group: MonitorSystem) -> list[_native.MonwriteDecoder]:
         name = group.info.system
         decoders = [decoder for (system, _), decoder in self._decoders.items() if system == name]
         return [*decoders, *([self._full[name]] if name in self._full else [])]
@@ -490,7 +490,7 @@ class MonwriteSource:
             for plan in self.plans(group, record)
         ]
 
-    def full_decoder(self, group: MonitorSystem) -> _native.Decoder:
+    def full_decoder(self, group: MonitorSystem) -> _native.MonwriteDecoder:
         """Return the decoder of all tables of a system."""
         name = group.info.system
         if name not in self._full:

@@ -36,7 +36,7 @@ class MonitorStreamFormat:
     def unwrap(self, path: str, into: str) -> int:
         """The first interval of a capture of the live stream, as MONWRITE would have written it."""
         file = _native.MonwriteFile.open(path)
-        end = next((cut for _, cut in file.interval_cuts() if cut <= file.size), 0)
+        end = next((cut for _, cut in file.split_points() if cut <= file.size), 0)
         if end:
             os.truncate(path, end)
             _native.MonwriteFile.open(path).write_plain(into)
@@ -46,7 +46,7 @@ class MonitorStreamFormat:
         file = _native.MonwriteFile.open(path)
         newest = 0
         moments = []
-        for tod, whole in sorted(file.interval_cuts(), key=lambda cut: cut[1]):
+        for tod, whole in sorted(file.split_points(), key=lambda cut: cut[1]):
             newest = max(newest, _native.unix_us_from_tod(tod))
             moments.append((newest, min(whole, file.size)))
         return moments
@@ -56,7 +56,7 @@ class MonitorStreamFormat:
         seen = set(known)
         ranges: list[tuple[int, int]] = []
         begin = 0
-        ends = zip(file.interval_ends(), file.interval_cuts(), strict=True)
+        ends = zip(file.interval_ends(), file.split_points(), strict=True)
         for (tod, samples, _), (_, whole) in ends:
             if whole > file.size:
                 break
@@ -76,7 +76,7 @@ class MonitorStreamFormat:
         The interval that it closes is held until the next one is closed: events of it may be written later.
         """
         file = _native.MonwriteFile.open(path)
-        ends = zip(file.interval_ends(), file.interval_cuts(), strict=True)
+        ends = zip(file.interval_ends(), file.split_points(), strict=True)
         leap = options.leap or 0
         cuts = [
             (whole, _native.unix_us_from_tod(tod, leap))

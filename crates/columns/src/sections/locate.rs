@@ -1,0 +1,175 @@
+//! Position of the sections of a record.
+
+use zlens_frames::ProblemKind;
+use zlens_frames::smf::{CURE, LONG, swallowed};
+
+use super::plan::{MAX_PARTS, Plan};
+
+/// No section is shorter; what says so would make rows of single bytes.
+const MIN_SECTION_LEN: u16 = 4;
+
+/// Sections that follow each other: where the first begins, the length of one, how many there are, and the number of
+/// the first among those of its kind in the whole record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SectionRun {
+    pub at: u32,
+    pub length: u32,
+    pub count: u32,
+    pub number: u32,
+}
+
+impl SectionRun {
+    /// Where a section of these begins.
+    pub(crate) const fn start(self, nth: u32) -> u32 {
+        self.at + nth * self.length
+    }
+
+    /// The bytes of a section of these.
+    pub(crate) fn section(self, nth: u32, bytes: &[u8]) -> &[u8] {
+        let start = self.start(nth) as usize;
+        bytes
+            .get(start..start + self.length as usize)
+            .unwrap_or(&[])
+    }
+}
+
+/// The sections of a record by kind; missing kinds have a count of 0.
+pub(crate) type SectionRuns = [SectionRun; MAX_PARTS];
+
+/// Reports damage of a record.
+pub(crate) type Report<'r> = &'r mut dyn FnMut(ProblemKind, &str, u64, String);
+
+/// Finds the sections of a record. Every one of a run lies in the record.
+pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) -> SectionRuns {
+    let mut runs = [SectionRun::default(); MAX_PARTS];
+    let size = record.len() as u64;
+    for (run, part) in runs.iter_mut().zip(&plan.parts) {
+        if part.triplet.is_none() {
+            *run = SectionRun {
+                at: 0,
+                length: record.len() as u32,
+                count: 1,
+                number: 0,
+            };
+        }
+    }
+    // Older levels have fewer triplets: from the first section on, there are no more.
+    let mut limit = size;
+    let mut faulty = false;
+    for &part in &plan.order {
+        let Some(at) = plan.parts[part].triplet else {
+            continue;
+        };
+        if u64::from(at) + 8 > limit {
+            break;
+        }
+        let Some(&[a, b, c, d, l1, l2, n1, n2]) = record.get(usize::from(at)..usize::from(at) + 8)
+        else {
+            break;
+        };
+        let offset = u32::from_be_bytes([a, b, c, d]);
+        let (length, count) = (u16::from_be_bytes([l1, l2]), u16::from_be_bytes([n1, n2]));
+        if length == 0 || count == 0 {
+            continue;
+        }
+        let name = &plan.parts[part].name;
+        if length < MIN_SECTION_LEN {
+            let lost = u64::from(length) * u64::from(count);
+            let lost = lost.min(size.saturating_sub(u64::from(offset)));
+            let detail = format!("{count} {name} sections of {length} bytes can hold nothing");
+            faulty = true;
+            report(ProblemKind::Section, name, lost, detail);
+            continue;
+        }
+        let fitting = size.saturating_sub(u64::from(offset)) / u64::from(length);
+        if (offset as usize) < LONG || fitting == 0 {
+            let lost = size
+                .saturating_sub(u64::from(offset))
+                .min(u64::from(length) * u64::from(count));
+            faulty = true;
+            report(
+                ProblemKind::Section,
+                name,
+                lost,
+                format!(
+                    "the {name} section of {length} bytes at offset {offset} does not lie after the header of the record of {size} bytes"
+                ),
+            );
+            continue;
+        }
+        if fitting < u64::from(count) {
+            let lost = (size - u64::from(offset)) % u64::from(length);
+            faulty = true;
+            report(
+                ProblemKind::Section,
+                name,
+                lost,
+                format!(
+                    "{count} {name} sections of {length} bytes from offset {offset} on do not lie in the record of {size} bytes; {fitting} do"
+                ),
+            );
+        }
+        limit = limit.min(u64::from(offset));
+        runs[part] = SectionRun {
+            at: offset,
+            length: u32::from(length),
+            count: u64::from(count).min(fitting) as u32,
+            number: 0,
+        };
+    }
+    let found = runs
+        .iter()
+        .zip(&plan.parts)
+        .filter(|(_, part)| part.triplet.is_some());
+    let known = found.map(|(run, _)| run.start(run.count) as usize).max();
+    let end = last(record, plan, limit).max(known.unwrap_or(0));
+    let inside = swallowed(record, end);
+    if let Some(start) = inside {
+        let lost = size - start as u64;
+        report(
+            ProblemKind::Long,
+            "inside",
+            lost,
+            format!(
+                "the record of {size} bytes has another at {start} inside, without its record descriptor word, as blocks \
+                 have them whose words were lost; {lost} bytes are not read; {CURE}"
+            ),
+        );
+    } else if !faulty && record.len() > 2 * end {
+        report(
+            ProblemKind::Long,
+            "end",
+            size - end as u64,
+            format!(
+                "the record of {size} bytes is much longer than its sections, the last of which ends at {end}"
+            ),
+        );
+    }
+    runs
+}
+
+/// End of the last section of a record, of those kinds too that no table is made of: triplets are back to back, up to
+/// the first section.
+fn last(record: &[u8], plan: &Plan, limit: u64) -> usize {
+    let first = plan
+        .order
+        .first()
+        .and_then(|&part| plan.parts[part].triplet);
+    let limit = limit as usize;
+    let mut end = limit.min(record.len());
+    let triplets = record
+        .get(first.map_or(limit, usize::from)..limit)
+        .unwrap_or(&[]);
+    for bytes in triplets.chunks_exact(8) {
+        let &[a, b, c, d, l1, l2, n1, n2] = bytes else {
+            continue;
+        };
+        let length =
+            usize::from(u16::from_be_bytes([l1, l2])) * usize::from(u16::from_be_bytes([n1, n2]));
+        let ends = u32::from_be_bytes([a, b, c, d]) as usize + length;
+        if length > 0 && ends <= record.len() {
+            end = end.max(ends);
+        }
+    }
+    end
+}
