@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -38,9 +39,9 @@ class RmfColumn(Struct, frozen=True):
     above: bool = False
 
     @property
-    def stored(self) -> str:
-        """The type of the column in the table."""
-        return "float" if self.type == "duration" else self.type
+    def raw(self) -> RawColumn:
+        """The column of the raw table."""
+        return RawColumn(self.name, "float" if self.type == "duration" else self.type, self.unit, self.text)
 
 
 class RmfSection(Struct, frozen=True):

@@ -14,8 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog import cpumf
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.inputs.source import SystemInfo
 from zlens.readers.linux import perf
 from zlens.readers.row_tables import RecomputedTable
@@ -25,50 +24,6 @@ NAME = "linux-counters"
 _NONE = -(2**63)
 #: Percentage that perf prints for an event counted all the time, less rounding.
 _ALL = 99.9
-_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.max_size))
-
-HEADER = (
-    RawColumn("system", "text", "", "system"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position of the reading in the file"),
-    RawColumn(
-        "tod", "time", "", "time of the reading, UTC; local or counted from 1970 if the file has nothing else"
-    ),
-    RawColumn("interval_end", "time", "", "same as tod: end of the interval"),
-    RawColumn("seconds", "float", "s", "length of the interval; NULL: unknown"),
-    RawColumn("flag", "text", "", "gap or short: the length is unusual"),
-)
-
-_COUNTER = (
-    *HEADER,
-    RawColumn("cpu", "int", "", "CPU; NULL: not for a single CPU"),
-    RawColumn("part", "text", "", "socket, core, node or thread counted; NULL: all"),
-    RawColumn("counter", "text", "", "event as printed"),
-    RawColumn("number", "int", "", "counter number; NULL: not a CPU MF counter, or unknown on this machine"),
-    RawColumn("value", "int", "count", "count in the interval; NULL: not counted, or no earlier value"),
-    RawColumn("total", "int", "count", "count since the run began, if the tool prints it"),
-    RawColumn("state", "text", "", "not supported or not counted, if the system reports it"),
-    RawColumn(
-        "running_pct", "float", "%", "share of the time the event was counted; the value is scaled up to 100%"
-    ),
-    RawColumn("amount", "float", "", "value of an event that is not a count, such as a time"),
-    RawColumn("unit", "text", "", "unit of the amount"),
-    RawColumn("generation", "text", "", "machine generation that defines the counter number"),
-)
-
-_CPUMF = (
-    *HEADER,
-    RawColumn("cpu_id", "int", "", "CPU; NULL: sum over all CPUs"),
-    RawColumn("processors", "int", "count", "number of processors; NULL: unknown"),
-    RawColumn("machine_type", "text", "", "machine type, if known from other data of the system"),
-    RawColumn("told_generation", "text", "", "machine generation implied by the counter names"),
-    RawColumn("version1", "int", "", "counter first version number, if the tool prints it"),
-    RawColumn("version2", "int", "", "counter second version number, if the tool prints it"),
-    RawColumn("cpsp", "float", "", "speed in cycles per microsecond, if the kernel reports it"),
-    RawColumn("scaled", "bool", "", "some counters were counted only part of the time and scaled up"),
-    *(RawColumn(f"c{number}", "int", "count", f"counter {number} in the interval") for number in _NUMBERS),
-)
 
 
 class ToolRun(Struct):
@@ -292,7 +247,6 @@ _COMMON: dict[str, Callable[[CounterSample, int], Any]] = {
 
 
 def tables(store: CounterStore) -> list[RecomputedTable]:
-    return [
-        RecomputedTable("linux_counter", _COUNTER, store.counter_rows),
-        RecomputedTable("linux_cpumf", _CPUMF, store.cpumf_rows),
-    ]
+    rows = {"linux_counter": store.counter_rows, "linux_cpumf": store.cpumf_rows}
+    columns = load_tables("linux/counter_tables").columns
+    return [RecomputedTable(name, columns(name), make) for name, make in rows.items()]

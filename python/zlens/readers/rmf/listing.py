@@ -15,8 +15,7 @@ from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
-from zlens.catalog.listings import precision_column, precision_text
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.listings import precision, precision_column
 from zlens.catalog.rmf_listings import PrintedFacts, PrintedList, PrintedSamples, ReportPage, printed
 from zlens.catalog.rmf_reports import RmfReport
 from zlens.inputs.options import Options
@@ -117,11 +116,7 @@ class PreciseTable:
         self._halves: dict[str, float | None] = {}
         numbers = [column for column in rows.columns if column.type == "float" and column.name != "seconds"]
         self._of = {precision_column(column.name): column.name for column in numbers}
-        precision = (
-            RawColumn(precision_column(column.name), "float", column.unit, precision_text(column.name))
-            for column in numbers
-        )
-        self.columns = (*rows.columns, *precision)
+        self.columns = (*rows.columns, *map(precision, numbers))
 
     @property
     def name(self) -> str:
