@@ -32,7 +32,7 @@ def joints(source: Source, system: str) -> MonwriteBoundaryReader:
     if not isinstance(source, MonwriteSource):
         raise TypeError(type(source).__name__)
     (group,) = [group for group in source.groups if group.info.system == system]
-    source.read_all()
+    source.decode_all()
     return MonwriteBoundaryReader(source, group)
 
 
