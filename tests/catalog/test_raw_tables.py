@@ -22,7 +22,7 @@ from zlens.readers.row_tables import RowTable
 from zlens.schema.facts import FACTS
 
 ZOS = (zos_made.DISPLAY_HIS_SERVICE, zos_made.DISPLAY_CORES, zos_made.DISPLAY_CPUS, zos_made.cnt())
-#: Sets of raw tables, their readers, texts that fill each table, and how names begin that the file leaves out.
+#: Sets of raw tables, their readers, texts that fill each table, and how names begin beyond the file.
 CASES: dict[str, tuple[str, tuple[str | bytes, ...], str]] = {
     "linux/sysinfo_tables": ("linux.sysinfo", (sysinfo_made.tar(sysinfo_made.texts()),), ""),
     "linux/counter_tables": (

@@ -21,9 +21,9 @@ from zlens.catalog.rmf_reports import RmfReport
 from zlens.inputs.options import Options
 from zlens.inputs.source import ArrowSource, Progress
 from zlens.readers import text_lines
+from zlens.readers.column_store import StoredTable
 from zlens.readers.rmf import page as pages
 from zlens.readers.rmf.body import ReportBody
-from zlens.readers.rmf.column_store import StoredTable
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.page import Cell, FoundHeadings, PageHeader
 from zlens.readers.rmf.page_templates import MOST_LINES, PageTemplates, ParsedPage, Span, ValueOrigin, origin

@@ -19,9 +19,9 @@ from zlens.errors import InputError
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo, machine_name
+from zlens.readers.column_store import StoredTable, Texts
 from zlens.readers.files import read_error, total_size
 from zlens.readers.rmf import values
-from zlens.readers.rmf.column_store import StoredTable, Texts
 from zlens.readers.rmf.interval import ReportInterval, TableRow
 from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
