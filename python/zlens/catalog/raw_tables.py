@@ -22,7 +22,7 @@ _NAME = Text(
     re.compile(r"(?:[a-z]|\{set\})(?:[a-z0-9_]|\{number\})*"),
     "a name of lower-case letters, digits and _",
 )
-_COLUMN = Spec(
+COLUMN = Spec(
     (
         Key("name", _NAME, "its name"),
         Key("type", Choice(TYPES), "the type of its values"),
@@ -31,8 +31,8 @@ _COLUMN = Spec(
     ),
     RawColumn,
 )
-_COLUMNS = ListOf(_COLUMN, into=tuple)
-_ORIGIN = (
+_COLUMNS = ListOf(COLUMN, into=tuple)
+ORIGIN = (
     Key("source", Prose(), "where the facts are from"),
     Key("status", Choice(STATUS), "how sure they are"),
 )
@@ -68,10 +68,10 @@ _TABLE = Spec(
     ),
     OwnColumns,
 )
-_LEADING = Spec((*_ORIGIN, Key("columns", _COLUMNS, "the columns")))
+_LEADING = Spec((*ORIGIN, Key("columns", _COLUMNS, "the columns")))
 _SET = Spec(
     (
-        *_ORIGIN,
+        *ORIGIN,
         Key("leading", MapOf(Prose(), 0), "texts of leading columns"),
         Key("table", ListOf(_TABLE), "a raw table", default=()),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +178,9 @@ class SysinfoSource:
             "linux_cpu": lambda moment: moment.cpus,
             "linux_cache": _caches,
         }
-        given = {"linux_sysinfo": facts().columns("machine"), "linux_vm": facts().columns("vm")}
+        given = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
         for name, make in makers.items():
-            columns = load_tables("linux/sysinfo_tables").columns(name, given.get(name, ()))
+            columns = load_tables("linux/sysinfo_tables").columns(name, chain(*given.get(name, {}).values()))
             rows = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
             self.tables[name] = [RowTable(name, columns, rows)]
 
