@@ -13,7 +13,7 @@ import pytest
 import sysinfo_made
 import zos_made
 from readers import test_cp_console, test_dds, test_hmc, test_linux_counters, test_zos_notices
-from zlens.catalog import raw_tables
+from zlens.catalog import raw_tables, roles
 from zlens.catalog.raw_columns import FIXED, RawColumn
 from zlens.errors import CatalogError
 from zlens.inputs.options import Options
@@ -90,6 +90,7 @@ def test_a_raw_table_has_the_columns_of_its_file(case: str, tmp_path: Path) -> N
     assert files.keys() <= tables.keys()
     for table in tables.values():
         assert tuple(column.name for column in table.columns[: len(FIXED)]) == FIXED, table.name
+        assert len({column.name for column in table.columns}) == len(table.columns), table.name
         texts = {column.name: column.text for column in table.columns[: len(FIXED)]}
         assert facts["leading"].items() <= texts.items(), table.name
         if table.name in files:
@@ -107,6 +108,16 @@ def test_no_row_has_what_no_column_shows(case: str, tmp_path: Path) -> None:
         if isinstance(table, RowTable):
             columns = {column.name for column in table.columns}
             assert {key for row in table.rows for key in row} <= columns, table.name
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_roles_name_columns_of_these_tables(case: str, tmp_path: Path) -> None:
+    tables = {table.name: {column.name for column in table.columns} for table in opened(case, tmp_path)}
+    for name in roles.entities():
+        for origin in roles.entity(name).origins:
+            if origin.table in tables:
+                fields = {field for how in origin.roles.values() for field in roles.candidate_fields(how)}
+                assert fields <= tables[origin.table] | origin.roles.keys(), (name, origin.table)
 
 
 def test_leading_columns_are_those_that_no_field_may_be_named() -> None:
