@@ -99,7 +99,7 @@ def test_a_raw_table_has_the_columns_of_its_file(case: str, tmp_path: Path) -> N
             own = folded(table.columns[len(FIXED) :], first + last)
             assert own[: len(first)] == first, table.name
             assert own[len(own) - len(last) :] == last, table.name
-            assert (len(own) > len(first) + len(last)) == ("given" in file), table.name
+            assert (len(own) > len(first) + len(last)) == ("others" in file), table.name
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -195,8 +195,8 @@ def leading() -> frozenset[str]:
     return frozenset(column.name for column in _columns(()))
 
 
-def _columns(given: Iterable[RawColumn]) -> tuple[RawColumn, ...]:
-    return load_tables("listing_tables").columns("listing", given)
+def _columns(others: Iterable[RawColumn]) -> tuple[RawColumn, ...]:
+    return load_tables("listing_tables").columns("listing", others)
 
 
 def _unit(column: ReportColumn) -> str:

@@ -8,7 +8,6 @@ from functools import cache
 
 from msgspec import Struct
 
-from zlens.catalog import cpumf
 from zlens.catalog.layouts import STATUS
 from zlens.catalog.raw_columns import FIXED, TYPES, RawColumn
 from zlens.errors import CatalogError
@@ -38,12 +37,12 @@ ORIGIN = (
 )
 
 
-class OwnColumns(Struct, frozen=True):
-    """The columns of a raw table after the leading ones. given: what gives those before the last."""
+class RawTableLayout(Struct, frozen=True):
+    """The columns of a raw table after the leading ones. others: what gives those before the last."""
 
     name: str
     columns: tuple[RawColumn, ...]
-    given: str
+    others: str
     last: tuple[RawColumn, ...]
 
 
@@ -51,22 +50,22 @@ class RawTableSet(Struct, frozen=True):
     """Raw tables of one format."""
 
     leading: tuple[RawColumn, ...]
-    tables: dict[str, OwnColumns]
+    tables: dict[str, RawTableLayout]
 
-    def columns(self, table: str, given: Iterable[RawColumn] = ()) -> tuple[RawColumn, ...]:
+    def columns(self, table: str, others: Iterable[RawColumn] = ()) -> tuple[RawColumn, ...]:
         """The columns of a table, with those that other facts give."""
         own = self.tables[table]
-        return (*self.leading, *_each(own.columns), *given, *_each(own.last))
+        return (*self.leading, *_expand(own.columns), *others, *_expand(own.last))
 
 
 _TABLE = Spec(
     (
         Key("name", _NAME, "its name"),
         Key("columns", _COLUMNS, "its columns", default=()),
-        Key("given", Prose(), "what gives the columns after these", default=""),
+        Key("others", Prose(), "what gives the columns after these", default=""),
         Key("last", _COLUMNS, "the columns after those", default=()),
     ),
-    OwnColumns,
+    RawTableLayout,
 )
 _LEADING = Spec((*ORIGIN, Key("columns", _COLUMNS, "the columns")))
 _SET = Spec(
@@ -89,7 +88,7 @@ def load_tables(name: str) -> RawTableSet:
     leading = document.load(FACTS / "leading_columns.toml", _LEADING)["columns"]
     for column in texts.keys() - {column.name for column in leading}:
         raise errors.unknown(f"leading.{column}", column, FIXED)
-    tables: dict[str, OwnColumns] = {}
+    tables: dict[str, RawTableLayout] = {}
     for number, table in enumerate(facts["table"], 1):
         names = [*FIXED, *(column.name for column in (*table.columns, *table.last))]
         if table.name in tables or len(set(names)) < len(names):
@@ -123,12 +122,14 @@ def check() -> list[str]:
     return problems
 
 
-def _each(columns: Iterable[RawColumn]) -> Iterator[RawColumn]:
+def _expand(columns: Iterable[RawColumn]) -> Iterator[RawColumn]:
     """The columns, each with {number} or {set} as one for every counter or counter set."""
     for column in columns:
         if "{" not in column.name:
             yield column
             continue
+        from zlens.catalog import cpumf
+
         for counters in cpumf.sets().values():
             numbers = range(counters.first, counters.first + counters.max_size)
             for number in numbers if "{number}" in column.name else ("",):

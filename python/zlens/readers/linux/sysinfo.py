@@ -178,9 +178,9 @@ class SysinfoSource:
             "linux_cpu": lambda moment: moment.cpus,
             "linux_cache": _caches,
         }
-        given = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
+        others = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
         for name, make in makers.items():
-            columns = load_tables("linux/sysinfo_tables").columns(name, chain(*given.get(name, {}).values()))
+            columns = load_tables("linux/sysinfo_tables").columns(name, chain(*others.get(name, {}).values()))
             rows = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
             self.tables[name] = [RowTable(name, columns, rows)]
 

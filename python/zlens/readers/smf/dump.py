@@ -43,7 +43,7 @@ NAME = "smf"
 
 #: The record type that is decoded.
 RECORD = 113
-_TABLES = load_tables("smf/counter_tables")
+_TABLES = "smf/counter_tables"
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
@@ -93,7 +93,7 @@ class SmfTable:
 
     @cached_property
     def columns(self) -> tuple[RawColumn, ...]:
-        return (*_TABLES.leading, *smf.columns(RECORD))
+        return (*load_tables(_TABLES).leading, *smf.columns(RECORD))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._source.decoder.stream(columns)
@@ -105,7 +105,10 @@ class ChangeTable:
     def __init__(self, source: SmfSource) -> None:
         self._source = source
         self.name = f"{smf.layout(RECORD).table}_change"
-        self.columns = _TABLES.columns(self.name)
+
+    @cached_property
+    def columns(self) -> tuple[RawColumn, ...]:
+        return load_tables(_TABLES).columns(self.name)
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return RowTable(self.name, self.columns, self._source.changes()).stream(columns)

@@ -377,7 +377,7 @@ class ZosTextSource:
 
     def _make_tables(self, statements: Sequence[_LocatedMessage]) -> None:
         tables, labels = load_tables("zos/text_tables"), facts()
-        given = {
+        others = {
             "his_run": [*labels.run.values(), *labels.service.values()],
             "zos_status": [*labels.machine.values()],
         }
@@ -403,7 +403,7 @@ class ZosTextSource:
                     own = {"tod": end, "seconds": cpu.seconds, "offset": cpu.offset}
                     rows[table].append({**header, **own, **row})
         for name, of_table in rows.items():
-            columns = tables.columns(name, [label.column for label in given.get(name, ())])
+            columns = tables.columns(name, [label.column for label in others.get(name, ())])
             self.tables[name] = [RowTable(name, columns, of_table)]
 
     def _header(self, statement: _LocatedMessage) -> Row:
