@@ -136,6 +136,11 @@ def test_the_document_names_every_room() -> None:
             assert f"`python/zlens/{name}`" in text, name
 
 
+def test_no_reader_declares_columns() -> None:
+    readers = (SOURCES / "readers").rglob("*.py")
+    assert [path for path in readers if re.search(r"\bRawColumn\(", path.read_text(encoding="utf-8"))] == []
+
+
 def test_facts_are_toml_alone() -> None:
     assert {path.suffix for path in (SOURCES / FACTS).rglob("*") if path.is_file()} == {".toml"}
 

@@ -58,7 +58,7 @@ def test_a_field_that_there_is_not() -> None:
 
 
 def test_columns_are_named_once_and_counters_are_those_of_cpumf() -> None:
-    names = [name for name, *_ in smf.columns(113)]
+    names = [column.name for column in smf.columns(113)]
     assert len(names) == len(set(names))
     numbers = {int(m[1]) for name in names if (m := re.fullmatch(r"c(\d+)_d", name))}
     expected = {n for each in cpumf.sets().values() for n in range(each.first, each.first + each.max_size)}

@@ -29,7 +29,7 @@ from rounds import draws, first
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
-from zlens.readers.rmf import column_store as rmf_store
+from zlens.readers import column_store
 from zlens.readers.rmf import problem_list as rmf_notes
 from zlens.readers.rmf import source as rmf_source
 from zlens.readers.rmf.postprocessor import RmfXmlSource, detect, open_files
@@ -284,7 +284,7 @@ def test_what_is_kept_is_bounded(
 
 
 def test_texts_kept_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rmf_store, "MAX_TEXTS", 20)
+    monkeypatch.setattr(column_store, "MAX_TEXTS", 20)
     source = opened(document(report()))
     whole(source)
     assert "texts beyond the limit" in source.problems()[-1].detail

@@ -386,7 +386,7 @@ class TestSample:
         ones = {(row["cpu_id"], row["interval_end"]): row for row in rows(opened(SAMPLE))}
         twos = rows(opened(path))
         assert len(twos) == 32
-        counters = [name for name, *_ in smf.columns(113) if name.endswith("_d")]
+        counters = [column.name for column in smf.columns(113) if column.name.endswith("_d")]
         compared = 0
         for row in twos:
             if row["seconds"] is not None:

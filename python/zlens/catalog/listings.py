@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
 
 from zlens.catalog import measures
-from zlens.catalog.raw_columns import LISTED
-from zlens.catalog.raw_columns import RawColumn as RawColumn
+from zlens.catalog.raw_columns import LISTED, RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable
 from zlens.schema import document
@@ -33,29 +33,14 @@ def precision_column(column: str) -> str:
     return column + PRECISION_SUFFIX
 
 
-def precision_text(column: str) -> str:
-    return f"{column} is printed with this precision: +-"
+def precision(column: RawColumn) -> RawColumn:
+    """The column with the precision of a column of printed numbers."""
+    text = f"{column.name} is printed with this precision: +-"
+    return RawColumn(precision_column(column.name), "float", column.unit, text)
 
 
 #: What the first lines of all forms begin with.
 _BEGINS = ("D0R2 ", "__ISO", "_IntEnd")
-
-HEADER = (
-    RawColumn("system", "text", "", "name in the header of the report, otherwise unknown-FILE"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position of the line in the file"),
-    RawColumn("tod", "time", "", "same as interval_end"),
-    RawColumn("interval_end", "time", "", "end of the interval; of means and totals, end of the report"),
-    RawColumn("seconds", "float", "s", "length of the interval; of means and totals, length of the report"),
-    RawColumn("flag", "text", "", "other length, or repeated: the row was already read; else NULL"),
-    RawColumn("line_number", "int", "", "number of the line in the file"),
-    RawColumn("row_kind", "text", "", "interval, row, mean, total, or the label of the row"),
-    RawColumn("other", "text", "", "texts of columns that the catalog lacks, with their heads: Run=AP1Z604G"),
-    RawColumn(
-        "only", "bool", "", "whether the report has no interval rows, so that its means are all there is"
-    ),
-)
 
 
 class HeaderlessListing(Struct, frozen=True):
@@ -163,8 +148,7 @@ def table_name(report: ReportDefinition, table: ReportTable) -> str:
 
 def column_name(column: ReportColumn) -> str:
     """The name of a column; one that every raw table has gets an underscore."""
-    taken = {each.name for each in HEADER}
-    return f"{column.key}_" if column.key in taken else column.key
+    return f"{column.key}_" if column.key in leading() else column.key
 
 
 def kind(column: ReportColumn) -> str:
@@ -186,16 +170,33 @@ def is_number(column: ReportColumn) -> bool:
 
 def columns(table: ReportTable) -> tuple[RawColumn, ...]:
     """The columns of a raw table: those of the report; of each number, half of a unit of its last digit."""
-    found = list(HEADER)
+    found: list[RawColumn] = []
     for column in table.columns:
         name, unit = column_name(column), _unit(column)
         text = column.text or f"{column.name}, as printed"
         if is_number(column):
-            found.append(RawColumn(name, "float", unit, text))
-            found.append(RawColumn(precision_column(name), "float", unit, precision_text(name)))
+            number = RawColumn(name, "float", unit, text)
+            found += [number, precision(number)]
         else:
             found.append(RawColumn(name, kind(column), "", text))
-    return tuple(found)
+    return _columns(found)
+
+
+def unknown_columns(kinds: Mapping[str, str]) -> tuple[RawColumn, ...]:
+    """The columns of a table that the catalog lacks, from their types by heading."""
+    return _columns(
+        RawColumn(head, kind, "", f"the column {head} of the listing") for head, kind in kinds.items()
+    )
+
+
+@cache
+def leading() -> frozenset[str]:
+    """The names of the columns that every raw table of a listing has."""
+    return frozenset(column.name for column in _columns(()))
+
+
+def _columns(others: Iterable[RawColumn]) -> tuple[RawColumn, ...]:
+    return load_tables("listing_tables").columns("listing", others)
 
 
 def _unit(column: ReportColumn) -> str:

@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 #: Columns that every raw table begins with; no field may have one of these names.
 FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag")
+#: The types of columns.
+TYPES = ("int", "float", "text", "bool", "time")
 #: What the raw tables of listings begin with.
 LISTED = "listing_"
 _INT_MAX = 8
 
 
 class RawColumn(Struct, frozen=True):
-    """A column of a raw table. type is int, float, text, bool or time."""
+    """A column of a raw table; type is one of TYPES."""
 
     name: str
     type: str

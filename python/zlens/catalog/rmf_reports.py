@@ -8,6 +8,7 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, field
 from msgspec.structs import replace
 
+from zlens.catalog.raw_columns import RawColumn
 from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
@@ -49,9 +50,9 @@ class RmfColumn(FactTable, frozen=True):
     above: Annotated[bool, Meta(description="whether it applies to the rows that continue its own")] = False
 
     @property
-    def stored(self) -> str:
-        """The type of the column in the table."""
-        return "float" if self.type == "duration" else self.type
+    def raw(self) -> RawColumn:
+        """The column of the raw table."""
+        return RawColumn(self.name, "float" if self.type == "duration" else self.type, self.unit, self.text)
 
 
 class RowKinds(FactTable, frozen=True):

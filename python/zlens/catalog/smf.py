@@ -16,6 +16,7 @@ from msgspec import Meta
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -242,17 +243,20 @@ def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
     return sets + [(name, other.kind, 0, 0) for name, other in layout(record).other_sets.items()]
 
 
-def columns(record: int) -> list[tuple[str, str, str, str]]:
-    """Name, type, unit and text of the raw table's columns, without those of every raw table."""
+def columns(record: int) -> list[RawColumn]:
+    """The raw table's columns, without those of every raw table."""
     columns = [
-        (column.name, column.table_type, column.unit, column.text) for column in layout(record).columns
+        RawColumn(column.name, column.table_type, column.unit, column.text)
+        for column in layout(record).columns
     ]
     for name, _, _, _ in counter_sets(record):
-        columns.append((f"{name}_counters", "int", "count", f"counters of the {name} set; NULL: no such set"))
+        text = f"counters of the {name} set; NULL: no such set"
+        columns.append(RawColumn(f"{name}_counters", "int", "count", text))
     for name, _, first, most in counter_sets(record):
         text = f"counted in the interval, counter {{}} ({name} set)"
         columns += [
-            (f"c{number}_d", "int", "count", text.format(number)) for number in range(first, first + most)
+            RawColumn(f"c{number}_d", "int", "count", text.format(number))
+            for number in range(first, first + most)
         ]
     return columns
 

@@ -442,7 +442,7 @@ def printed_pages(name: str) -> Iterator[str]:
                 if column_name == column.name:
                     facts = [
                         ("Report", report.title),
-                        ("Value", f"{column.stored}, {column.unit}" if column.unit else column.stored),
+                        ("Value", ", ".join(filter(None, (column.raw.type, column.unit)))),
                         ("Printed", column.head),
                         ("Rounded", _rounded(column) if column.type == "float" else ""),
                         ("Source", report.source),

@@ -57,7 +57,7 @@ def _record(record: int) -> Iterator[Page]:
     if record in smf.counter_record_types():
         counters = smf.layout(record)
         subtypes = [f"{number}: {subtype.text}" for number, subtype in counters.subtypes.items()]
-        columns = [f"{name}: {text}" for name, _, _, text in smf.columns(record) if not _is_counter(name)]
+        columns = [f"{one.name}: {one.text}" for one in smf.columns(record) if not _is_counter(one.name)]
         facts: list[tuple[str, str | list[str]]] = [
             ("Subtypes", subtypes),
             ("Columns", [*columns, "c0_d and so on: counts, by counter number"]),

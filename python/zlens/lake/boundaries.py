@@ -339,8 +339,7 @@ def _subject(source: str, table: str, schema: Iterable[RawColumn]) -> str:
     """SQL of what tells a row b from others of its interval; 0 where an interval of a table stands whole."""
     if source not in listings.SOURCES:
         return "0"
-    leading = {column.name for column in listings.HEADER}
-    own = [column.name for column in schema if column.name not in leading]
+    own = [column.name for column in schema if column.name not in listings.leading()]
     names = ["row_kind", *(name for name in listings.subject(table, own) if name in own)]
     # A column of a report that the catalog lacks may have numbers in one file, and texts in another.
     columns = ", ".join(f"CAST(b.{expressions.quote(name)} AS VARCHAR)" for name in names)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, astuple
 
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_columns import TYPES, RawColumn
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import file_names, validators
@@ -597,7 +597,7 @@ def dump_schema(columns: tuple[RawColumn, ...]) -> bytes:
     return dump({"columns": [[column.name, column.type, column.unit, column.text] for column in columns]})
 
 
-_TYPE = Choice(("int", "float", "text", "bool", "time"))
+_TYPE = Choice(TYPES)
 _COLUMN = FixedTuple(
     (validators.TEXT, _TYPE, validators.TEXT, validators.TEXT), "name, type, unit and text", RawColumn
 )

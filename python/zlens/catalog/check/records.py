@@ -16,6 +16,7 @@ from zlens.catalog import (
     exposition,
     measures,
     peaks,
+    raw_tables,
     resets,
     roles,
     user_roles,
@@ -87,6 +88,7 @@ def check_catalog(root: Path | None = None) -> list[str]:
     problems += check_cpumf.check()
     problems += check_smf.check()
     problems += check_sections.check()
+    problems += raw_tables.check()
     problems += capacity_curves.check()
     problems += _differences(root)
     problems += comparison_metrics.check()

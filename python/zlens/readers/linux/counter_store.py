@@ -1,4 +1,4 @@
-"""Column store for Linux counters, and its two raw tables.
+"""The two raw tables of Linux counters.
 
 `linux_counter` has a row per event as printed. `linux_cpumf` has a row per interval and CPU (or for all CPUs
 if the tool did not list them) with a column per counter number. The number of a counter name depends on the
@@ -7,72 +7,27 @@ machine, which may be known only after all inputs are open, so numbers are looke
 
 from __future__ import annotations
 
-from array import array
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from math import isnan, nan
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog import cpumf
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.inputs.source import SystemInfo
+from zlens.readers.column_store import StoredTable, Texts
 from zlens.readers.linux import perf
 from zlens.readers.row_tables import RecomputedTable
 
 NAME = "linux-counters"
 
-_NONE = -(2**63)
 #: Percentage that perf prints for an event counted all the time, less rounding.
 _ALL = 99.9
-_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.max_size))
-
-HEADER = (
-    RawColumn("system", "text", "", "system"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position of the reading in the file"),
-    RawColumn(
-        "tod", "time", "", "time of the reading, UTC; local or counted from 1970 if the file has nothing else"
-    ),
-    RawColumn("interval_end", "time", "", "same as tod: end of the interval"),
-    RawColumn("seconds", "float", "s", "length of the interval; NULL: unknown"),
-    RawColumn("flag", "text", "", "gap or short: the length is unusual"),
-)
-
-_COUNTER = (
-    *HEADER,
-    RawColumn("cpu", "int", "", "CPU; NULL: not for a single CPU"),
-    RawColumn("part", "text", "", "socket, core, node or thread counted; NULL: all"),
-    RawColumn("counter", "text", "", "event as printed"),
-    RawColumn("number", "int", "", "counter number; NULL: not a CPU MF counter, or unknown on this machine"),
-    RawColumn("value", "int", "count", "count in the interval; NULL: not counted, or no earlier value"),
-    RawColumn("total", "int", "count", "count since the run began, if the tool prints it"),
-    RawColumn("state", "text", "", "not supported or not counted, if the system reports it"),
-    RawColumn(
-        "running_pct", "float", "%", "share of the time the event was counted; the value is scaled up to 100%"
-    ),
-    RawColumn("amount", "float", "", "value of an event that is not a count, such as a time"),
-    RawColumn("unit", "text", "", "unit of the amount"),
-    RawColumn("generation", "text", "", "machine generation that defines the counter number"),
-)
-
-_CPUMF = (
-    *HEADER,
-    RawColumn("cpu_id", "int", "", "CPU; NULL: sum over all CPUs"),
-    RawColumn("processors", "int", "count", "number of processors; NULL: unknown"),
-    RawColumn("machine_type", "text", "", "machine type, if known from other data of the system"),
-    RawColumn("told_generation", "text", "", "machine generation implied by the counter names"),
-    RawColumn("version1", "int", "", "counter first version number, if the tool prints it"),
-    RawColumn("version2", "int", "", "counter second version number, if the tool prints it"),
-    RawColumn("cpsp", "float", "", "speed in cycles per microsecond, if the kernel reports it"),
-    RawColumn("scaled", "bool", "", "some counters were counted only part of the time and scaled up"),
-    *(RawColumn(f"c{number}", "int", "count", f"counter {number} in the interval") for number in _NUMBERS),
-)
 
 
 class ToolRun(Struct):
-    """Facts shared by all readings of one file. numbers: counter number by event code, or None."""
+    """Facts shared by all readings of one file. numbers: counter number by event, or None."""
 
     path: str
     #: The system; its control groups are systems of their own.
@@ -82,7 +37,7 @@ class ToolRun(Struct):
     csvn: int | None = None
     cpsp: float | None = None
     generation: str | None = None
-    numbers: dict[int, int | None] = field(default_factory=dict)
+    numbers: dict[str, int | None] = field(default_factory=dict)
 
 
 class CounterSample(Struct):
@@ -93,88 +48,55 @@ class CounterSample(Struct):
     offset: int
     end_us: int
     seconds: float | None
-    first: int
-    last: int
+    first: int = 0
+    last: int = 0
     #: Number of the tool run within the file.
     nth: int = 0
     flag: str | None = None
+
+
+class CounterTable(StoredTable):
+    """The table linux_counter: the numbers of a reading's events depend on its machine."""
+
+    def values(self, column: str, first: int = 0, last: int | None = None) -> Iterator[Any]:
+        values = super().values(column, first, last)
+        if column != "number":
+            return values
+        return map(dict.get, values, super().values("counter", first, last))
 
 
 class CounterStore:
     """All values of an input."""
 
     def __init__(self) -> None:
-        self.events: list[str] = []
-        self._codes: dict[str, int] = {}
-        self.parts: list[str] = []
-        self._part_codes: dict[str, int] = {}
         self.moments: list[CounterSample] = []
-        self._event = array("i")
-        self._cpu = array("i")
-        self._part = array("i")
-        self._value = array("q")
-        self._total = array("q")
-        self._state = array("b")
-        self._running = array("d")
-        self._amount = array("d")
-        self._unit = array("i")
+        # No text is dropped: the reader bounds their number.
+        self.texts = Texts(sys.maxsize)
+        columns = load_tables("linux/counter_tables").columns
+        common = {name: partial(self._common, get) for name, get in {**_COMMON, **_OF_RUN}.items()}
+        self.counters = CounterTable("linux_counter", columns("linux_counter"), common, self.texts)
+        self.tables = (
+            self.counters,
+            RecomputedTable("linux_cpumf", columns("linux_cpumf"), self.cpumf_rows),
+        )
 
-    def __len__(self) -> int:
-        return len(self._event)
+    def _common(self, get: Callable[[CounterSample], Any], index: int) -> Any:
+        return get(self.moments[index])
 
-    def code(self, event: str) -> int:
-        return _code(event, self.events, self._codes)
+    def append(self, moment: CounterSample, rows: list[tuple[Any, ...]]) -> None:
+        """Append a reading, with the values of its events in column order."""
+        moment.first = len(self.counters)
+        moment.last = moment.first + len(rows)
+        self.counters.extend(len(self.moments), (), rows)
+        self.moments.append(moment)
 
-    def append(
-        self,
-        event: int,
-        cpu: int | None,
-        part: str | None,
-        value: int | None,
-        total: int | None,
-        state: int,
-        running: float | None,
-        amount: float | None,
-        unit: str | None,
-    ) -> None:
-        """Append a value. state: 0, 1 for not supported, 2 for not counted."""
-        self._event.append(event)
-        self._cpu.append(-1 if cpu is None else cpu)
-        self._part.append(-1 if part is None else _code(part, self.parts, self._part_codes))
-        self._value.append(_NONE if value is None else value)
-        self._total.append(_NONE if total is None else total)
-        self._state.append(state)
-        self._running.append(nan if running is None else running)
-        self._amount.append(nan if amount is None else amount)
-        self._unit.append(-1 if unit is None else _code(unit, self.parts, self._part_codes))
+    def values(self, moment: CounterSample, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Yield some columns of the rows of a reading."""
+        return zip(
+            *(self.counters.values(column, moment.first, moment.last) for column in columns), strict=True
+        )
 
-    def event_states(self, events: set[int], first: int, last: int) -> Iterator[int]:
-        """Yield the states of some events in a range of rows."""
-        return (self._state[at] for at in range(first, last) if self._event[at] in events)
-
-    # -- rows ----------------------------------------------------------------------------------------
-
-    def counter_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield rows of `linux_counter`."""
-        states = (None, "not supported", "not counted")
-        get: dict[str, Callable[[CounterSample, int], Any]] = {
-            **_COMMON,
-            "cpu": lambda m, i: None if self._cpu[i] < 0 else self._cpu[i],
-            "part": lambda m, i: _text(self.parts, self._part[i]),
-            "counter": lambda m, i: self.events[self._event[i]],
-            "number": lambda m, i: m.run.numbers.get(self._event[i]),
-            "value": lambda m, i: _integer_or_none(self._value[i]),
-            "total": lambda m, i: _integer_or_none(self._total[i]),
-            "state": lambda m, i: states[self._state[i]],
-            "running_pct": lambda m, i: _finite_or_none(self._running[i]),
-            "amount": lambda m, i: _finite_or_none(self._amount[i]),
-            "unit": lambda m, i: _text(self.parts, self._unit[i]),
-            "generation": lambda m, i: m.run.generation,
-        }
-        getters = [get[name] for name in columns]
-        for moment in self.moments:
-            for at in range(moment.first, moment.last):
-                yield tuple(getter(moment, at) for getter in getters)
+    # -- rows of linux_cpumf -------------------------------------------------------------------------
 
     def cpumf_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
         """Yield rows of `linux_cpumf`."""
@@ -194,18 +116,16 @@ class CounterStore:
                     **{f"c{number}": value for number, value in counted.items()},
                 }
                 yield tuple(
-                    _COMMON[name](moment, moment.first) if name in _COMMON else values.get(name)
-                    for name in columns
+                    _COMMON[name](moment) if name in _COMMON else values.get(name) for name in columns
                 )
 
     def _scaled(self, moment: CounterSample) -> set[int | None]:
         """Return CPUs (None: not a single CPU) with counters that ran only part of the time."""
-        cpus: set[int | None] = set()
-        for at in range(moment.first, moment.last):
-            number = moment.run.numbers.get(self._event[at])
-            if number is not None and self._value[at] != _NONE and self._running[at] < _ALL:
-                cpus.add(self._cpu[at] if self._cpu[at] >= 0 else None)
-        return cpus
+        return {
+            cpu
+            for number, cpu, value, running in self.values(moment, "number", "cpu", "value", "running_pct")
+            if number is not None and value is not None and running is not None and running < _ALL
+        }
 
     def _samples(
         self, moment: CounterSample, numbers: set[int]
@@ -217,16 +137,12 @@ class CounterStore:
         """
         cpus: dict[int | None, dict[int, int | None]] = {}
         parts: dict[str, dict[str, dict[int, int | None]]] = {}
-        for at in range(moment.first, moment.last):
-            number = moment.run.numbers.get(self._event[at])
+        for number, cpu, part, value in self.values(moment, "number", "cpu", "part", "value"):
             if number is None:
                 continue
-            value = _integer_or_none(self._value[at])
-            cpu = self._cpu[at] if self._cpu[at] >= 0 else None
-            if self._part[at] < 0:
+            if part is None:
                 counters = cpus.setdefault(cpu, {})
             else:
-                part = self.parts[self._part[at]]
                 kind = perf.level(part)
                 if kind is None or cpu is not None:
                     continue
@@ -259,40 +175,19 @@ def _sum(parts: Iterable[dict[int, int | None]], number: int) -> int | None:
     return total if len(known) == len(values) and total < 2**63 else None
 
 
-def _code(text: str, texts: list[str], codes: dict[str, int]) -> int:
-    code = codes.get(text)
-    if code is None:
-        code = codes[text] = len(texts)
-        texts.append(text)
-    return code
-
-
-def _integer_or_none(value: int) -> int | None:
-    return None if value == _NONE else value
-
-
-def _finite_or_none(value: float) -> float | None:
-    return None if isnan(value) else value
-
-
-def _text(texts: list[str], code: int) -> str | None:
-    return None if code < 0 else texts[code]
-
-
-_COMMON: dict[str, Callable[[CounterSample, int], Any]] = {
-    "system": lambda m, i: m.info.system,
-    "source": lambda m, i: NAME,
-    "file": lambda m, i: m.run.path,
-    "offset": lambda m, i: m.offset,
-    "tod": lambda m, i: m.end_us,
-    "interval_end": lambda m, i: m.end_us,
-    "seconds": lambda m, i: m.seconds,
-    "flag": lambda m, i: m.flag,
+#: The leading columns.
+_COMMON: dict[str, Callable[[CounterSample], Any]] = {
+    "system": lambda m: m.info.system,
+    "source": lambda m: NAME,
+    "file": lambda m: m.run.path,
+    "offset": lambda m: m.offset,
+    "tod": lambda m: m.end_us,
+    "interval_end": lambda m: m.end_us,
+    "seconds": lambda m: m.seconds,
+    "flag": lambda m: m.flag,
 }
-
-
-def tables(store: CounterStore) -> list[RecomputedTable]:
-    return [
-        RecomputedTable("linux_counter", _COUNTER, store.counter_rows),
-        RecomputedTable("linux_cpumf", _CPUMF, store.cpumf_rows),
-    ]
+#: Other columns of linux_counter that depend on the file; numbers are those of all its events.
+_OF_RUN: dict[str, Callable[[CounterSample], Any]] = {
+    "number": lambda m: m.run.numbers,
+    "generation": lambda m: m.run.generation,
+}

@@ -28,7 +28,7 @@ from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, Syst
 from zlens.readers.files import NO_END, read_error, total_size
 from zlens.readers.linux import lshwc, perf
 from zlens.readers.linux.clock import LAST_US, ReadingClock
-from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun, tables
+from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun
 from zlens.readers.linux.lshwc import Facility
 from zlens.readers.linux.perf import Count, PerfReading
 from zlens.readers.recognition import FOLDER_SOURCE
@@ -60,7 +60,6 @@ _SECOND = 1_000_000
 _OF_MACHINE = ("machine_type", "model", "serial", "lpar")
 _EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV, JSON or pairs) or lscpumf on a Linux on Z"
 _INT_MAX = 2**63 - 1
-_STATE = {None: 0, perf.NOT_SUPPORTED: 1, perf.NOT_COUNTED: 2}
 
 _TITLES = {
     "perf-text": "perf stat",
@@ -120,7 +119,7 @@ class _CounterFile(Struct):
     size: int = 0
     form: str = ""
     facility: Facility = field(default_factory=Facility)
-    events: dict[int, LinuxEvent] = field(default_factory=dict)
+    events: dict[str, LinuxEvent] = field(default_factory=dict)
     #: Readings of the system, under None, and of its control groups.
     readings: Tally[str | None] = field(default_factory=Tally)
     parts: set[str] = field(default_factory=set)
@@ -145,7 +144,7 @@ class LinuxCounterSource:
         self.zone = zone
         self.systems: list[SystemInfo] = []
         self.store = CounterStore()
-        self.tables: dict[str, list[RawTable]] = {table.name: [table] for table in tables(self.store)}
+        self.tables: dict[str, list[RawTable]] = {table.name: [table] for table in self.store.tables}
         self._files: list[_CounterFile] = []
         self._resets: list[tuple[SystemInfo, int, int | None, str]] = []
         self._ends: dict[int, dict[int, tuple[str, int]]] = {}
@@ -242,10 +241,12 @@ class LinuxCounterSource:
         previous: dict[tuple[Any, ...], int] = {}
         run = -1
         for reading in readings:
-            full = (
-                len(self.store) + len(reading.counts) > MAX_VALUES or len(self.store.moments) >= MAX_READINGS
-            )
-            if full or len(self.store.events) > MAX_NAMES or len(self.store.parts) > MAX_NAMES:
+            values = len(self.store.counters) + len(reading.counts)
+            if (
+                values > MAX_VALUES
+                or len(self.store.moments) >= MAX_READINGS
+                or len(self.store.texts.texts) > MAX_NAMES
+            ):
                 file.note(
                     "length",
                     "more values than zlens keeps from one input; not read from here on",
@@ -266,13 +267,10 @@ class LinuxCounterSource:
                 info = file.info if cgroup is None else self._cgroup(file, cgroup)
                 if info is None or not self._is_new(file, info, end, alike, reading.offset):
                     continue
-                first = len(self.store)
-                for count in alike:
-                    self._add_value(file, reading, count, previous, end)
-                moment = CounterSample(
-                    file.run, info, reading.offset, end, seconds, first, len(self.store), reading.run
+                moment = CounterSample(file.run, info, reading.offset, end, seconds, nth=reading.run)
+                self.store.append(
+                    moment, [self._value(file, reading, count, previous, end) for count in alike]
                 )
-                self.store.moments.append(moment)
                 file.readings[cgroup] += 1
 
     def _once(self, file: _CounterFile, reading: PerfReading) -> Iterator[Count]:
@@ -315,24 +313,24 @@ class LinuxCounterSource:
             return None
         return of_system.setdefault(name, SystemInfo("", NAME))
 
-    def _add_value(
+    def _value(
         self,
         file: _CounterFile,
         reading: PerfReading,
         count: Count,
         previous: dict[tuple[Any, ...], int],
         end: int,
-    ) -> None:
+    ) -> tuple[Any, ...]:
+        """Return the columns of an event's value that do not depend on the machine."""
         event = count.event[:120]
         if count.number is not None:
             event = f"{event}({count.number})"
-        code = self.store.code(event)
-        if code not in file.events:
+        if event not in file.events:
             if file.form.startswith("lshwc"):
                 label = count.event if count.number is not None else event
-                file.events[code] = linux_events.parse_lshwc_label(label, count.number)
+                file.events[event] = linux_events.parse_lshwc_label(label, count.number)
             else:
-                file.events[code] = linux_events.parse_perf_event(event)
+                file.events[event] = linux_events.parse_perf_event(event)
         value, total = count.value, None
         if value is not None and value > _INT_MAX:
             file.note(
@@ -351,9 +349,9 @@ class LinuxCounterSource:
             file.cpus.add(count.cpu)
         if count.group is not None:
             file.parts.add(count.group)
-        self.store.append(
-            code, count.cpu, count.group, value, total, _STATE[count.state], count.running_pct,
-            count.amount, count.unit,
+        return (
+            count.cpu, count.group, event, value, total, count.state, count.running_pct, count.amount,
+            count.unit,
         )  # fmt: skip
 
     # -- matching files to systems -------------------------------------------------------------------
@@ -426,11 +424,13 @@ class LinuxCounterSource:
         if not counter_events:
             file.note("section", "none of these events is a CPU MF counter", None)
             return
-        counters = {code for code, event in file.events.items() if event.counter}
-        states: Tally[int] = Tally()
+        counters = {name for name, event in file.events.items() if event.counter}
+        states: Tally[str | None] = Tally()
         for moment in moments:
-            states.update(self.store.event_states(counters, moment.first, moment.last))
-        without = states[1] + states[2]
+            shown = self.store.values(moment, "counter", "state")
+            states.update(state for counter, state in shown if counter in counters)
+        unsupported, uncounted = states[perf.NOT_SUPPORTED], states[perf.NOT_COUNTED]
+        without = unsupported + uncounted
         if without:
             all_missing = without == sum(states.values())
             extent = (
@@ -440,7 +440,7 @@ class LinuxCounterSource:
             )
             file.note(
                 "section",
-                f"the system counted {extent} ({states[1]:,} not supported, {states[2]:,} not counted): "
+                f"the system counted {extent} ({unsupported:,} not supported, {uncounted:,} not counted): "
                 "counters are absent inside a guest, or not authorized for the partition; they are NULL",
                 None,
             )
@@ -457,7 +457,7 @@ class LinuxCounterSource:
                 machine = PossibleGenerations(generations.names())
             file.run.generation = chosen
             strange = []
-            for code, event in file.events.items():
+            for name, event in file.events.items():
                 number = machine.number(event) if event.counter else None
                 if number is not None and event.name is not None:
                     has = [
@@ -465,8 +465,8 @@ class LinuxCounterSource:
                     ]
                     number = number if has else None
                 if event.counter and number is None:
-                    strange.append(self.store.events[code])
-                file.run.numbers[code] = number
+                    strange.append(name)
+                file.run.numbers[name] = number
             self._note_unknown(file, machine, strange)
 
     def _note_unknown(self, file: _CounterFile, machine: PossibleGenerations, events: list[str]) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.catalog.sysinfo import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -34,107 +35,6 @@ _EXPECTED = "a folder with proc/sysinfo and sys/devices/system/cpu of a Linux on
 _COPY = (
     "copy the texts before packing them, because tar cannot determine their length: mkdir -p S/proc; "
     "cp /proc/sysinfo /proc/cpuinfo S/proc; cp -r --parents /sys/devices/system/cpu S"
-)
-
-HEADER = (
-    RawColumn(
-        "system",
-        "text",
-        "",
-        "system: host name, otherwise the name of the innermost virtual machine or the partition",
-    ),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position in the file"),
-    RawColumn("tod", "time", "", "when the text was written: the date of the file, UTC"),
-    RawColumn("interval_end", "time", "", "same as tod"),
-    RawColumn("seconds", "float", "s", "NULL: the row describes one moment"),
-    RawColumn("flag", "text", "", "NULL"),
-)
-
-_SYSINFO = (
-    *HEADER,
-    *facts().columns("machine"),
-    RawColumn("dedicated", "bool", "", "the CPUs of the partition are dedicated"),
-    RawColumn("shared", "bool", "", "the CPUs of the partition are shared"),
-    RawColumn("limited", "bool", "", "the partition is capped"),
-    RawColumn(
-        "hypervisor", "text", "", "what the system runs on: the innermost control program, otherwise PR/SM"
-    ),
-    RawColumn("vm_levels", "int", "count", "hypervisors below the partition"),
-    RawColumn("host_name", "text", "", "host name"),
-    RawColumn("kernel", "text", "", "release of the Linux kernel"),
-    RawColumn("dispatching", "text", "", "horizontal or vertical, as requested by Linux"),
-    RawColumn("online_list", "text", "", "CPUs online"),
-    RawColumn("offline_list", "text", "", "CPUs offline"),
-    RawColumn("present_list", "text", "", "CPUs present"),
-    RawColumn("possible_list", "text", "", "CPUs possible"),
-    RawColumn("online_cpus", "int", "count", "CPUs online"),
-    RawColumn("configured_cpus", "int", "count", "CPUs configured, online or not"),
-    RawColumn("standby_cpus", "int", "count", "CPUs standby"),
-    RawColumn(
-        "drawers",
-        "int",
-        "count",
-        "drawers of the machine, or if unknown, drawers with CPUs of the system",
-    ),
-    RawColumn(
-        "books", "int", "count", "books per drawer, or in total without drawers; source as for drawers"
-    ),
-    RawColumn("sockets", "int", "count", "sockets per book; source as for drawers"),
-    RawColumn("cores", "int", "count", "cores per socket; source as for drawers"),
-    RawColumn("threads", "int", "count", "threads per online core"),
-    RawColumn("bogomips", "float", "", "bogomips per CPU"),
-    RawColumn("features", "text", "", "features of the CPUs"),
-)
-
-_VM = (*HEADER, RawColumn("level", "int", "", "0 is the innermost"), *facts().columns("vm"))
-
-_CAF = (
-    *HEADER,
-    RawColumn("cpus", "int", "count", "CPUs configured"),
-    RawColumn(
-        "adjustment",
-        "int",
-        "",
-        "multiprocessing adjustment of the CPU capability, as stated by the machine",
-    ),
-    RawColumn("alternate", "int", "", "adjustment of the alternate capability, if the machine has one"),
-)
-
-_CPU = (
-    *HEADER,
-    RawColumn("cpu", "int", "", "number of the CPU, a thread"),
-    RawColumn("address", "int", "", "address of the CPU: that of its core, then the bits of the thread"),
-    RawColumn("core_address", "int", "", "physical address of its core; NULL in a virtual machine"),
-    RawColumn("online", "bool", "", "in use by Linux"),
-    RawColumn("configured", "bool", "", "configured; false: standby"),
-    RawColumn("polarization", "text", "", "as Linux prints it"),
-    RawColumn("polarity", "text", "", "Vh, Vm, Vl or Hor"),
-    RawColumn("dedicated", "bool", "", "has a dedicated physical CPU"),
-    RawColumn("thread", "int", "", "thread number in its core, from 0"),
-    RawColumn("core", "int", "", "core, counted from 0 by siblings"),
-    RawColumn("socket", "int", "", "socket (chip), counted from 0 by siblings"),
-    RawColumn("book", "int", "", "book, counted from 0 by siblings"),
-    RawColumn("drawer", "int", "", "drawer, counted from 0 by siblings; NULL: none"),
-    RawColumn("core_id", "int", "", "ID of the core; with kernels that have no socket ID, ID of the socket"),
-    RawColumn("socket_id", "int", "", "ID of the socket"),
-    RawColumn("book_id", "int", "", "ID of the book"),
-    RawColumn("drawer_id", "int", "", "ID of the drawer"),
-    RawColumn("mhz_dynamic", "float", "MHz", "current clock rate"),
-    RawColumn("mhz_static", "float", "MHz", "maximum clock rate"),
-    RawColumn("identification", "text", "", "identification of the CPU, six hexadecimal digits"),
-)
-
-_CACHE = (
-    *HEADER,
-    RawColumn("number", "int", "", "cache number, from 0"),
-    RawColumn("level", "int", "", "level"),
-    RawColumn("type", "text", "", "Data, Instruction or Unified"),
-    RawColumn("scope", "text", "", "Private or Shared"),
-    RawColumn("bytes", "int", "bytes", "size"),
-    RawColumn("line_bytes", "int", "bytes", "line size"),
-    RawColumn("ways", "int", "count", "associativity"),
 )
 
 _POLARITY = {
@@ -271,16 +171,18 @@ class SysinfoSource:
         for moment in self.moments:
             self._add_notes(moment)
             moment.cpus = list(_cpus(moment, self._problems))
-        rows: list[tuple[str, tuple[RawColumn, ...], Callable[[SysinfoSnapshot], list[Row]]]] = [
-            ("linux_sysinfo", _SYSINFO, lambda moment: [_machine(moment)]),
-            ("linux_vm", _VM, _vms),
-            ("linux_caf", _CAF, _adjustments),
-            ("linux_cpu", _CPU, lambda moment: moment.cpus),
-            ("linux_cache", _CACHE, _caches),
-        ]
-        for name, columns, make in rows:
-            table_rows = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
-            self.tables[name] = [RowTable(name, columns, table_rows)]
+        makers: dict[str, Callable[[SysinfoSnapshot], list[Row]]] = {
+            "linux_sysinfo": lambda moment: [_machine(moment)],
+            "linux_vm": _vms,
+            "linux_caf": _adjustments,
+            "linux_cpu": lambda moment: moment.cpus,
+            "linux_cache": _caches,
+        }
+        others = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
+        for name, make in makers.items():
+            columns = load_tables("linux/sysinfo_tables").columns(name, chain(*others.get(name, {}).values()))
+            rows = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
+            self.tables[name] = [RowTable(name, columns, rows)]
 
     def _assign_systems(self) -> None:
         by_identity: dict[tuple[Any, ...], SystemInfo] = {}

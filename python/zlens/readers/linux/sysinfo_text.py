@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.sysinfo import SysinfoLine, facts
+from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.sysinfo import facts
 from zlens.readers.linux.sysinfo_tree import MAX_CPU
 
 #: STSI 3.2.2 describes up to eight levels.
@@ -86,7 +87,7 @@ def parse(data: bytes) -> Sysinfo:
         way = _ADJUSTMENT.fullmatch(label)
         vm = _VM.fullmatch(label)
         target = sysinfo.machine
-        line = layout.machine.get(label)
+        columns = layout.machine.get(label)
         if way:
             _add_adjustment(sysinfo, int(way[1]), value, offset, length)
             continue
@@ -96,24 +97,25 @@ def parse(data: bytes) -> Sysinfo:
                 sysinfo.note("no_layout", offset, f"virtual machine level {number} is out of range", length)
                 continue
             target = sysinfo.vms.setdefault(number, {})
-            line = layout.vm.get(vm[2])
-        if line is None:
+            columns = layout.vm.get(vm[2])
+        if columns is None:
             sysinfo.note("no_layout", offset, f"the line {_short(label)!r} is unknown; not read", length)
-        elif line.columns[0].name in target:
+        elif columns[0].name in target:
             kind, what = ("duplicate", "") if seen[label] == value else ("conflict", " with other values")
             detail = f"the line {_short(label)!r} appears twice{what}; the first is read"
             sysinfo.note(kind, offset, detail, length)
         else:
             seen[label] = value
-            _add_values(sysinfo, target, line, value, offset, length)
+            for detail in _add_values(target, columns, value):
+                sysinfo.note("header", offset, f"{vm[2] if vm else label}: {detail}", length)
     return sysinfo
 
 
-def _add_values(
-    sysinfo: Sysinfo, target: dict[str, Any], line: SysinfoLine, value: str, offset: int, length: int
-) -> None:
-    words = value.split(maxsplit=len(line.columns) - 1) if len(line.columns) > 1 else [value]
-    for column, word in zip(line.columns, words, strict=False):
+def _add_values(target: dict[str, Any], columns: tuple[RawColumn, ...], value: str) -> Iterator[str]:
+    """Add the words of a value, and yield what is wrong with them."""
+    words = value.split(maxsplit=len(columns) - 1) if len(columns) > 1 else [value]
+    target[columns[0].name] = None
+    for column, word in zip(columns, words, strict=False):
         parsed: Any = word or None
         if column.type == "int":
             parsed = number(word)
@@ -121,11 +123,8 @@ def _add_values(
             # Only capabilities can be other than integers.
             parsed = capability(word)
         if parsed is None and word:
-            detail = f"{line.label}: {_short(word)!r} is not a number"
-            sysinfo.note("header", offset, detail, length)
+            yield f"{_short(word)!r} is not a number"
         target[column.name] = parsed
-    if not words:
-        target[line.columns[0].name] = None
 
 
 def _add_adjustment(sysinfo: Sysinfo, cpus: int, value: str, offset: int, length: int) -> None:

@@ -514,12 +514,11 @@ class ListingParser:
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
     """Names of columns from heads: lower case, numbered where they repeat."""
-    taken = {column.name for column in listings.HEADER}
     found: list[str] = []
     for name in names:
         plain = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("%", "pct_")).strip("_") or "column"
         plain = f"c_{plain}" if plain[0].isdigit() else plain
-        plain = f"{plain}_" if plain in taken else plain
+        plain = f"{plain}_" if plain in listings.leading() else plain
         count = 1
         wanted = plain
         while wanted in found:

@@ -14,7 +14,6 @@ from collections import Counter
 from typing import Any
 
 from zlens.catalog import listings
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.reports import definition
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -92,11 +91,8 @@ class ListingTable:
         if target.table is not None:
             self.columns = listings.columns(target.table)
         else:
-            found = list(listings.HEADER)
-            for at, head in enumerate(target.heads):
-                kind = "float" if target.rows.numeric(at) else "text"
-                found.append(RawColumn(head, kind, "", f"the column {head} of the listing"))
-            self.columns = tuple(found)
+            kinds = ("float" if target.rows.numeric(at) else "text" for at in range(len(target.heads)))
+            self.columns = listings.unknown_columns(dict(zip(target.heads, kinds, strict=True)))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._rows.table(columns)

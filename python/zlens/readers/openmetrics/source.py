@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog.openmetrics import Exporter, ExporterMetric, ExporterTable, MetricLabel, load_exporter
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_columns import FIXED, RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
@@ -38,26 +39,6 @@ _LARGEST = 2.0**64
 #: Microseconds at the beginning of the year 2200.
 _LATEST_US = 7_258_118_400_000_000
 _LONGEST_INT = 18
-
-HEADER = (
-    RawColumn("system", "text", "", "system or machine, under the name that the program gives it"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position of the line in the file"),
-    RawColumn("tod", "time", "", "time stamp of the sample, otherwise the date of the file, UTC"),
-    RawColumn("interval_end", "time", "", "same as tod"),
-    RawColumn("seconds", "float", "s", "length of the interval; NULL: the row describes one moment"),
-    RawColumn("flag", "text", "", "NULL"),
-)
-_METRIC = (
-    RawColumn("metric", "text", "", "name of the metric"),
-    RawColumn("kind", "text", "", "gauge or counter"),
-)
-_VALUE = (
-    RawColumn("labels", "text", "", "other labels: name=value, sorted by name"),
-    RawColumn("value", "float", "", "value"),
-    RawColumn("text", "text", "", "description from the program"),
-)
 
 
 def detect(name: str, head: bytes) -> bool:
@@ -269,7 +250,8 @@ class ScrapeSource:
             if row is not None:
                 row.setdefault(metric.column, _value(each, metric))
         columns = tuple(label.column for label in program.labels)
-        self._add_table("metric", (*HEADER, *_METRIC, *columns, *_VALUE), self.samples)
+        tables = load_tables("openmetrics/scrape_tables")
+        self._add_table("metric", tables.columns("metric", columns), self.samples)
         by_name = {column.name: column for column in columns}
         for name, part in program.parts.items():
             kept = rows[name]
@@ -278,7 +260,7 @@ class ScrapeSource:
             if part.spread:
                 _spread(kept, part.key[0], [pair for pair in shared if pair[1].part == name])
             keys = tuple(by_name[column] for column in (*part.key, *part.keep))
-            self._add_table(name, (*HEADER, *keys, *part.columns), [*kept.values()])
+            self._add_table(name, (*tables.leading, *keys, *part.columns), [*kept.values()])
         self._add_systems()
         for path, count in self._notes.items():
             if count > MAX_NOTES:
@@ -401,7 +383,7 @@ def _row(
     key = (each["system"], each["tod"], *(typed.get(name) for name in part.key))
     row = rows.get(key)
     if row is None:
-        names = (*part.key, *part.keep, *(column.name for column in HEADER))
+        names = (*part.key, *part.keep, *FIXED)
         row = rows[key] = {name: typed.get(name) for name in names}
     return row
 

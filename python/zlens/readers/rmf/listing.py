@@ -15,16 +15,15 @@ from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
-from zlens.catalog.listings import precision_column, precision_text
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.listings import precision, precision_column
 from zlens.catalog.rmf_listings import PrintedFacts, PrintedList, PrintedSamples, ReportPage, printed
 from zlens.catalog.rmf_reports import RmfReport
 from zlens.inputs.options import Options
 from zlens.inputs.source import ArrowSource, Progress
 from zlens.readers import text_lines
+from zlens.readers.column_store import StoredTable
 from zlens.readers.rmf import page as pages
 from zlens.readers.rmf.body import ReportBody
-from zlens.readers.rmf.column_store import StoredTable
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.page import Cell, FoundHeadings, PageHeader
 from zlens.readers.rmf.page_templates import MOST_LINES, PageTemplates, ParsedPage, Span, ValueOrigin, origin
@@ -117,11 +116,7 @@ class PreciseTable:
         self._halves: dict[str, float | None] = {}
         numbers = [column for column in rows.columns if column.type == "float" and column.name != "seconds"]
         self._of = {precision_column(column.name): column.name for column in numbers}
-        precision = (
-            RawColumn(precision_column(column.name), "float", column.unit, precision_text(column.name))
-            for column in numbers
-        )
-        self.columns = (*rows.columns, *precision)
+        self.columns = (*rows.columns, *map(precision, numbers))
 
     @property
     def name(self) -> str:

@@ -14,15 +14,14 @@ from typing import Any, Self
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.rmf_reports import RmfSection, RmfTable, report
 from zlens.errors import InputError
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo, machine_name
+from zlens.readers.column_store import StoredTable, Texts
 from zlens.readers.files import read_error, total_size
 from zlens.readers.rmf import values
-from zlens.readers.rmf.column_store import StoredTable, Texts
 from zlens.readers.rmf.interval import ReportInterval, TableRow
 from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
@@ -131,7 +130,7 @@ class RmfSource(ABC):
         }
         self._stored: list[tuple[RmfTable, StoredTable]] = []
         for table in self._facts.tables:
-            columns = [RawColumn(c.name, c.stored, c.unit, c.text) for c in table.columns]
+            columns = [column.raw for column in table.columns]
             first = self._facts.sections[table.sections[0]]
             own = self._other_texts if first.shape == "rest" else texts
             # The position of a row and its kind are kept beside its values.

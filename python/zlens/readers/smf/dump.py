@@ -19,6 +19,7 @@ from typing import Any
 from zlens import _native
 from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
@@ -42,27 +43,7 @@ NAME = "smf"
 
 #: The record type that is decoded.
 RECORD = 113
-
-#: First columns of every raw table.
-HEADER = (
-    RawColumn("system", "text", "", "system"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position of the record in the file"),
-    RawColumn("tod", "time", "", "when the record was written, UTC"),
-    RawColumn("interval_end", "time", "", "end of the interval, UTC"),
-    RawColumn("seconds", "float", "s", "time covered; NULL: no earlier record to compare with"),
-    RawColumn("flag", "text", "", "gap or short: the time covered is unusual"),
-)
-
-_CHANGE = (
-    *HEADER,
-    RawColumn("what", "text", "", "column that changed"),
-    RawColumn("processors", "text", "", "processors that changed at the same moment"),
-    RawColumn("since", "time", "", "when the previous value was last recorded, UTC"),
-    RawColumn("before", "int", "", "previous value"),
-    RawColumn("after", "int", "", "new value"),
-)
+_TABLES = "smf/counter_tables"
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
@@ -112,7 +93,7 @@ class SmfTable:
 
     @cached_property
     def columns(self) -> tuple[RawColumn, ...]:
-        return (*HEADER, *(RawColumn(*facts) for facts in smf.columns(RECORD)))
+        return (*load_tables(_TABLES).leading, *smf.columns(RECORD))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._source.decoder.stream(columns)
@@ -124,10 +105,13 @@ class ChangeTable:
     def __init__(self, source: SmfSource) -> None:
         self._source = source
         self.name = f"{smf.layout(RECORD).table}_change"
-        self.columns = _CHANGE
+
+    @cached_property
+    def columns(self) -> tuple[RawColumn, ...]:
+        return load_tables(_TABLES).columns(self.name)
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowTable(self.name, _CHANGE, self._source.changes()).stream(columns)
+        return RowTable(self.name, self.columns, self._source.changes()).stream(columns)
 
 
 class SmfSource:

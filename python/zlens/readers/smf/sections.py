@@ -15,24 +15,13 @@ from zlens import _native
 from zlens.catalog import codes, processor_types, smf_record, smf_sections
 from zlens.catalog.interval_flags import SHORT
 from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable
 from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, zos_release
 
 NAME = "smf"
-
-#: First columns of every raw table of this source.
-HEADER = (
-    RawColumn("system", "text", "", "system"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position of the record, or of its first piece, in the file"),
-    RawColumn("tod", "time", "", "when the record was written, UTC"),
-    RawColumn("interval_end", "time", "", "end of the interval, UTC"),
-    RawColumn("seconds", "float", "s", "length of that interval"),
-    RawColumn("flag", "text", "", "short if the interval is below half of its nominal length"),
-)
 
 #: Types of RMF, whose interval is the system's: the first that a system has gives its usual length.
 _RMF_TYPES = (70, 72)
@@ -62,7 +51,7 @@ class SectionTable:
 
     @cached_property
     def columns(self) -> tuple[RawColumn, ...]:
-        return (*HEADER, *smf_sections.columns(self._layout, self._facts))
+        return (*load_tables("smf/section_tables").leading, *smf_sections.columns(self._layout, self._facts))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._sections.decoder.stream(self.name, columns)

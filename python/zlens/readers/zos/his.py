@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf
-from zlens.catalog.raw_columns import RawColumn
-from zlens.catalog.zos_messages import ASKED, MessageLabel, facts
+from zlens.catalog.zos_messages import MessageLabel, facts
 from zlens.readers.row_tables import Row
 from zlens.readers.zos.log_lines import COUNTERS, HIS, LogLine, MessageStart, Note, candidate_bodies
 
@@ -26,41 +25,6 @@ _INT_MAX = 2**63 - 1
 _TOD_SECOND = 4_096_000_000
 #: No run is longer than ten years.
 _LONGEST_S = 10 * 366 * 86_400
-_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.max_size))
-
-RUN = (
-    RawColumn("message", "text", "", "HIS015I, a response to DISPLAY HIS, or HIS019I, a .CNT file"),
-    RawColumn("displayed", "text", "", "time of day of the display, local time"),
-    RawColumn("message_version", "text", "", "message version in a .CNT file"),
-    RawColumn("procedure", "text", "", "HIS procedure"),
-    RawColumn("asid", "text", "", "address space of the procedure"),
-    RawColumn("state", "text", "", "state of the procedure"),
-    *(label.column for label in facts().run.values()),
-    *(label.column for label in facts().service.values()),
-    RawColumn("ctronly", "bool", "", "counters only, no samples"),
-    RawColumn(ASKED, "text", "", "counter sets that the command requests"),
-    RawColumn("state_changed", "bool", "", "processor speed or configuration changed during the run"),
-)
-COUNTER = (
-    RawColumn("cpu_id", "int", "", "CPU"),
-    RawColumn("counter_set", "text", "", "counter set, as named in the text"),
-    RawColumn("number", "int", "", "counter number"),
-    RawColumn("counter", "text", "", "counter name, as given in the text"),
-    RawColumn("value", "int", "count", "count in the run; NULL: exceeds the range of a counter"),
-)
-SAMPLE = (
-    RawColumn("cpu_id", "int", "", "CPU"),
-    RawColumn("machine_type", "text", "", "machine type"),
-    RawColumn("version1", "int", "", "counter first version number"),
-    RawColumn("version2", "int", "", "counter second version number"),
-    RawColumn("cpsp", "float", "", "speed in cycles per microsecond"),
-    RawColumn("lost", "bool", "", "counter data was lost during the run"),
-    *(
-        RawColumn(f"{name}_counters", "int", "count", f"number of counters of the set {name}; NULL: none")
-        for name in cpumf.sets()
-    ),
-    *(RawColumn(f"c{number}", "int", "count", f"counter {number} in the run") for number in _NUMBERS),
-)
 
 
 def _names(labels: Iterable[str]) -> str:

@@ -7,17 +7,9 @@ from functools import cache
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.zos_messages import facts
 from zlens.readers.row_tables import Row
 from zlens.readers.zos.log_lines import LogLine, MessageStart
-
-NOTICE = (
-    RawColumn("message", "text", "", "identifier of the message"),
-    RawColumn("text", "text", "", "text of the message"),
-    RawColumn("action", "text", "", "HIS032I: what HIS does, by STATECHANGE of its command"),
-    RawColumn("reason", "text", "", "IWM064I: why the machine runs with reduced capacity; NULL: at nominal"),
-)
 
 
 class Notice(Struct):

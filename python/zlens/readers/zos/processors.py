@@ -7,57 +7,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.zos_messages import facts
 from zlens.readers.row_tables import Row
 from zlens.readers.zos.log_lines import LogLine, MessageStart, Note, candidate_bodies
 
 #: More cores than any machine has.
 MAX_CORES = 4096
-
-CORE = (
-    RawColumn("core_id", "int", "", "core"),
-    RawColumn("state", "text", "", "online, offline, not available or mixed; NULL: undocumented sign"),
-    RawColumn("wlm_managed", "bool", "", "WLM configures it"),
-    RawColumn("cpu_type", "text", "", "CP, ZIIP or ZAAP; NULL: undocumented letter"),
-    RawColumn("first_cpu", "int", "", "CPU number of its first thread"),
-    RawColumn("last_cpu", "int", "", "CPU number of its last thread"),
-    RawColumn(
-        "polarity",
-        "text",
-        "",
-        "Vh, Vm, Vl, or Hor without HiperDispatch; NULL: not shown, for example when offline",
-    ),
-    RawColumn("parked", "bool", "", "parked at that moment; NULL: not shown, for example when offline"),
-    RawColumn("iscm", "text", "", "mask of its I/O interruption subclasses, hexadecimal"),
-    RawColumn("threads", "int", "count", "threads online"),
-    RawColumn("thread_states", "text", "", "the sign of each thread"),
-)
-CPU = (
-    RawColumn("cpu_id", "int", "", "CPU: a thread of a core, or a whole core"),
-    RawColumn("core_id", "int", "", "its core; NULL: DISPLAY M=CPU, which does not show cores"),
-    RawColumn("thread", "int", "", "thread number in its core, from 0"),
-    RawColumn("state", "text", "", "online, offline, not available, mixed or does not exist"),
-    RawColumn("wlm_managed", "bool", "", "WLM configures it"),
-    RawColumn("cpu_type", "text", "", "CP, ZIIP or ZAAP"),
-    RawColumn("polarity", "text", "", "polarity of its core"),
-    RawColumn("parked", "bool", "", "its core is parked at that moment"),
-    RawColumn("serial", "text", "", "serial number of the CPU, if shown"),
-)
-MACHINE = (
-    RawColumn("displayed", "text", "", "time of day of the display, local time"),
-    RawColumn("form", "text", "", "core or cpu: what the display shows the status of"),
-    RawColumn("hiperdispatch", "bool", "", "HiperDispatch is on"),
-    RawColumn("mt", "int", "threads", "highest number of threads per core activated"),
-    RawColumn("mt_cp", "int", "threads", "threads activated per core of type CP"),
-    RawColumn("mt_ziip", "int", "threads", "threads activated per core of type ZIIP"),
-    *(label.column for label in facts().machine.values()),
-    RawColumn(
-        "effectiveness_pct", "int", "%", "effectiveness of the machine, as a share of normal; NULL: not shown"
-    ),
-    RawColumn("cores_online", "int", "count", "cores online"),
-    RawColumn("cores_parked", "int", "count", "online cores parked at that moment"),
-)
 
 _STATES = re.escape("".join(facts().states))
 _STATUS = re.compile(r"(?:.*\s)?(?P<form>CORE|PROCESSOR) STATUS:?(?P<rest>(?:\s+\S+)*)")

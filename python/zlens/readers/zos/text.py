@@ -18,7 +18,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import _native
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
+from zlens.catalog.zos_messages import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -26,7 +27,6 @@ from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, Syst
 from zlens.readers.files import read_error, total_size
 from zlens.readers.row_tables import Row, RowTable
 from zlens.readers.smf import systems as smf_systems
-from zlens.readers.zos import his, notices, processors
 from zlens.readers.zos import log_lines as texts
 from zlens.readers.zos.his import HisRun
 from zlens.readers.zos.log_lines import LogLine, MessageStart
@@ -48,22 +48,6 @@ _SECOND = 1_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
 #: Upper bound for times: the year 2200.
 _LAST_US = 7_258_118_400 * _SECOND
-
-HEADER = (
-    RawColumn("system", "text", "", "system name from the log, otherwise the partition name"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position in the file"),
-    RawColumn(
-        "tod",
-        "time",
-        "",
-        "end of a counter run, or time of a display from the log or the file date; UTC or local",
-    ),
-    RawColumn("interval_end", "time", "", "same as tod"),
-    RawColumn("seconds", "float", "s", "length of a counter run; NULL: the row describes one moment"),
-    RawColumn("flag", "text", "", "NULL"),
-)
 
 Message = ProcessorDisplay | HisRun | Notice
 
@@ -392,7 +376,12 @@ class ZosTextSource:
     # -- tables --------------------------------------------------------------------------------------
 
     def _make_tables(self, statements: Sequence[_LocatedMessage]) -> None:
-        rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
+        tables, labels = load_tables("zos/text_tables"), facts()
+        others = {
+            "his_run": [*labels.run.values(), *labels.service.values()],
+            "zos_status": [*labels.machine.values()],
+        }
+        rows: dict[str, list[Row]] = {name: [] for name in tables.tables}
         for statement in statements:
             message, header = statement.message, self._header(statement)
             if isinstance(message, Notice):
@@ -413,7 +402,9 @@ class ZosTextSource:
                     )
                     own = {"tod": end, "seconds": cpu.seconds, "offset": cpu.offset}
                     rows[table].append({**header, **own, **row})
-        self.tables = {name: [RowTable(name, columns, rows[name])] for name, columns in _COLUMNS.items()}
+        for name, of_table in rows.items():
+            columns = tables.columns(name, [label.column for label in others.get(name, ())])
+            self.tables[name] = [RowTable(name, columns, of_table)]
 
     def _header(self, statement: _LocatedMessage) -> Row:
         return {
@@ -496,17 +487,6 @@ class ZosTextSource:
             }
             for file in self._files
         ]
-
-
-_COLUMNS = {
-    "his_run": (*HEADER, *his.RUN),
-    "his_cnt": (*HEADER, *his.SAMPLE),
-    "his_counter": (*HEADER, *his.COUNTER),
-    "zos_status": (*HEADER, *processors.MACHINE),
-    "zos_core": (*HEADER, *processors.CORE),
-    "zos_cpu": (*HEADER, *processors.CPU),
-    "zos_notice": (*HEADER, *notices.NOTICE),
-}
 
 
 def _message(start: MessageStart, file: _MessageFile) -> ProcessorDisplay | HisRun:

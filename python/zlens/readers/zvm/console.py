@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct, field
 
 from zlens.catalog import cp_commands
-from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -31,34 +31,8 @@ MAX_ROWS = 200_000
 #: Upper bound for times: the year 2200.
 _LAST_US = 7_258_118_400_000_000
 
-COLUMNS = (
-    RawColumn("system", "text", "", "the one z/VM system of the input, otherwise unknown-FILE"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position in the file"),
-    RawColumn("tod", "time", "", "date of the file, UTC"),
-    RawColumn("interval_end", "time", "", "same as tod"),
-    RawColumn("seconds", "float", "s", "NULL: the row describes one moment"),
-    RawColumn("flag", "text", "", "NULL"),
-    RawColumn("primary", "float", "", "capability of the primary CPUs; smaller is faster"),
-    RawColumn("secondary", "float", "", "capability of the secondary CPUs"),
-    RawColumn("nominal", "float", "", "capability at nominal capacity"),
-    RawColumn("indication", "int", "", "capacity-adjustment indication: 100 is nominal, less is reduced"),
-    RawColumn("reason", "int", "", "capacity-change reason"),
-    RawColumn("state", "text", "", "at nominal or reduced capacity, in the words of the response"),
-)
-
-_OF_RESPONSES = (
-    *COLUMNS[:8],
-    RawColumn("stamp", "text", "", "time of day before the line, as on a console with timestamps"),
-    RawColumn("command", "text", "", "the command"),
-    RawColumn("subject", "text", "", "what the value is of: a processor, a queue, a user"),
-    RawColumn("part", "text", "", "the part of the subject: a type of virtual CPUs"),
-    RawColumn("name", "text", "", "name of the value; NULL: the line is kept as text"),
-    RawColumn("value", "float", "", "the value, if it is a number"),
-    RawColumn("text", "text", "", "the value as text, or the line"),
-)
-_TYPES = {column.name: column.type for column in COLUMNS}
+_TABLES = load_tables("zvm/console_tables")
+_TYPES = {column.name: column.type for column in _TABLES.columns(TABLE)}
 (_CAPABILITY,) = (command for command in cp_commands.commands() if command.labels)
 _STAMP = r"(?:\d\d:\d\d:\d\d[ \t]+)?[ \t]*"
 _STAMPED = re.compile(r"(?:(\d\d:\d\d:\d\d)(?:[ \t]+|\Z))?[ \t]*")
@@ -278,9 +252,9 @@ class ConsoleSource:
             if only is not None:
                 info.utc_offset_s = only.utc_offset_s
         self.systems = [systems[name] for name in sorted(systems)]
-        self.tables = {TABLE: [RowTable(TABLE, COLUMNS, self.responses)]}
+        self.tables = {TABLE: [RowTable(TABLE, _TABLES.columns(TABLE), self.responses)]}
         if self.others:
-            self.tables[RESPONSES] = [RowTable(RESPONSES, _OF_RESPONSES, self.others)]
+            self.tables[RESPONSES] = [RowTable(RESPONSES, _TABLES.columns(RESPONSES), self.others)]
 
     # -- the source interface ------------------------------------------------------------------------
 

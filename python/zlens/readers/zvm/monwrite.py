@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from zlens import _native
 from zlens.catalog import layout_selection, layouts, plans, roles
 from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -29,20 +30,6 @@ from zlens.readers.zvm import intervals as monwrite_times
 from zlens.readers.zvm import lost_events as monwrite_lost
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.intervals import NAME, MonitorSystem
-
-#: First columns of every raw table; the native decoder writes them.
-HEADER = (
-    RawColumn("system", "text", "", "system"),
-    RawColumn("source", "text", "", "source of the data"),
-    RawColumn("file", "text", "", "file"),
-    RawColumn("offset", "int", "bytes", "position of the record in its file"),
-    RawColumn("tod", "time", "", "when the record was built, UTC"),
-    RawColumn("interval_end", "time", "", "end of the interval it belongs to, UTC"),
-    RawColumn(
-        "seconds", "float", "s", "elapsed since the previous sample of the subject; NULL for the first"
-    ),
-    RawColumn("flag", "text", "", "gap or short if the elapsed time is not the usual one"),
-)
 
 
 def detect(head: bytes, size: int) -> bool:
@@ -97,7 +84,10 @@ class MonwriteTable:
 
     @cached_property
     def columns(self) -> tuple[RawColumn, ...]:
-        return (*HEADER, *plans.plan_columns(self._source.plan(self._system, self._record, self.name)))
+        return (
+            *load_tables("zvm/monitor_tables").leading,
+            *plans.plan_columns(self._source.plan(self._system, self._record, self.name)),
+        )
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._source.decoder(self._system, self._record).stream(self.name, columns)

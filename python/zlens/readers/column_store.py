@@ -1,9 +1,9 @@
-"""Column store for rows of RMF tables: a few bytes per value, Arrow only for the requested columns."""
+"""Column store for the rows of raw tables: a few bytes per value, Arrow only for the requested columns."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import isnan, nan
 from typing import Any, Protocol
@@ -15,22 +15,23 @@ from zlens.readers.row_tables import RowStream, typed
 _NO_INT = -(2**63)
 #: Rows that are put into columns at a time.
 _ROWS = 512
-#: Texts in reports repeat, so a file beyond this limit is not a report; further texts are dropped.
+#: Texts repeat, so a file beyond this limit is not what it seems to be; further texts are dropped.
 MAX_TEXTS = 200_000
 
 
 class Texts:
     """Distinct texts and their codes."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
         self.texts: list[str] = []
         self._codes: dict[str, int] = {}
+        self._most = MAX_TEXTS if most is None else most
         self.dropped = 0
 
     def code(self, text: str) -> int:
         code = self._codes.get(text)
         if code is None:
-            if len(self.texts) >= MAX_TEXTS:
+            if len(self.texts) >= self._most:
                 self.dropped += 1
                 return -1
             code = self._codes[text] = len(self.texts)
@@ -42,7 +43,7 @@ class ColumnValues(Protocol):
     """The values of one column."""
 
     def extend(self, values: Sequence[Any]) -> None: ...
-    def __iter__(self) -> Iterator[Any]: ...
+    def read(self, first: int, last: int | None) -> Iterator[Any]: ...
 
 
 class _Integers:
@@ -54,8 +55,8 @@ class _Integers:
     def extend(self, values: Sequence[int | None]) -> None:
         self._data.extend(_without_nulls(values, _NO_INT))
 
-    def __iter__(self) -> Iterator[int | None]:
-        return (None if value == _NO_INT else value for value in self._data)
+    def read(self, first: int, last: int | None) -> Iterator[int | None]:
+        return (None if value == _NO_INT else value for value in self._data[first:last])
 
 
 class _Floats:
@@ -65,9 +66,9 @@ class _Floats:
     def extend(self, values: Sequence[float | None]) -> None:
         self._data.extend(_without_nulls(values, nan))
 
-    def __iter__(self) -> Iterator[float | None]:
-        # RMF prints only finite numbers, so NaN can represent NULL.
-        return (None if isnan(value) else value for value in self._data)
+    def read(self, first: int, last: int | None) -> Iterator[float | None]:
+        # What is printed is finite, so NaN can represent NULL.
+        return (None if isnan(value) else value for value in self._data[first:last])
 
 
 class _Truths:
@@ -77,8 +78,8 @@ class _Truths:
     def extend(self, values: Sequence[bool | None]) -> None:
         self._data.extend(_without_nulls(values, -1))
 
-    def __iter__(self) -> Iterator[bool | None]:
-        return (None if value < 0 else value > 0 for value in self._data)
+    def read(self, first: int, last: int | None) -> Iterator[bool | None]:
+        return (None if value < 0 else value > 0 for value in self._data[first:last])
 
 
 class _Texts:
@@ -90,9 +91,9 @@ class _Texts:
         codes = {value: -1 if value is None else self._texts.code(value) for value in dict.fromkeys(values)}
         self._data.extend(map(codes.__getitem__, values))
 
-    def __iter__(self) -> Iterator[str | None]:
+    def read(self, first: int, last: int | None) -> Iterator[str | None]:
         texts = self._texts.texts
-        return (None if code < 0 else texts[code] for code in self._data)
+        return (None if code < 0 else texts[code] for code in self._data[first:last])
 
 
 def _without_nulls(values: Sequence[Any], nothing: float) -> Iterable[Any]:
@@ -118,26 +119,18 @@ class StoredTable:
         self,
         name: str,
         columns: Sequence[RawColumn],
-        common: dict[str, Callable[[int], Any]],
+        common: Mapping[str, Callable[[int], Any]],
         texts: Texts,
         leading: int = 0,
     ) -> None:
-        self._name = name
-        self._columns = tuple(columns)
+        self.name = name
+        self.columns = tuple(columns)
         self._common = common
         self._interval = array("i")
         self._own = {c.name: column_values(c.type, texts) for c in columns if c.name not in common}
         #: Rows that are not yet in the columns, and the columns before theirs.
         self._pending: list[Sequence[Any]] = []
         self._leading: tuple[list[Any], ...] = tuple([] for _ in range(leading))
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def columns(self) -> tuple[RawColumn, ...]:
-        return self._columns
 
     def __len__(self) -> int:
         return len(self._interval)
@@ -164,13 +157,16 @@ class StoredTable:
         for pending in (*self._leading, self._pending):
             pending.clear()
 
-    def values(self, column: str) -> Iterator[Any]:
+    def values(self, column: str, first: int = 0, last: int | None = None) -> Iterator[Any]:
+        """The values of a column, of all rows or some that follow one another."""
         self.flush_rows()
         get = self._common.get(column)
-        return map(get, self._interval) if get is not None else iter(self._own[column])
+        return (
+            map(get, self._interval[first:last]) if get is not None else self._own[column].read(first, last)
+        )
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self._columns, columns), self._rows)
+        return RowStream(typed(self.columns, columns), self._rows)
 
     def _rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
         chosen = [self.values(name) for name in columns]
