@@ -49,24 +49,25 @@ STATUSES = {
     "derived": "follows from definitions or was found in the data; printed nowhere as a formula",
     "unverified": "not confirmed by any source; absent or marked until somebody confirms it",
 }
-SCOPES = (
-    "cpu",
-    "core",
-    "type",
-    "system",
-    "machine",
-    "partition",
-    "guest",
-    "workload",
-    "device",
-    "pool",
-    "lock",
-    "zone",
-    "volume",
-    "port",
-    "channel",
-    "row",
-)
+#: What one value is of.
+SCOPES = {
+    "cpu": "one logical processor (one thread, under multithreading)",
+    "core": "one core",
+    "type": "the cores of one type of a system",
+    "system": "one system",
+    "machine": "the processors of one type of the machine",
+    "partition": "one partition and type of processor",
+    "guest": "one virtual machine",
+    "workload": "one class period",
+    "device": "one device",
+    "pool": "one pool of aliases",
+    "lock": "one lock",
+    "zone": "one zone of storage",
+    "volume": "one volume",
+    "port": "one port",
+    "channel": "one channel path",
+    "row": "the row",
+}
 UNITS = frozenset(
     {
         "",
@@ -142,12 +143,12 @@ class MeasureColumn(Struct, frozen=True):
 class Measure(Struct, frozen=True):
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
-    A lazy table is too large to keep: it is computed for every query, as far as that needs it. `rows` is
-    the FROM clause of its formulas, with roles and helpers (catalog/helpers); empty if it is made
-    otherwise, or no reader feeds it yet. Rows that differ in a column of `apart` are never merged:
-    processor types, or a whole and its parts. `parts` lists, for such a column, values that are parts
-    of one whole: rows with these may be merged. `records` names the records that give the rows, for the page
-    of an input without them.
+    A lazy table is too large to keep: it is computed for every query, as far as that needs it. A sparse table
+    without rows or values says that nothing happened. `rows` is the FROM clause of its formulas, with roles
+    and helpers (catalog/helpers); empty if it is made otherwise, or no reader feeds it yet. Rows that differ
+    in a column of `apart` are never merged: processor types, or a whole and its parts. `parts` lists, for
+    such a column, values that are parts of one whole: rows with these may be merged. `records` names the
+    records that give the rows, for the page of an input without them.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Measure(Struct, frozen=True):
     plain: bool
     empty: bool
     columns: tuple[MeasureColumn, ...]
+    sparse: bool = False
     lazy: bool = False
     rows: str = ""
     apart: tuple[str, ...] = ()
@@ -276,6 +278,7 @@ _MEASURE = (
     Key("scope", _TEXT, "what one value is of", default=""),
     Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
     Key("empty", Boolean(), "whether no reader feeds it yet", default=False),
+    Key("sparse", Boolean(), "whether no row, or no value, says that nothing happened", default=False),
     Key("lazy", Boolean(), "whether it is too large to keep", default=False),
     Key("rows", Prose(empty=True), "what its formulas are over", default=""),
     Key("apart", _NAMES, "columns whose values are never put together", default=()),

@@ -32,25 +32,6 @@ from zlens.schema.wording import phrase
 
 #: Columns that --every adds to a gauge.
 _SPREAD = {"_p50": "median", "_p95": "95th percentile", "_max": "maximum"}
-
-_SCOPES = {
-    "cpu": "one logical processor (one thread, under multithreading)",
-    "core": "one core",
-    "type": "the cores of one type of a system",
-    "system": "one system",
-    "machine": "the processors of one type of the machine",
-    "partition": "one partition and type of processor",
-    "guest": "one virtual machine",
-    "workload": "one class period",
-    "device": "one device",
-    "pool": "one pool of aliases",
-    "lock": "one lock",
-    "zone": "one zone of storage",
-    "volume": "one volume",
-    "port": "one port",
-    "channel": "one channel path",
-    "row": "the row",
-}
 #: Columns whose names are words of SQL.
 _RESERVED = frozenset({"offset"})
 _LEADING = frozenset(column.name for column in measures.LEADING)
@@ -214,7 +195,7 @@ def _column(table: measures.Measure, column: measures.MeasureColumn, wanted: str
         [
             ("Also", _also(column, wanted)),
             ("Table", f"{table.name}, one row per {table.grain}"),
-            ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
+            ("Value", f"{_typed(column)}; of {measures.SCOPES[column.scope]}"),
             ("Reported", f"{column.given}, if known; else by the formula" if column.given else ""),
             ("Formula", formula_lines(column) if column.by else column.formula),
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
