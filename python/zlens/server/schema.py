@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Container, Mapping
 from typing import Any
 
 from zlens import models
-from zlens.catalog import glossary, measures, roles, subjects
+from zlens.catalog import cpumf, glossary, measures, roles, subjects
 from zlens.catalog.reports import definition, menus
 from zlens.engine import cancellation
 from zlens.findings.evaluate import USUAL
 from zlens.inputs.source import SystemInfo, without_raw_tables
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
-from zlens.server import workload_hints
 from zlens.server.workspace import Workspace
 from zlens.session.source_choice import SystemSource
 from zlens.version import VERSION
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+#: A condition of the workload hint.
+_HINT_TEST = re.compile(r"(l1mp|rni) (<=?|>=?) ([0-9.]+)")
 
 
 def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def _schema(place: Workspace) -> dict[str, Any]:
         "expected": list(models.MEASURED),
         "classes": list(USUAL),
         "every_s": session.options.every_s,
-        "hints": workload_hints.hint_regions(),
+        "hints": hint_regions(),
         "glossary": [
             {"name": term.name, "text": term.text, "source": term.source, "of": term.of}
             for term in glossary.terms()
@@ -233,3 +235,29 @@ def reports(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         return listed
 
     return {"reports": place.compute_once("reports", work)}
+
+
+def hint_regions() -> dict[str, Any]:
+    """The workload hint as rectangles to draw: bounds of L1MP and RNI of each line, null if open.
+
+    The first line that applies gives the category, so a bound belongs to the earlier line.
+    """
+    table = cpumf.hint_table()
+    return {
+        "status": table.status,
+        "source": table.source,
+        "note": table.note,
+        "generations": list(table.generations),
+        "regions": [{"category": hint.category, **_hint_bounds(hint.when)} for hint in table.hints],
+    }
+
+
+def _hint_bounds(when: str) -> dict[str, list[float | None]]:
+    bounds: dict[str, list[float | None]] = {"l1mp": [None, None], "rni": [None, None]}
+    for test in when.split(" and "):
+        match = _HINT_TEST.fullmatch(test)
+        if match is None:
+            raise ValueError(f"cannot draw the condition of a hint: {test!r}")
+        name, sign, value = match.groups()
+        bounds[name][0 if sign.startswith(">") else 1] = float(value)
+    return bounds
