@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import measures, roles
-from zlens.catalog.measures import LEADING, Measure, MeasureColumn
+from zlens.catalog.measures import LEADING_NAMES, Measure, MeasureColumn
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -22,7 +22,6 @@ from zlens.schema.validators import Integer, Key, ListOf, MapOf, Prose, Spec, Te
 #: Labels that Prometheus keeps for itself.
 RESERVED = frozenset({"job", "instance", "le", "quantile"})
 #: Columns of every measure that are the interval, not values in it.
-_LEADING = frozenset(column.name for column in LEADING)
 
 
 class BaseUnit(Struct, frozen=True):
@@ -183,7 +182,7 @@ def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
 
 def _measure(facts: Mapping[str, Any], table: Measure, replaced: set[str]) -> MetricGroup:
     own = _OWN.defaults | facts["measure"].get(table.name, {})
-    columns = [column for column in table.columns if column.name not in _LEADING or table.plain]
+    columns = [column for column in table.columns if column.name not in LEADING_NAMES or table.plain]
     keys = [column for column in columns if column.name in table.key]
     subject = own["subject"] or table.name
     labels = {column.name: _label(facts, column.name) for column in keys}

@@ -139,6 +139,11 @@ class MeasureColumn(Struct, frozen=True):
     among: str = ""
     every: str = ""
 
+    @property
+    def type_and_unit(self) -> str:
+        """Its type, and its unit if it has one."""
+        return f"{self.type}, {self.unit}" if self.unit else self.type
+
 
 class Measure(Struct, frozen=True):
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
@@ -167,6 +172,11 @@ class Measure(Struct, frozen=True):
     records: str = ""
     #: Length of a row, where the rows it groups follow each other; else that of the longest.
     span: str = ""
+
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        """The columns that tell rows apart, with the leading ones."""
+        return self.key if self.plain else ("system", "source", "interval_end", *self.key)
 
     def column(self, name: str) -> MeasureColumn | None:
         for column in self.columns:
@@ -201,6 +211,7 @@ LEADING = (
         "length of the interval against the usual one",
     ),
 )
+LEADING_NAMES = tuple(column.name for column in LEADING)
 
 
 def measures_folder() -> Path:
@@ -275,7 +286,7 @@ _MEASURE = (
     Key("text", _TEXT, "what it is"),
     Key("grain", _TEXT, "what a row is"),
     Key("key", _NAMES, "the columns that tell rows apart"),
-    Key("scope", _TEXT, "what one value is of", default=""),
+    Key("scope", _TEXT, "what one value is of", default="system"),
     Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
     Key("empty", Boolean(), "whether no reader feeds it yet", default=False),
     Key("sparse", Boolean(), "whether no row, or no value, says that nothing happened", default=False),
@@ -358,12 +369,11 @@ def _stated(keys: Mapping[str, Any]) -> dict[str, Any]:
 def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem: DocumentErrors) -> Measure:
     values = dict(table)
     name, rate, words = values.pop("table"), " ".join(values.pop("rate").split()), values.pop("words")
-    scope = values["scope"] or _scope(name)
     columns = [] if values["plain"] else [*LEADING]
     for column in shared:
         if name not in column.only:
             continue
-        keys = {"scope": scope, **column.keys, **_stated(column.differences.get(name, {}))}
+        keys = {"scope": values["scope"], **column.keys, **_stated(column.differences.get(name, {}))}
         for word in sorted(set(_WORD.findall(keys["text"])) - set(words)):
             raise problem.general_error(
                 f"{column.place}.text has {{{word}}}, a word that {name} does not have",
@@ -374,12 +384,7 @@ def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem:
         if "counts" in keys:
             keys.setdefault("formula", rate.replace("{counts}", keys["counts"]))
         columns.append(MeasureColumn(column.name, **keys))
-    return Measure(name, **values | {"scope": scope, "columns": tuple(columns)})
-
-
-def _scope(name: str) -> str:
-    """The scope of a table that does not state it: its own name, the machine, or the system."""
-    return name if name in SCOPES else {"cec": "machine"}.get(name, "system")
+    return Measure(name, **values | {"columns": tuple(columns)})
 
 
 @cache

@@ -24,11 +24,11 @@ from zlens.catalog.layouts import (
 )
 from zlens.catalog.plans import section_table
 from zlens.errors import CatalogError
+from zlens.explain.text_format import WIDTH
 from zlens.record_pages import packs
 from zlens.rendering.text_tables import align_columns
 from zlens.schema.wording import phrase
 
-_WIDTH = 100
 _COLUMNS = ("Dec", "Hex", "Len", "Type", "Kind", "Unit", "Name", "Description")
 #: Dec, Hex and Len are right-aligned.
 _RIGHT = 3
@@ -253,5 +253,5 @@ def _page(head: RecordInfo, release: str | None) -> str:
 
 def _wrapped(label: str, text: str) -> list[str]:
     return textwrap.wrap(
-        text, _WIDTH, initial_indent=label, subsequent_indent=" " * len(label), break_long_words=False
+        text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label), break_long_words=False
     )

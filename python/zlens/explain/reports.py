@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from zlens.catalog import caveats
 from zlens.catalog.reports import titles
 from zlens.catalog.reports.definition import FOLDER, ReportColumn, RowKind, load_report
+from zlens.explain.text_format import wrap_hanging
 from zlens.reports import column_facts
-
-_WIDTH = 100
 
 
 def explain_report(wanted: str, folder: Path = FOLDER) -> str:
@@ -101,11 +99,4 @@ def _column(column: ReportColumn) -> list[str]:
 
 
 def _wrapped(text: str, head: str) -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split()),
-        _WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return wrap_hanging(head, text) if text else []

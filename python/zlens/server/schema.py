@@ -130,7 +130,7 @@ def _tables(place: Workspace) -> list[dict[str, Any]]:
                 "name": name,
                 "kind": "measure",
                 "text": table.text,
-                "key": list(table.key) if table.plain else ["system", "source", "interval_end", *table.key],
+                "key": [*table.row_key],
                 "fills": session.has_data(name),
                 "lazy": table.lazy,
                 "records": table.records,
