@@ -33,4 +33,4 @@ def format_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(' '.join(cell.replace('|', chr(92) + '|').split()) for cell in cells)} |"
