@@ -21,7 +21,7 @@ def reference() -> dict[str, str]:
     """Text of every generated page by its name in the reference."""
     from interfaces import interface_pages
 
-    from zlens.catalog.reference import cpumf, exposition, measures, records, rules, smf
+    from zlens.explain.reference import cpumf, exposition, measures, records, rules, smf
 
     return {
         "records.md": records.records_page(),

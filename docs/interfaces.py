@@ -84,6 +84,7 @@ def _signature(value: typing.Any) -> str:
 
 def _http() -> str:
     """Every endpoint with its parameters and what the response has."""
+    from zlens.explain.markdown_format import format_table
     from zlens.server.endpoints import ENDPOINTS
 
     lines = [
@@ -95,13 +96,14 @@ def _http() -> str:
     for endpoint in sorted(ENDPOINTS, key=lambda one: (one.path, one.method)):
         lines += ["", f"## {endpoint.method} {endpoint.path}", "", _sentence(endpoint.summary)]
         if endpoint.record.keys:
-            lines += ["", "| parameter | required | meaning |", "|---|---|---|"]
-            for key in endpoint.record.keys:
-                required = "yes" if key.is_required else ""
-                lines.append(f"| `{key.name}` | {required} | {_cell(f'{key.text}; {key.kind.describe()}')} |")
+            parameters = (
+                (f"`{key.name}`", "yes" if key.is_required else "", f"{key.text}; {key.kind.describe()}")
+                for key in endpoint.record.keys
+            )
+            lines += ["", *format_table(("parameter", "required", "meaning"), parameters)]
         if endpoint.gives:
-            lines += ["", "| in the response | meaning |", "|---|---|"]
-            lines += [f"| `{name}` | {_cell(text)} |" for name, text in endpoint.gives.items()]
+            keys = ((f"`{name}`", text) for name, text in endpoint.gives.items())
+            lines += ["", *format_table(("in the response", "meaning"), keys)]
         elif endpoint.lists or endpoint.lines:
             lines += ["", _sentence(endpoint.lists or endpoint.lines or "")]
     return "\n".join(lines) + "\n"
@@ -135,11 +137,10 @@ def _sql() -> str:
 
 def _glossary() -> str:
     from zlens.catalog.glossary import terms
+    from zlens.explain.markdown_format import format_table
 
-    lines = ["# Glossary", "", "| term | meaning | status |", "|---|---|---|"]
-    ordered = sorted(terms(), key=lambda one: one.name.lower())
-    lines += [f"| {term.name} | {_cell(term.text)} | {term.status} |" for term in ordered]
-    return "\n".join(lines) + "\n"
+    rows = ((term.name, term.text, term.status) for term in sorted(terms(), key=lambda one: one.name.lower()))
+    return "\n".join(["# Glossary", "", *format_table(("term", "meaning", "status"), rows)]) + "\n"
 
 
 def _words(words: Iterable[str]) -> str:
@@ -152,7 +153,3 @@ def _block(text: str) -> list[str]:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())

@@ -21,11 +21,11 @@ LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 #: A line of each page of the reference, as the facts have it.
 REFERENCE = {
     "records.md": "| D0R2 | MRSYTPRP | Processor Data (Per Processor) | sample | 5.4:124 6.2:140 6.4:352 |",
-    "smf.md": "| `smf70_cpu` | ",
+    "smf.md": "### smf70_cpu\n",
     "cpumf.md": "| 145 | `L1D_OFFCHIP_L3_SOURCED_WRITES` | ",
     "measures.md": "| `busy_pct` | float, % | share of its online time that the processor was busy",
     "metrics.md": "| `partition_actual_msu_per_hour` | `mvs_lpar_actual_msu_h` |",
-    "rules.md": "| CPU-001 | ",
+    "rules.md": "### CPU-001\n",
     "reports.md": "| [prclog](reports/processors.md#prclog) | FCX304 | ",
     "command-line.md": "  --peak LENGTH ",
     "python.md": "## zlens.open\n\n```python\nopen(paths: ",

@@ -9,9 +9,9 @@ import pytest
 
 from zlens.catalog import measures
 from zlens.catalog.check import measures as check_metrics
-from zlens.catalog.reference import measures as reference_measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError
+from zlens.explain.reference import measures as reference_measures
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,11 +20,11 @@ from scraped import Labels, families, samples
 from zlens import demo
 from zlens.catalog import exposition, measures
 from zlens.catalog.expressions import quote
-from zlens.exposition.content_type import wants_openmetrics
 from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
 from zlens.inputs.options import Options, TimeSpec, parse_time_spec, parse_zone
 from zlens.models.system.spec import EXAMPLE
+from zlens.server.metrics import wants_openmetrics
 from zlens.session.session import CoreSession, empty_session
 
 ALL = ExportLimits(None)

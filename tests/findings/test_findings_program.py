@@ -17,10 +17,10 @@ from fakes import system as fake_system
 from zlens import cli
 from zlens.catalog import caveats, rules
 from zlens.catalog.caveats import Caveat
-from zlens.catalog.reference import rules as reference_rules
 from zlens.catalog.reports.definition import load_report
 from zlens.errors import QueryError
 from zlens.explain.names import explain
+from zlens.explain.reference import rules as reference_rules
 from zlens.reports import header
 from zlens.reports.rows import Block
 
@@ -247,7 +247,7 @@ def test_all_faults_are_listed() -> None:
 def test_the_reference_page_has_every_rule_and_fault() -> None:
     text = reference_rules.rules_page()
     for rule in rules.builtin().values():
-        assert f"| {rule.id} | " in text
+        assert f"### {rule.id}\n\n{rule.title}\n" in text
     for each in caveats.caveats():
         assert each.text in text
 

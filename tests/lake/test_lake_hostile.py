@@ -140,10 +140,10 @@ MANIFEST: list[tuple[Change, str]] = [
     ),
     (_at("retired", value="x"), 'retired is "x"; expected a list'),
     (
-        _at("zlens_lake", value=99),
-        "this lake has version 99; expected version 1; import its files again into a new one",
+        _at("zlens_lake", value=1),
+        "this lake has version 1; expected version 2; import its files again into a new one",
     ),
-    (_at("zlens_lake", value="1"), 'zlens_lake is "1"; expected a whole number from 1 to 1'),
+    (_at("zlens_lake", value="1"), 'zlens_lake is "1"; expected a whole number from 2 to 2'),
 ]
 
 
@@ -176,7 +176,7 @@ def test_a_manifest_that_is_wrong(made: Path, change: Change, said: str) -> None
     [
         ('{"zlens_lake": 1', "is not JSON"),
         ('{"zlens_lake": ' + "[" * 100_000, "is not JSON"),
-        ('{"zlens_lake": 1e999}', "zlens_lake is inf; expected a whole number from 1 to 1"),
+        ('{"zlens_lake": 1e999}', "zlens_lake is inf; expected a whole number from 2 to 2"),
     ],
     ids=["cut", "nested", "infinite"],
 )
@@ -200,11 +200,11 @@ def test_a_manifest_of_something_else_makes_no_lake(tmp_path: Path) -> None:
 def _file(**cells: Any) -> Change:
     """The row of one file with other cells."""
     row = {"table": "d0r2", "day": "2026-03-02", "kind": "main", "rows": 1, "bytes": 1, "sha256": "0" * 64}
-    row |= {"first": None, "last": None, "open": 0} | cells
+    row |= {"first": None, "last": None, "open": 0, "foot": "0" * 16} | cells
     return _at("parts", 0, "files", value=[[*row.values()]])
 
 
-_ROW = "parts.files[1] is a list of 9; expected table, day, kind"
+_ROW = "parts.files[1] is a list of 10; expected table, day, kind"
 DOCUMENT: list[tuple[Change, str]] = [
     (_file(table="../../etc"), _ROW),
     (_file(day="../.."), _ROW),

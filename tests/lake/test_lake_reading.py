@@ -287,23 +287,6 @@ def test_hours_of_many_inputs_read_a_document_for_each_system(
     assert len(set(read)) == 6
 
 
-def without_tables(made: Path, into: Path) -> Path:
-    """The lake as an earlier release wrote it: no digests of tables in the manifest."""
-    shutil.copytree(made, into)
-    manifest = LakeFolder(into).load()
-    for _, part in manifest.parts():
-        assert part.tables
-        part.tables = ""
-    (into / file_names.MANIFEST).write_bytes(manifest.dump())
-    return into
-
-
-def test_a_lake_of_an_earlier_release_has_the_same_tables(made: Path, tmp_path: Path) -> None:
-    earlier = without_tables(made, tmp_path / "lake")
-    assert tables(made) == tables(earlier)
-    assert lake.check(earlier).faults == []
-
-
 def test_a_part_with_tables_of_another_is_refused(made: Path, tmp_path: Path) -> None:
     into = tmp_path / "lake"
     shutil.copytree(made, into)

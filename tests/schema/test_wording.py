@@ -19,7 +19,7 @@ CODES = document.load_unchecked(FACTS / "wording.toml")
 SOURCES = Path(zlens.__file__).parent
 COMMANDS = "info|report|sql|explain|findings|compare|study|solve|plan|import|lake|serve|demo|catalog"
 #: Rooms that are a face, or write pages of reference.
-FACES = ("cli", "__main__.py", "catalog/reference")
+FACES = ("cli", "__main__.py", "explain/reference")
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -229,7 +229,7 @@ def test_findings_are_those_of_the_session(served):
     found = told(served.get("findings"))
     own = served.session.findings()
     assert [one["rule"] for one in found["rows"]] == [one.rule.id for one in own.rows]
-    assert [one["value"] for one in found["rows"]] == [one.row()["value"] for one in own.rows]
+    assert [one["value"] for one in found["rows"]] == [one.to_row()["value"] for one in own.rows]
     assert found["asked"] == len(own.asked)
     assert {one["rule"] for one in found["missing"]} == {rule.id for rule, _ in own.missing}
     worst = found["rows"][0]

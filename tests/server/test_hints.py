@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from zlens.catalog import cpumf
-from zlens.server.workload_hints import hint_regions
+from zlens.server.schema import hint_regions
 
 
 def _category(l1mp: float, rni: float) -> str:

@@ -13,8 +13,8 @@ from prometheus import answered, started
 from scraped import samples
 from zlens.api import Session
 from zlens.cli.listen_socket import DEFAULT_PORT
-from zlens.exposition.content_type import OPENMETRICS
 from zlens.server.guard import Guard
+from zlens.server.metrics import OPENMETRICS
 from zlens.session.session import empty_session
 
 CONTRIB = Path(__file__).parents[2] / "contrib"

@@ -17,11 +17,10 @@ from zlens import _native, cli, demo, lake, stores
 from zlens.api import Session
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_time_spec, parse_zone
-from zlens.lake.retained import Retained
 from zlens.lake.retention import UNMEASURED
 from zlens.session import session as sessions
 from zlens.stores import bucket_sql, rollup_builder
-from zlens.stores.coverage import Coverage, Lost, coverage
+from zlens.stores.coverage import Lost, coverage
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fuzz"))
 import texts
@@ -310,18 +309,3 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
     # What is named may be lost.
     removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED, "smf70_cpu"])
     assert len(removed.gone) == 1
-
-
-def test_measures_of_an_earlier_release_prove_nothing(
-    without_counters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Their documents do not say what they retain: not even tables that no measure reads are known."""
-    made = tmp_path / "lake"
-    lake.add([without_counters], made)
-    with monkeypatch.context() as earlier:
-        earlier.setattr(Coverage, "retained_on", lambda *_: Retained())
-        stores.rollup(made)
-    with pytest.raises(LakeError, match="an earlier release did not record what its measures have of it"):
-        lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED])
-    with zlens.open(made) as session:
-        assert session.sql("SELECT count(*) FROM load").rows == [(4,)]

@@ -189,7 +189,7 @@ def test_a_file_that_was_changed_is_told(made: Path) -> None:
 def test_a_system_with_other_columns_stays_in_its_own_files(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Measures of an earlier release have other columns."""
+    """Measures by earlier rules may have other columns."""
     from zlens.lake.documents import MeasuresDocument
 
     into = tmp_path / "lake"

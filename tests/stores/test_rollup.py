@@ -304,7 +304,7 @@ def test_measures_by_earlier_rules_are_computed_again_or_marked(
         [(system, detail)] = outdated(folder)
         assert system == "LAKETEST"
         assert detail.startswith(
-            "measures by hour and day of 1 day from 2026-03-02 to 2026-03-02 are by the rules"
+            "measures by hour and day of 1 day from 2026-03-02 to 2026-03-02 are by earlier rules"
         )
         [rolled] = stores.rollup(folder)
         assert rolled.days == again

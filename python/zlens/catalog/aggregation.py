@@ -38,9 +38,8 @@ _AMOUNTS = frozenset(
     {"/s", "bytes/s", "bytes", "count", "frames", "pages", "slots", "processors", "cores", "MSU/h"}
 )
 _LENGTH = "seconds"
-#: The columns that identify an interval of a system, and those that describe it.
+#: The columns that identify an interval of a system.
 _INTERVAL = ("system", "source", "interval_end")
-_LEADING = (*_INTERVAL, _LENGTH, "flag")
 #: Kinds that have no value yet in a subject's first sample.
 COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
@@ -172,7 +171,7 @@ def has_differences_sql(table: Measure, alias: str = "") -> str:
 
 def difference_columns(table: Measure) -> list[str]:
     """The columns that show whether a row has differences: counters, times and rates, else ratios."""
-    numbers = [column for column in table.columns if column.name not in _LEADING]
+    numbers = [column for column in table.columns if column.name not in measures.LEADING_NAMES]
     counters = [
         number for number in numbers if number.aggregate in ("counter", "time") or number.weight == _LENGTH
     ]
@@ -458,7 +457,8 @@ def is_divided(table: Measure) -> bool:
     What tells such rows apart is a key of the row that is not one of the subject.
     """
     return any(
-        column.aggregate == "key" and column.name not in (*_LEADING, *table.key) for column in table.columns
+        column.aggregate == "key" and column.name not in (*measures.LEADING_NAMES, *table.key)
+        for column in table.columns
     )
 
 
@@ -512,7 +512,7 @@ class MeasureQuery(Struct, frozen=True):
 
     def columns(self) -> list[str]:
         """The columns of the measure that the answer needs, except those of `where`."""
-        names = [*_LEADING, *self.by, *self.pinned]
+        names = [*measures.LEADING_NAMES, *self.by, *self.pinned]
         for column, statistics in self.wanted:
             names += mean_inputs(self.table, column, subjects=True)
             if self.merged or {"total", "share"} & set(statistics):

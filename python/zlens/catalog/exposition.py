@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from zlens.catalog import measures, roles
-from zlens.catalog.measures import LEADING, Measure, MeasureColumn
+from zlens.catalog.measures import LEADING_NAMES, Measure, MeasureColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -22,7 +22,6 @@ from zlens.schema.structs import FactTable
 #: Labels that Prometheus keeps for itself.
 RESERVED = frozenset({"job", "instance", "le", "quantile"})
 #: Columns of every measure that are the interval, not values in it.
-_LEADING = frozenset(column.name for column in LEADING)
 
 
 _FOLDER = FACTS / "exposition"
@@ -246,7 +245,7 @@ def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
 
 def _measure(facts: NamesFile, table: Measure, replaced: set[str]) -> MetricGroup:
     own = facts.measure.get(table.name, MeasureNames())
-    columns = [column for column in table.columns if column.name not in _LEADING or table.plain]
+    columns = [column for column in table.columns if column.name not in LEADING_NAMES or table.plain]
     keys = [column for column in columns if column.name in table.key]
     subject = own.subject or table.name
     labels = {column.name: _label(facts, column.name) for column in keys}

@@ -49,24 +49,25 @@ STATUSES = {
     "derived": "follows from definitions or was found in the data; printed nowhere as a formula",
     "unverified": "not confirmed by any source; absent or marked until somebody confirms it",
 }
-SCOPES = (
-    "cpu",
-    "core",
-    "type",
-    "system",
-    "machine",
-    "partition",
-    "guest",
-    "workload",
-    "device",
-    "pool",
-    "lock",
-    "zone",
-    "volume",
-    "port",
-    "channel",
-    "row",
-)
+#: What one value is of.
+SCOPES = {
+    "cpu": "one logical processor (one thread, under multithreading)",
+    "core": "one core",
+    "type": "the cores of one type of a system",
+    "system": "one system",
+    "machine": "the processors of one type of the machine",
+    "partition": "one partition and type of processor",
+    "guest": "one virtual machine",
+    "workload": "one class period",
+    "device": "one device",
+    "pool": "one pool of aliases",
+    "lock": "one lock",
+    "zone": "one zone of storage",
+    "volume": "one volume",
+    "port": "one port",
+    "channel": "one channel path",
+    "row": "the row",
+}
 UNITS = frozenset(
     {
         "",
@@ -138,16 +139,21 @@ class MeasureColumn(Struct, frozen=True):
     among: str = ""
     every: str = ""
 
+    @property
+    def type_and_unit(self) -> str:
+        """Its type, and its unit if it has one."""
+        return f"{self.type}, {self.unit}" if self.unit else self.type
+
 
 class Measure(Struct, frozen=True):
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
-    A lazy table is too large to keep: it is computed for every query, as far as that needs it. `rows` is
-    the FROM clause of its formulas, with roles and helpers (catalog/helpers); empty if it is made
-    otherwise, or no reader feeds it yet. Rows that differ in a column of `apart` are never merged:
-    processor types, or a whole and its parts. `parts` lists, for such a column, values that are parts
-    of one whole: rows with these may be merged. `records` names the records that give the rows, for the page
-    of an input without them.
+    A lazy table is too large to keep: it is computed for every query, as far as that needs it. A sparse table
+    without rows or values says that nothing happened. `rows` is the FROM clause of its formulas, with roles
+    and helpers (catalog/helpers); empty if it is made otherwise, or no reader feeds it yet. Rows that differ
+    in a column of `apart` are never merged: processor types, or a whole and its parts. `parts` lists, for
+    such a column, values that are parts of one whole: rows with these may be merged. `records` names the
+    records that give the rows, for the page of an input without them.
     """
 
     name: str
@@ -158,6 +164,7 @@ class Measure(Struct, frozen=True):
     plain: bool
     empty: bool
     columns: tuple[MeasureColumn, ...]
+    sparse: bool = False
     lazy: bool = False
     rows: str = ""
     apart: tuple[str, ...] = ()
@@ -165,6 +172,11 @@ class Measure(Struct, frozen=True):
     records: str = ""
     #: Length of a row, where the rows it groups follow each other; else that of the longest.
     span: str = ""
+
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        """The columns that tell rows apart, with the leading ones."""
+        return self.key if self.plain else ("system", "source", "interval_end", *self.key)
 
     def column(self, name: str) -> MeasureColumn | None:
         for column in self.columns:
@@ -199,6 +211,7 @@ LEADING = (
         "length of the interval against the usual one",
     ),
 )
+LEADING_NAMES = tuple(column.name for column in LEADING)
 
 
 def measures_folder() -> Path:
@@ -273,9 +286,10 @@ _MEASURE = (
     Key("text", _TEXT, "what it is"),
     Key("grain", _TEXT, "what a row is"),
     Key("key", _NAMES, "the columns that tell rows apart"),
-    Key("scope", _TEXT, "what one value is of", default=""),
+    Key("scope", _TEXT, "what one value is of", default="system"),
     Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
     Key("empty", Boolean(), "whether no reader feeds it yet", default=False),
+    Key("sparse", Boolean(), "whether no row, or no value, says that nothing happened", default=False),
     Key("lazy", Boolean(), "whether it is too large to keep", default=False),
     Key("rows", Prose(empty=True), "what its formulas are over", default=""),
     Key("apart", _NAMES, "columns whose values are never put together", default=()),
@@ -355,12 +369,11 @@ def _stated(keys: Mapping[str, Any]) -> dict[str, Any]:
 def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem: DocumentErrors) -> Measure:
     values = dict(table)
     name, rate, words = values.pop("table"), " ".join(values.pop("rate").split()), values.pop("words")
-    scope = values["scope"] or _scope(name)
     columns = [] if values["plain"] else [*LEADING]
     for column in shared:
         if name not in column.only:
             continue
-        keys = {"scope": scope, **column.keys, **_stated(column.differences.get(name, {}))}
+        keys = {"scope": values["scope"], **column.keys, **_stated(column.differences.get(name, {}))}
         for word in sorted(set(_WORD.findall(keys["text"])) - set(words)):
             raise problem.general_error(
                 f"{column.place}.text has {{{word}}}, a word that {name} does not have",
@@ -371,12 +384,7 @@ def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem:
         if "counts" in keys:
             keys.setdefault("formula", rate.replace("{counts}", keys["counts"]))
         columns.append(MeasureColumn(column.name, **keys))
-    return Measure(name, **values | {"scope": scope, "columns": tuple(columns)})
-
-
-def _scope(name: str) -> str:
-    """The scope of a table that does not state it: its own name, the machine, or the system."""
-    return name if name in SCOPES else {"cec": "machine"}.get(name, "system")
+    return Measure(name, **values | {"columns": tuple(columns)})
 
 
 @cache

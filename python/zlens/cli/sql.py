@@ -89,7 +89,6 @@ def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: ar
     """Write rows as a table; on a terminal, limit their number and width."""
     from zlens import _native
     from zlens.rendering import rows
-    from zlens.rendering.time_format import time_formatter
 
     if result.columns == ["explain_key", "explain_value"]:
         # A query plan has its own layout of lines.
@@ -104,7 +103,7 @@ def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: ar
         shown, more = result.first(most, longest=sys.maxsize, most=sys.maxsize)
     else:
         shown, more = result.rows, False
-    clock = time_formatter(session, result.columns)
+    clock = rows.time_formatter(session, result.columns)
     widest = rows.WIDEST if terminal else None
     rows.write_table(out, result.columns, result.types, shown, clock, widest)
     if more:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from itertools import count
 
 from zlens.catalog import expressions, measures
+from zlens.catalog.compile import nodes
 from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.catalog.compile.plan import MATERIALIZED_HELPERS, Compiler, CompilerInput, Kinds, QueryPlan
+from zlens.catalog.compile.plan import Compiler, CompilerInput, Kinds, QueryPlan
 from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.raw_columns import RawColumn
@@ -147,7 +148,7 @@ class TableStore:
 
     def is_streamed(self, name: str) -> bool:
         """Whether a table is computed for every query, as far as that needs it, and not kept."""
-        if name in self._session or name in MATERIALIZED_HELPERS:
+        if name in self._session or nodes.is_materialized(name):
             return False
         return name not in measures.measure_names() or (
             measures.load_measure(name).lazy and not self.compiler.input.summed

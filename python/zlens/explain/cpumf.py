@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.measures import MeasureColumn
-from zlens.explain.records import Facts, format_page
+from zlens.explain.description import Description, Facts
 
 
 def formula_lines(column: MeasureColumn) -> list[str]:
@@ -30,7 +30,7 @@ def name_lines(column: MeasureColumn) -> list[str]:
     return [*lines, "letter and number: a counter; explain E145 describes it"] if formulas else []
 
 
-def counter_pages(name: str) -> Iterator[str]:
+def counter_pages(name: str) -> Iterator[Description]:
     """Pages of a counter, by its name in formulas (E145) or on a machine (DCW_REQ)."""
     wanted = name.strip().upper()
     if not cpumf.may_be_counter(wanted):
@@ -58,7 +58,7 @@ def counter_pages(name: str) -> Iterator[str]:
             ("Used in", ", ".join(_used_in(number)) or "no metric"),
             ("Example", f"SELECT system, interval_end, cpu_id, c{number} FROM role.counter"),
         ]
-        yield format_page(f"{label}: counter {number} of CPU MF", facts)
+        yield Description(f"{label}: counter {number} of CPU MF", facts)
 
 
 def counter_names() -> list[str]:

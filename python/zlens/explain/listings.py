@@ -9,10 +9,10 @@ from typing import Any
 from zlens.catalog import expressions, listings, roles
 from zlens.catalog.raw_columns import LISTED
 from zlens.catalog.reports import definition
-from zlens.explain.records import Facts, format_page
+from zlens.explain.description import Description, Facts
 
 
-def listing_pages(name: str) -> Iterator[str]:
+def listing_pages(name: str) -> Iterator[Description]:
     """Pages of a raw table of listings, or of one of its columns."""
     table_name, dot, column_name = name.rpartition(".")
     known = listings.tables()
@@ -31,7 +31,7 @@ def listing_pages(name: str) -> Iterator[str]:
             ("Source", report.source),
             ("Example", f"SELECT * FROM {name}"),
         ]
-        yield format_page(f"{name}: a table of the report {report.name}, read from listings", facts)
+        yield Description(f"{name}: a table of the report {report.name}, read from listings", facts)
     if dot and table_name in known:
         report = definition.load_report(known[table_name][0])
         for column in listings.columns(report.table(known[table_name][1])):
@@ -46,7 +46,7 @@ def listing_pages(name: str) -> Iterator[str]:
                 ("Feeds", _feeds(name)),
                 ("Source", report.source),
             ]
-            yield format_page(f"{name}: {column.text}", facts)
+            yield Description(f"{name}: {column.text}", facts)
 
 
 def _feeds(name: str) -> list[str] | str:

@@ -13,12 +13,11 @@ from functools import cache
 from zlens.catalog import aggregation, caveats, cp_commands, expressions, layouts, measures, roles, rules
 from zlens.errors import QueryError
 from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
+from zlens.explain.description import Description, Facts
 from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.listings import listing_names, listing_pages
 from zlens.explain.records import (
-    Facts,
     field_names,
-    format_page,
     input_lines,
     printed_pages,
     printed_reports,
@@ -26,33 +25,14 @@ from zlens.explain.records import (
     role_pages,
 )
 from zlens.explain.smf import smf_names, smf_pages
-from zlens.rendering.text_lines import WIDTH, wrap_hanging
+from zlens.explain.text_format import format_text
+from zlens.rendering.text_lines import WIDTH
 from zlens.schema.wording import phrase
 
 #: Columns that --every adds to a gauge.
 _SPREAD = {"_p50": "median", "_p95": "95th percentile", "_max": "maximum"}
-
-_SCOPES = {
-    "cpu": "one logical processor (one thread, under multithreading)",
-    "core": "one core",
-    "type": "the cores of one type of a system",
-    "system": "one system",
-    "machine": "the processors of one type of the machine",
-    "partition": "one partition and type of processor",
-    "guest": "one virtual machine",
-    "workload": "one class period",
-    "device": "one device",
-    "pool": "one pool of aliases",
-    "lock": "one lock",
-    "zone": "one zone of storage",
-    "volume": "one volume",
-    "port": "one port",
-    "channel": "one channel path",
-    "row": "the row",
-}
 #: Columns whose names are words of SQL.
 _RESERVED = frozenset({"offset"})
-_LEADING = frozenset(column.name for column in measures.LEADING)
 
 
 def explain(name: str) -> str:
@@ -61,19 +41,20 @@ def explain(name: str) -> str:
     sections = list(_sections(wanted))
     if not sections:
         raise _unknown(wanted)
-    return ("\n" + "-" * WIDTH + "\n").join(section.rstrip("\n") + "\n" for section in sections)
+    texts = [section if isinstance(section, str) else format_text(section) for section in sections]
+    return ("\n" + "-" * WIDTH + "\n").join(text.rstrip("\n") + "\n" for text in texts)
 
 
-def _sections(wanted: str) -> Iterator[str]:
+def _sections(wanted: str) -> Iterator[Description | str]:
     lower = wanted.lower()
     if lower.startswith("role."):
         yield from role_pages(lower.removeprefix("role."))
         return
     yield from _report(wanted)
     if lower in measures.measure_names():
-        yield _measure(measures.load_measure(lower))
+        yield describe_measure(measures.load_measure(lower))
     columns = measures.find_columns(wanted) or _spread(lower)
-    if lower in _LEADING:
+    if lower in measures.LEADING_NAMES:
         yield _leading(lower)
         columns = [(table, column) for table, column in columns if table.plain]
     for table, column in columns:
@@ -84,16 +65,15 @@ def _sections(wanted: str) -> Iterator[str]:
     yield from printed_pages(lower)
     yield from listing_pages(lower)
     yield from counter_pages(wanted)
-    for title, facts in smf_pages(lower):
-        yield format_page(title, facts)
+    yield from smf_pages(lower)
     yield from _rules(wanted)
     yield from _command(wanted)
     if lower == "caveats":
         faults = caveats.explain_lines(caveats.caveats())
-        yield format_page("caveats: known faults of the data, by level", [("Faults", faults)])
+        yield Description("caveats: known faults of the data, by level", [("Faults", faults)])
 
 
-def _command(wanted: str) -> Iterator[str]:
+def _command(wanted: str) -> Iterator[Description]:
     """A command of CP whose response may be saved as text."""
     command = cp_commands.find_command(wanted)
     if command is None:
@@ -105,7 +85,7 @@ def _command(wanted: str) -> Iterator[str]:
     else:
         read = f"{command.unsupported_reason}; it is kept as text in the table cp_response"
     facts: Facts = [("Response", [read]), ("Instead", [command.instead]), ("Source", [command.source])]
-    yield format_page(command.name, facts)
+    yield Description(command.name, facts)
 
 
 def _unknown(wanted: str) -> QueryError:
@@ -143,47 +123,40 @@ def known_names() -> tuple[str, ...]:
 # Measures
 
 
-def _leading(name: str) -> str:
+def _leading(name: str) -> Description:
     column = next(column for column in measures.LEADING if column.name == name)
-    return format_page(
+    return Description(
         f"{name}: {column.text}",
         [
             ("Where", "the first columns of every measure"),
             ("Source", column.source),
-            ("Type", _typed(column)),
+            ("Type", column.type_and_unit),
         ],
     )
 
 
-def _measure(table: measures.Measure) -> str:
+def describe_measure(table: measures.Measure) -> Description:
+    """What is known about a measure."""
     facts: Facts = [
         ("Rows", f"one per {table.grain}"),
-        ("Key", ", ".join(_key(table)) or "the row itself"),
+        ("Key", ", ".join(table.row_key) or "the row itself"),
         ("NULL", "no reader fills this table yet; it is empty" if table.empty else ""),
         ("Fault", _faults(table.name)),
     ]
-    lines = [format_page(f"{table.name}: {table.text}", facts), "Columns (details: explain TABLE.COLUMN)\n"]
-    width = max(len(column.name) for column in table.columns)
-    for column in table.columns:
-        unit = f" [{column.unit}]" if column.unit else ""
-        lines += wrap_hanging(f"  {column.name:<{width}}  ", column.text + unit)
-    order = f" ORDER BY {', '.join(_key(table))}" if _key(table) else ""
-    lines += ["", f"Example  SELECT * FROM {table.name}{order}"]
-    return "\n".join(lines)
+    units = {column.name: f" [{column.unit}]" if column.unit else "" for column in table.columns}
+    order = f" ORDER BY {', '.join(table.row_key)}" if table.row_key else ""
+    return Description(
+        f"{table.name}: {table.text}",
+        facts,
+        {column.name: column.text + units[column.name] for column in table.columns},
+        "Columns (details: explain TABLE.COLUMN)",
+        f"SELECT * FROM {table.name}{order}",
+    )
 
 
 def _faults(measure: str) -> list[str]:
     """Known faults of the data behind a measure or a column of one, by level."""
     return caveats.explain_lines(caveats.find_caveats(measure=measure))
-
-
-def _key(table: measures.Measure) -> list[str]:
-    keys = [] if table.plain else ["system", "source", "interval_end"]
-    return [*keys, *table.key]
-
-
-def _typed(column: measures.MeasureColumn) -> str:
-    return f"{column.type}, {column.unit}" if column.unit else column.type
 
 
 def _spread(name: str) -> list[tuple[measures.Measure, measures.MeasureColumn]]:
@@ -206,14 +179,14 @@ def _also(column: measures.MeasureColumn, wanted: str) -> str:
     return f"{wanted} is its name in {measures.alias_source(wanted)}"
 
 
-def _column(table: measures.Measure, column: measures.MeasureColumn, wanted: str) -> str:
+def _column(table: measures.Measure, column: measures.MeasureColumn, wanted: str) -> Description:
     raw, rows = raw_lines(table, column)
-    return format_page(
+    return Description(
         f"{table.name}.{column.name}: {column.text}",
         [
             ("Also", _also(column, wanted)),
             ("Table", f"{table.name}, one row per {table.grain}"),
-            ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
+            ("Value", f"{column.type_and_unit}; of {measures.SCOPES[column.scope]}"),
             ("Reported", f"{column.given}, if known; else by the formula" if column.given else ""),
             ("Formula", formula_lines(column) if column.by else column.formula),
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
@@ -253,7 +226,7 @@ def _status(status: str) -> str:
 
 def example(table: measures.Measure, column: measures.MeasureColumn) -> str:
     """A query that shows a column with the keys of its rows."""
-    keys = [key for key in _key(table) if key not in ("source", column.name)]
+    keys = [key for key in table.row_key if key not in ("source", column.name)]
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
     shown = expressions.quote(column.name) if column.name in _RESERVED else column.name
     return f"SELECT {', '.join([*keys, shown])} FROM {table.name}{order}"
@@ -267,12 +240,12 @@ def _null(table: measures.Measure, column: measures.MeasureColumn) -> str:
     if column.formula:
         divided = ", or the divisor is 0" if "/" in column.formula else ""
         return f"if an input is not in the data{divided}"
-    if table.plain or column.name in _LEADING:
+    if table.plain or column.name in measures.LEADING_NAMES:
         return "if the source does not provide it"
     return "always, so far: no known record field contains it"
 
 
-def _rules(name: str) -> Iterator[str]:
+def _rules(name: str) -> Iterator[Description | str]:
     if name.lower() == "findings" or rules.is_id(name.upper()):
         from zlens.explain.rules import rule_pages
 
@@ -306,7 +279,7 @@ def _report(name: str) -> Iterator[str]:
         yield explain_report(name)
 
 
-def _report_column(name: str, explained: set[str]) -> Iterator[str]:
+def _report_column(name: str, explained: set[str]) -> Iterator[Description]:
     """Pages of `report.column` and of the measures it shows that are not yet explained."""
     report_name, dot, bare = name.rpartition(".")
     if not dot or not _is_report(report_name):
@@ -319,7 +292,7 @@ def _report_column(name: str, explained: set[str]) -> Iterator[str]:
         for column in table.columns:
             if bare not in (column.key, column.name.lower()):
                 continue
-            yield format_page(
+            yield Description(
                 f"{report.name}.{column.key}: {column_facts.text(column)}",
                 [
                     ("Report", f"{report.name.upper()} {report.number}: {report.title}"),

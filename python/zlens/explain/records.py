@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,12 +14,11 @@ from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
+from zlens.explain.description import Description, Facts
 from zlens.explain.lineage import column_lineage
-from zlens.rendering.text_lines import WIDTH, wrap_hanging
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-_MARGIN = 9
 _RECORD_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_(\w+))?")
 
 #: The first columns of every raw table.
@@ -42,29 +40,11 @@ _PRINTED = {
     "unverified": "its heading in the XML is not known",
 }
 
-Facts = list[tuple[str, "str | list[str]"]]
-
-
-# Formatting
-
-
-def format_page(title: str, facts: Iterable[tuple[str, str | list[str]]]) -> str:
-    """A title and facts, each with its label in the margin; empty facts are left out."""
-    lines = [*textwrap.wrap(title, WIDTH), ""]
-    for label, fact in facts:
-        texts = fact if isinstance(fact, list) else [fact] if fact else []
-        for line in texts:
-            indent = len(line) - len(line.lstrip())
-            head = f"{label:<{_MARGIN}}{' ' * indent}"
-            lines += wrap_hanging(head, line.strip()) or [head.rstrip()]
-            label = ""
-    return "\n".join(lines) + "\n"
-
 
 # Roles
 
 
-def role_pages(name: str) -> Iterator[str]:
+def role_pages(name: str) -> Iterator[Description]:
     """Pages of an entity by its name, or of a role as `entity.role` or alone."""
     prefix, _, role = name.rpartition(".")
     for entity in roles.entities():
@@ -72,7 +52,7 @@ def role_pages(name: str) -> Iterator[str]:
             continue
         definition = roles.entity(entity)
         if name == entity:
-            yield format_page(
+            yield Description(
                 f"role.{entity}: {definition.text}",
                 [
                     ("Key", ", ".join(definition.key)),
@@ -85,7 +65,7 @@ def role_pages(name: str) -> Iterator[str]:
             first, *rest = role_lines(entity, role)
             used = ", ".join(column_lineage().columns_using(entity, role))
             facts: Facts = [("From", [line[2:] for line in rest]), ("Used by", used or "no measure")]
-            yield format_page(f"role.{first}", facts)
+            yield Description(f"role.{first}", facts)
 
 
 def input_lines(table: measures.Measure, sources: Mapping[str, Iterable[FormulaSource]]) -> list[str]:
@@ -253,7 +233,7 @@ def _field_position(layout: RecordLayout, section: str, field: MonitorField) -> 
     return f"byte {field.offset}{after}{entry}, {length}"
 
 
-def record_pages(name: str) -> Iterator[str]:
+def record_pages(name: str) -> Iterator[Description]:
     """Pages of a record (by id, raw table or page), of a field, or of a column of a raw table."""
     record = _record_of(name) or _with_page(name)
     if record is not None:
@@ -263,8 +243,8 @@ def record_pages(name: str) -> Iterator[str]:
     if table and _record_of(table) is None:
         return
     if bare in RAW_LEADING:
-        if table or bare not in {column.name for column in measures.LEADING}:
-            yield format_page(
+        if table or bare not in measures.LEADING_NAMES:
+            yield Description(
                 f"{name}: {RAW_LEADING[bare]}", [("Where", "the first columns of every raw table")]
             )
         return
@@ -323,7 +303,7 @@ def field_names() -> list[str]:
     ]
 
 
-def _record(record: str) -> str:
+def _record(record: str) -> Description:
     head = layouts.record_info(record)
     if head is None:
         raise CatalogError(f"the record {record} is not described")
@@ -340,19 +320,17 @@ def _record(record: str) -> str:
         ("Note", head.note or ""),
         ("Fault", caveats.explain_lines(caveats.find_caveats(record=record))),
     ]
-    lines = [format_page(f"{record} {head.dsect}: {head.title}", facts)]
     fields: dict[str, str] = {}
     for layout in known_layouts:
         for _, field in _fields(layout):
             fields[field.name] = field.text or fields.get(field.name, "")
-    if fields:
-        lines.append("Fields (details: explain FIELD)\n")
-        width = max(map(len, fields))
-        for name, text in fields.items():
-            lines += wrap_hanging(f"  {name:<{width}}  ", text) or [f"  {name}"]
-        lines.append("")
-    lines.append(f"Example  SELECT * FROM {record.lower()}")
-    return "\n".join(lines)
+    return Description(
+        f"{record} {head.dsect}: {head.title}",
+        facts,
+        fields,
+        "Fields (details: explain FIELD)",
+        f"SELECT * FROM {record.lower()}",
+    )
 
 
 def _layout(layout: RecordLayout) -> str:
@@ -360,7 +338,7 @@ def _layout(layout: RecordLayout) -> str:
     return f"z/VM {_release(layout)}: {layout.length} bytes, {completeness}, {layout.status}; {layout.source}"
 
 
-def _field(record: str, wanted: str) -> Iterator[str]:
+def _field(record: str, wanted: str) -> Iterator[Description]:
     """Pages of the fields with that name, with or without the record's prefix, or of a difference."""
     matches: dict[str, tuple[str, MonitorField]] = {}
     # Our own first, so that a real layout of the same field replaces it.
@@ -390,7 +368,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
         ]
         direction = {"down": ", counts down", "learn": ", direction learned from the data"}
         head = layouts.record_info(record)
-        yield format_page(
+        yield Description(
             f"{record} {name}: {field.text or 'meaning not known'}",
             [
                 ("Record", f"{record} {head.dsect}, {head.title}" if head else record),
@@ -425,7 +403,7 @@ def printed_reports() -> tuple[rmf_reports.RmfReport, ...]:
     return tuple(rmf_reports.report(path.stem) for path in sorted(folder.glob("[!_]*.toml")))
 
 
-def printed_pages(name: str) -> Iterator[str]:
+def printed_pages(name: str) -> Iterator[Description]:
     """Pages of a raw table of a printed report, or of one of its columns."""
     table_name, dot, column_name = name.rpartition(".")
     for report in printed_reports():
@@ -437,7 +415,7 @@ def printed_pages(name: str) -> Iterator[str]:
                     ("Source", report.source),
                     ("Example", f"SELECT * FROM {table.name}"),
                 ]
-                yield format_page(f"{table.name}: {table.text}", facts)
+                yield Description(f"{table.name}: {table.text}", facts)
             for column in table.columns if dot and table_name == table.name else ():
                 if column_name == column.name:
                     facts = [
@@ -448,4 +426,4 @@ def printed_pages(name: str) -> Iterator[str]:
                         ("Source", report.source),
                         ("Status", f"{column.status}: {_PRINTED[column.status]}"),
                     ]
-                    yield format_page(f"{name}: {column.text}", facts)
+                    yield Description(f"{name}: {column.text}", facts)

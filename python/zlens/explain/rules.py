@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from zlens.catalog import measures, roles, rules
 from zlens.catalog.rules import BASELINES, CLASSES, COMPARES, KINDS, STATUSES, Rule
-from zlens.explain.records import format_page
+from zlens.explain.description import Description
+from zlens.explain.text_format import format_text
 from zlens.findings.evaluate import describe_threshold
 from zlens.findings.finding import format_amount
 from zlens.rendering.text_lines import wrap_hanging
@@ -16,7 +17,7 @@ threshold and the class of the threshold, because a published measurement and a 
 same."""
 
 
-def rule_pages(name: str) -> Iterator[str]:
+def rule_pages(name: str) -> Iterator[Description | str]:
     """The page of a rule, or the list of all rules."""
     if name.lower() == "findings":
         yield _overview(rules.load())
@@ -24,10 +25,11 @@ def rule_pages(name: str) -> Iterator[str]:
         # A user's file need not be named after its rule.
         loaded = rules.load()
         if name.upper() in loaded:
-            yield rule_page(loaded[name.upper()])
+            yield describe_rule(loaded[name.upper()])
 
 
-def rule_page(rule: Rule) -> str:
+def describe_rule(rule: Rule) -> Description:
+    """What is known about a rule."""
     kind = f"{rule.kind}: {KINDS[rule.kind]}"
     limit_text = describe_threshold(rule, rule.threshold.get("T")) if rule.compare else ""
     numbers = ", ".join(f"{name} = {number:g}" for name, number in rule.threshold.items())
@@ -35,7 +37,7 @@ def rule_page(rule: Rule) -> str:
         f"; critical from {format_amount(rule.critical, rule.unit)}" if rule.critical is not None else ""
     )
     compared = f"{limit_text or COMPARES.get(rule.compare, '')}{critical}" if rule.compare else ""
-    return format_page(
+    return Description(
         f"{rule.id}: {rule.title}",
         [
             ("Kind", kind),
@@ -85,19 +87,21 @@ def _overview(all_rules: dict[str, Rule]) -> str:
     computed = [rule for rule in all_rules.values() if rule.computable]
     notes = [rule for rule in all_rules.values() if not rule.computable]
     lines = [
-        format_page(
-            f"findings: {len(computed)} rules, and {len(notes)} notes that the data cannot decide",
-            [
-                ("What", _INTRO),
-                ("Classes", [f"{name}: {text}" for name, text in CLASSES.items()]),
-                ("Kinds", [f"{name}: {text}" for name, text in KINDS.items()]),
-                (
-                    "Your own",
-                    f"one file each in {rules.user_root()}, or in a folder given with the option rules; "
-                    "a rule with the id of another replaces it; "
-                    "facts/rules/_skeleton.toml is a template",
-                ),
-            ],
+        format_text(
+            Description(
+                f"findings: {len(computed)} rules, and {len(notes)} notes that the data cannot decide",
+                [
+                    ("What", _INTRO),
+                    ("Classes", [f"{name}: {text}" for name, text in CLASSES.items()]),
+                    ("Kinds", [f"{name}: {text}" for name, text in KINDS.items()]),
+                    (
+                        "Your own",
+                        f"one file each in {rules.user_root()}, or in a folder given with the option rules; "
+                        "a rule with the id of another replaces it; "
+                        "facts/rules/_skeleton.toml is a template",
+                    ),
+                ],
+            )
         )
     ]
     for area in dict.fromkeys(rule.area for rule in all_rules.values()):

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 from zlens.catalog import expressions, roles, smf, smf_sections
 from zlens.catalog.smf_sections import SmfField, SmfLayout, SmfSection
-
-#: A title and its facts.
-Page = tuple[str, list[tuple[str, str | list[str]]]]
+from zlens.explain.description import Description
 
 _RECORD = re.compile(r"smf ?(\d+)(?:\.(\d+))?")
 
 
-def smf_pages(name: str) -> Iterator[Page]:
+def smf_pages(name: str) -> Iterator[Description]:
     """Pages of a record type, raw table or field, by its name in lower case."""
     match = _RECORD.fullmatch(name)
     if match is not None:
-        yield from _record(int(match[1]))
+        record = int(match[1])
+        if record in (*smf.counter_record_types(), *smf_sections.records()):
+            yield describe_record(record)
     section = smf_sections.find(name)
     if section is not None:
-        yield _table(*section)
+        yield describe_table(*section)
     if "_" in name or name.startswith(("smf", "r72")):
         yield from _fields(name)
 
@@ -53,38 +53,47 @@ def summary() -> list[tuple[str, str]]:
     return sorted(rows)
 
 
-def _record(record: int) -> Iterator[Page]:
+def describe_record(record: int) -> Description:
+    """What is known about a record type that is read."""
     if record in smf.counter_record_types():
         counters = smf.layout(record)
-        subtypes = [f"{number}: {subtype.text}" for number, subtype in counters.subtypes.items()]
-        columns = [f"{one.name}: {one.text}" for one in smf.columns(record) if not _is_counter(one.name)]
-        facts: list[tuple[str, str | list[str]]] = [
-            ("Subtypes", subtypes),
-            ("Columns", [*columns, "c0_d and so on: counts, by counter number"]),
-            ("Example", f"SELECT * FROM {counters.table} LIMIT 10"),
+        subtypes = [
+            f"{number}: {subtype.text}; {subtype.status}" for number, subtype in counters.subtypes.items()
         ]
-        yield f"{counters.table}: {counters.text}", facts
-    elif record in smf_sections.records():
-        layout = smf_sections.layout(record)
-        yield (
-            f"SMF {record}: {layout.title}",
+        columns = [f"{one.name}: {one.text}" for one in smf.columns(record) if not _is_counter(one.name)]
+        return Description(
+            f"{counters.table}: {counters.text}",
             [
-                ("Subtypes", [f"{number}: {text}" for number, text in layout.subtypes.items()]),
-                ("Tables", [f"{section.table}: {section.title}" for section in layout.sections]),
-                ("Join", "sections of one record have system, file and offset in common"),
+                ("Subtypes", subtypes),
+                ("Columns", [*columns, "c0_d and so on: counts, by counter number"]),
+                ("Example", f"SELECT * FROM {counters.table} LIMIT 10"),
             ],
         )
+    layout = smf_sections.layout(record)
+    return Description(
+        f"SMF {record}: {layout.title}",
+        [
+            ("Subtypes", [f"{number}: {text}" for number, text in layout.subtypes.items()]),
+            ("Tables", [f"{section.table}: {section.title}" for section in layout.sections]),
+            ("Join", "sections of one record have system, file and offset in common"),
+        ],
+    )
 
 
 def _is_counter(name: str) -> bool:
     return re.fullmatch(r"c\d+_d", name) is not None
 
 
-def _table(layout: SmfLayout, section: SmfSection) -> Page:
-    keys = smf_sections.key_columns(layout, section)
+def describe_table(layout: SmfLayout, section: SmfSection) -> Description:
+    """What is known about the raw table of a section."""
+    owner = {} if section.owner is None else {section.owner.column: f"; {section.owner.status}"}
+    keys = [
+        f"{key.name}: {key.text}{owner.get(key.name, '')}"
+        for key in smf_sections.key_columns(layout, section)
+    ]
     where = "the header" if section.triplet is None else f"triplet at {section.triplet}"
     place = f"{section.structure}, {where}, {section.length} bytes at the level described"
-    return (
+    return Description(
         f"{section.table}: {section.title}",
         [
             ("Record", f"SMF {layout.record}, {layout.title}"),
@@ -92,7 +101,7 @@ def _table(layout: SmfLayout, section: SmfSection) -> Page:
             ("Status", section.status),
             ("Source", section.source),
             ("Note", section.note),
-            ("Keys", [f"{key.name}: {key.text}" for key in keys]),
+            ("Keys", keys),
             ("Fields", [_line(field) for field in section.fields]),
             ("Example", f"SELECT * FROM {section.table} LIMIT 10"),
         ],
@@ -111,7 +120,7 @@ def _place(section: SmfSection, field: SmfField) -> str:
     return f"{field.kind}, {length} at {field.offset} of {structure}"
 
 
-def _fields(name: str) -> Iterator[Page]:
+def _fields(name: str) -> Iterator[Description]:
     for record in smf_sections.records():
         for section in smf_sections.layout(record).sections:
             for field in section.fields:
@@ -119,7 +128,7 @@ def _fields(name: str) -> Iterator[Page]:
                 if field.column != name and bit is None:
                     continue
                 text = field.text if bit is None else f"{field.bits[bit][1]} (bit {field.bits[bit][0]})"
-                yield (
+                yield Description(
                     f"{section.table}.{name}: {text}",
                     [
                         ("Where", _place(section, field)),

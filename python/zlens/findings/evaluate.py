@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
 from zlens.catalog import expressions, measures
-from zlens.catalog.check.rules import missing_columns
+from zlens.catalog.check.rules import OTHER_TABLES, missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
 from zlens.engine.cancellation import report_progress
 from zlens.errors import CatalogError, QueryError
@@ -23,12 +23,17 @@ from zlens.schema.wording import phrase
 
 #: Classes checked by default: all but our own rules of thumb.
 USUAL = tuple(name for name in CLASSES if name != "ours")
-#: Tables that may be empty: nothing happened.
-_ANSWER = frozenset({"event", "inventory", "interval", "problem"})
 
 _SMALL = ("<", "<=")
 #: The columns of a rule's question.
 _TESTED = tuple(field.name for field in fields(RuleTest))
+
+
+def _is_sparse(table: str) -> bool:
+    """Whether a table without rows or values is an answer: nothing happened."""
+    return table in OTHER_TABLES or (
+        table in measures.measure_names() and measures.load_measure(table).sparse
+    )
 
 
 class _Answer(Protocol):
@@ -263,7 +268,7 @@ class RuleChecker:
 
     def _has_values(self, column: str) -> bool:
         table = column.rpartition(".")[0]
-        return table in _ANSWER or self._session.has_data(table)
+        return _is_sparse(table) or self._session.has_data(table)
 
     def _counted_needs(self, rule: Rule) -> list[str]:
         """The columns that may be without values although their tables have rows.
@@ -272,7 +277,7 @@ class RuleChecker:
         """
         if not all(map(self._has_values, rule.needs)):
             return []
-        return [name for name in rule.needs if name.rpartition(".")[0] not in _ANSWER]
+        return [name for name in rule.needs if not _is_sparse(name.rpartition(".")[0])]
 
     def stages(self, *, at_once: bool) -> Iterator[list[Rule]]:
         """The rules stage by stage: those whose data are computed by now, the cheapest first; or all at once.

@@ -21,7 +21,7 @@ KINDS = (
     "resync",  # bytes skipped to the next plausible place
     "duplicate",  # the same data twice; read once
     "conflict",  # the same interval again with other records; those read first are shown
-    "outdated",  # measures that a lake keeps were computed by the rules of an earlier release
+    "outdated",  # measures that a lake keeps were computed by earlier rules
     "late",  # records that came after their interval was closed, which is shown without them
     "transfer",  # the file was damaged in transfer (ASCII translation and the like)
     "section",  # a section of a record points outside it, or is not expected

@@ -43,8 +43,8 @@ _End = tuple[str, int, int]
 _PROVENANCE_COLUMNS = frozenset(
     {"system", "source", "file", "offset", "line_number", "seconds", "flag", "interval_end", "tod"}
 )
-#: SHA-256 of no bytes.
-_EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
+#: The digests of no bytes.
+_EMPTY_SHA256, _EMPTY_FOOT = hashlib.sha256(b"").hexdigest(), hashlib.blake2b(b"", digest_size=8).hexdigest()
 
 
 class BoundaryUpdater:
@@ -283,15 +283,16 @@ class BoundaryUpdater:
                 written.first_us,
                 written.last_us,
                 written.nulls,
-                key,
                 lake_folder.footer_digest(written.path),
+                key,
             )
             self.moves[file.name(pair[0].sha256, pair[1].system)] = written.path
             replacements.append(file)
         missing = {file.day for file in files} - {file.day for file in replacements}
         # Without rows there is no file, but the one it replaces must not be read.
         return replacements + [
-            LakeFile(table, day, kind, 0, 0, _EMPTY_SHA256, None, None, 0, key) for day in sorted(missing)
+            LakeFile(table, day, kind, 0, 0, _EMPTY_SHA256, None, None, 0, _EMPTY_FOOT, key)
+            for day in sorted(missing)
         ]
 
     def _set_seam(self, pair: Pair, key: str | None, seam: BoundaryDocument | None) -> None:

@@ -44,7 +44,7 @@ _MOST = 2**63
 #: Stored facts of a system; the others follow from its parts.
 _SYSTEM = (
     "machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex", "utc_offset_s",
-    "leap_s", "local_time", "nominal_s", "threads",
+    "leap_s", "local_time", "made", "nominal_s", "threads",
 )  # fmt: skip
 
 
@@ -64,9 +64,9 @@ class LakeFile(Struct, frozen=True):
     first_us: int | None
     last_us: int | None
     open: int
+    #: Digest of its footer, by which a query knows it.
+    foot: str
     key: str | None = None
-    #: Digest of its footer, by which a query knows it; None: imported before there were any.
-    foot: str | None = None
 
     def name(self, sha256: str, system: str) -> str:
         """Its place in the lake, as part of an input and system."""
@@ -115,12 +115,6 @@ class PartDocument(Struct, dict=True):
         return files
 
 
-def _optional_facts(part: PartDocument) -> dict[str, Any]:
-    """What is written only if it says something: older releases do not know it."""
-    made = {"made": True} if part.info.made else {}
-    return made | ({"spans": [asdict(span) for span in part.spans]} if part.spans else {})
-
-
 class InputDocument(Struct):
     """An imported input. `side`: bytes and SHA-256 of the files next to this one."""
 
@@ -141,7 +135,7 @@ class InputDocument(Struct):
                         "schemas": part.schemas,
                         "subjects": part.subjects,
                         "files": [_file_row(file) for file in part.files],
-                        **_optional_facts(part),
+                        "spans": [asdict(span) for span in part.spans],
                     }
                     for part in self.parts
                 ],
@@ -188,15 +182,14 @@ class _FileRow(Struct, frozen=True):
         )
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "array", "minItems": 9, "maxItems": 10}
+        return {"type": "array", "minItems": 10, "maxItems": 10}
 
     def parse(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: Errors) -> LakeFile:
         try:
-            table, day, kind, rows, size, sha256, first, last, waiting, *more = value
-            (foot,) = more or (None,)
+            table, day, kind, rows, size, sha256, first, last, waiting, foot = value
             valid = (
                 file_names.TABLE.fullmatch(table)
                 and file_names.DAY.fullmatch(day)
@@ -208,13 +201,13 @@ class _FileRow(Struct, frozen=True):
                 and 0 <= waiting < _MOST
                 and (first is None or (type(first) is int and -_MOST < first < _MOST))
                 and (last is None or (type(last) is int and -_MOST < last < _MOST))
-                and (foot is None or file_names.KEY.fullmatch(foot))
+                and file_names.KEY.fullmatch(foot)
             )
         except (TypeError, ValueError):
             valid = False
         if not valid:
             raise problem.value(where, value, self.describe())
-        return LakeFile(table, day, kind, rows, size, sha256, first, last, waiting, self.key, foot)
+        return LakeFile(table, day, kind, rows, size, sha256, first, last, waiting, foot, self.key)
 
 
 class _FileRows(Struct, frozen=True):
@@ -325,9 +318,9 @@ _SYSTEM_KEYS = (
     Key("utc_offset_s", validators.WHOLE, default=None),
     Key("leap_s", validators.WHOLE),
     Key("local_time", Boolean()),
-    Key("made", Boolean(), default=False),
+    Key("made", Boolean()),
     Key("nominal_s", Number(), default=None),
-    Key("threads", MapOf(validators.COUNT, 0), default={}),
+    Key("threads", MapOf(validators.COUNT, 0)),
 )
 _SPAN = Spec(
     (
@@ -344,7 +337,7 @@ _PART = Spec(
         Key("schemas", _SharedTable(MapOf(validators.KEY, 0))),
         Key("subjects", _SharedTable(MapOf(ListOf(validators.TEXT), 0))),
         Key("files", _DeferredFiles()),
-        Key("spans", ListOf(_SPAN), default=()),
+        Key("spans", ListOf(_SPAN)),
     ),
     _part,
 )
@@ -391,7 +384,7 @@ def load_seam(data: bytes, file: str, key: str) -> BoundaryDocument:
 def _file_row(file: LakeFile) -> list[Any]:
     return [
         file.table, file.day, file.kind, file.rows, file.bytes, file.sha256, file.first_us, file.last_us,
-        file.open, *([file.foot] if file.foot else []),
+        file.open, file.foot,
     ]  # fmt: skip
 
 
@@ -411,7 +404,7 @@ class MeasuresFile(Struct, frozen=True):
 class MeasuresDocument(Struct):
     """The measures of one day of a system: the inputs of its machine, the schema of each table, the files.
 
-    retained   the intervals that they have rows of; empty if an earlier release computed them
+    retained   the intervals that they have rows of
     """
 
     inputs: list[str] = field(default_factory=list)
@@ -457,7 +450,7 @@ _MEASURES = Spec(
         Key("inputs", validators.list_of(validators.SHA256)),
         Key("schemas", MapOf(validators.KEY, 0)),
         Key("files", validators.list_of(_MEASURES_FILE)),
-        Key("retained", RETAINED, default=Retained()),
+        Key("retained", RETAINED),
     ),
     MeasuresDocument,
 )
@@ -524,37 +517,24 @@ class PartIntervals(Struct):
 
 
 def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
-    rows: list[list[Any]] = []
-    for interval in intervals:
-        row = [interval.end_us, interval.seconds, interval.flag, interval.samples]
-        # Written only if it says something: earlier releases do not know it.
-        rows.append([*row, interval.layer] if interval.layer else row)
-    return rows
+    return [[*astuple(interval)] for interval in intervals]
 
 
 def _mark_row(mark: IntervalMark) -> list[int]:
-    row = [mark.end_us, mark.samples, mark.offset]
-    if mark.begin is None or mark.digest is None:
-        return row
-    return [*row, mark.begin, mark.digest.samples, mark.digest.events, mark.digest.event_sum]
+    return [mark.end_us, mark.samples, mark.offset, mark.begin, *astuple(mark.digest)]
 
 
-def _marked(end_us: int, samples: int, offset: int, begin: int | None = None, *digest: int) -> IntervalMark:
-    return IntervalMark(end_us, samples, offset, begin, IntervalDigest(*digest) if digest else None)
+def _marked(end_us: int, samples: int, offset: int, begin: int, *digest: int) -> IntervalMark:
+    return IntervalMark(end_us, samples, offset, begin, IntervalDigest(*digest))
 
 
 _INTERVAL = FixedTuple(
     (validators.WHOLE, Nullable(Number()), validators.MAYBE_TEXT, validators.MAYBE_WHOLE, validators.COUNT),
     "end, seconds, flag, samples and layer",
     Interval,
-    short=4,
 )
-#: The end of an interval; lakes of earlier releases have no begin and digest.
 _MARK = FixedTuple(
-    (validators.WHOLE,) * 7,
-    "end, samples, offset, begin, and digests of samples and events",
-    _marked,
-    short=3,
+    (validators.WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked
 )
 _INTERVALS = RowLists({"intervals": _INTERVAL, "marks": _MARK}, PartIntervals)
 _OF_FILE = (validators.MAYBE_TEXT, validators.TEXT, validators.TEXT, validators.MAYBE_WHOLE)
@@ -570,13 +550,14 @@ _INVENTORY = (
     *(validators.TEXT, validators.TEXT, validators.TEXT, validators.WHOLE),
     *(validators.MAYBE_WHOLE,) * 5,
     validators.MAYBE_TEXT,
+    *(validators.MAYBE_WHOLE,) * 3,
+    Nullable(Number()),
 )
-_JOINED = (*_INVENTORY, *(validators.MAYBE_WHOLE,) * 3, Nullable(Number()))
-#: The rows of files next to a document. Those of the inventory have the joined columns or not.
+#: The rows of files next to a document.
 _ROWS = {
     PROBLEMS: FixedTuple((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem),
     RESETS: FixedTuple(_RESET, "system, time, table, subject and evidence"),
-    INVENTORY: FixedTuple(_JOINED, "a row of the table inventory", InventoryRow, short=len(_INVENTORY)),
+    INVENTORY: FixedTuple(_INVENTORY, "a row of the table inventory", InventoryRow),
 }
 _LISTS = {name: RowLists({"rows": row}) for name, row in _ROWS.items()}
 

@@ -18,7 +18,6 @@ from zlens.lake.boundary_inputs import BoundaryInputs, Pair
 from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument
 from zlens.lake.table_writer import subject_sql
 from zlens.readers.boundaries import (
-    IntervalDigest,
     IntervalMark,
     RepeatedRange,
     ResetEvidence,
@@ -101,12 +100,11 @@ class _EdgeStitcher:
         behind, first = 0, True
         repeats: list[RepeatedRange] = []
         for mark in self.seams.intervals(self.pair).marks:
-            begin = behind if mark.begin is None else mark.begin
-            first = first or begin > behind
+            first = first or mark.begin > behind
             if mark.samples and mark.end_us in known:
-                agrees = _agree(mark.digest, known[mark.end_us].digest, first)
+                agrees = mark.digest.repeats(known[mark.end_us].digest, first=first)
                 append_repeat(
-                    repeats, RepeatedRange(begin, mark.offset + 1, mark.end_us, mark.end_us, agrees)
+                    repeats, RepeatedRange(mark.begin, mark.offset + 1, mark.end_us, mark.end_us, agrees)
                 )
             behind, first = mark.offset + 1, first and not mark.samples
         self.repeats = [(repeat.begin, repeat.end) for repeat in repeats]
@@ -254,11 +252,6 @@ class _EdgeStitcher:
                     problem.kind, problem.detail, problem.bytes,
                 )
             )  # fmt: skip
-
-
-def _agree(digest: IntervalDigest | None, known: IntervalDigest | None, first: bool) -> bool:
-    # Lakes of earlier releases have no digests: there the end alone tells.
-    return digest is None or known is None or digest.repeats(known, first=first)
 
 
 def _clock(us: int) -> str:

@@ -448,7 +448,7 @@ def find_part_document(stored: InputDocument, part: InputPart, folder: LakeFolde
     """The part of a document."""
     if part.place < len(stored.parts):
         own = stored.parts[part.place]
-        if own.info.system == part.system and part.tables in ("", own.tables_key):
+        if own.info.system == part.system and part.tables == own.tables_key:
             return own
     raise InputError(
         f"the manifest and a document disagree on {part.system!r}",
@@ -481,7 +481,7 @@ def verify(path: str, file: LakeFile | MeasuresFile, lake: str | os.PathLike[str
     """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
     try:
         size = os.stat(path).st_size
-        is_listed = size == file.bytes and (file.foot is None or footer_digest(path) == file.foot)
+        is_listed = size == file.bytes and footer_digest(path) == file.foot
         problem = f"this is not the file that the manifest lists, which has {file.rows:,} rows"
     except OSError as error:
         is_listed, problem = False, f"cannot be read: {error.strerror or error}"

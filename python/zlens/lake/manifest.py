@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import astuple
 
 from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange, KnownSystem
@@ -16,7 +17,7 @@ from zlens.schema import document
 from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer, Key, MapOf, Spec, Text
 from zlens.schema.wording import phrase
 
-VERSION = 1
+VERSION = 2
 #: The rules by which measures are identified, weighted and added up. A new number computes measures again;
 #: those of which no raw data are left stay, marked as made by earlier rules.
 RULES = 3
@@ -54,11 +55,11 @@ class InputPart(Struct):
     sources: list[str] = field(default_factory=list)
     #: False: its raw tables were forgotten; what its neighbors need remains.
     raw: bool = True
-    #: A digest of its tables and their schemas; empty: imported by an earlier release.
+    #: A digest of its tables and their schemas; empty: not written yet.
     tables: str = ""
-    #: Since when it ran on which machines; none if that is unknown, or it was imported by an earlier release.
+    #: Since when it ran on which machines; none if that is unknown.
     machines: list[tuple[int, str]] = field(default_factory=list)
-    #: Whose its records are; none if they do not say, or it was imported by an earlier release.
+    #: Whose its records are; none if they do not say.
     identity_ranges: list[IdentityRange] = field(default_factory=list)
     #: Its name in the records, if the lake has another system of that name.
     recorded_name: str | None = None
@@ -97,15 +98,15 @@ class DayRollup(Struct):
     state    a digest of the parts that they were computed from
     sha256   of the document that lists the files
     lost     intervals of raw tables that no measure has rows of
-    rules    those by which they were computed (RULES); 0: of a release that did not say
+    rules    those by which they were computed (RULES)
     """
 
     system: str
     day: str
     state: str
     sha256: str
-    lost: int = 0
-    rules: int = 0
+    lost: int
+    rules: int
 
 
 class ConsolidatedDay(Struct):
@@ -142,17 +143,11 @@ class Manifest(Struct):
         value: dict[str, Any] = {
             "zlens_lake": VERSION,
             "inputs": [input_facts(imported) for imported in self.inputs.values()],
+            "measures": [astuple(rollup) for _, rollup in sorted(self.rollups.items())],
+            "gathered": [astuple(gathered) for _, gathered in sorted(self.gathered.items())],
             "retired": self.retired,
+            "since": self.since,
         }
-        if self.since:
-            value["since"] = self.since
-        if self.rollups:
-            value["measures"] = [
-                [one.system, one.day, one.state, one.sha256, one.lost, one.rules]
-                for _, one in sorted(self.rollups.items())
-            ]
-        if self.gathered:
-            value["gathered"] = [[one.day, one.key, one.sha256] for _, one in sorted(self.gathered.items())]
         text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
         # One line per input, for people and for tools that compare it.
         return text.replace(', {"sha256": ', ',\n{"sha256": ').encode() + b"\n"
@@ -210,41 +205,8 @@ def known_systems(inputs: Iterable[LakeInput]) -> tuple[KnownSystem, ...]:
 
 def input_facts(imported: LakeInput) -> dict[str, Any]:
     """The values of an input, as the manifest has them."""
-    return {
-        "sha256": imported.sha256,
-        "path": imported.path,
-        "bytes": imported.bytes,
-        "source": imported.source,
-        "leap": imported.leap,
-        "added_us": imported.added_us,
-        "documents": imported.documents,
-        "forgotten": imported.forgotten,
-        "parts": [_part_facts(part) for part in imported.parts.values()],
-    }
-
-
-def _part_facts(part: InputPart) -> dict[str, Any]:
-    # Written only if they say something: older releases do not know them.
-    rare: dict[str, Any] = {} if part.raw else {"raw": False}
-    rare |= {"sources": part.sources} if part.sources else {}
-    rare |= {"tables": part.tables} if part.tables else {}
-    rare |= {"machines": [list(one) for one in part.machines]} if part.machines else {}
-    rare |= {"identity_ranges": [list(one) for one in part.identity_ranges]} if part.identity_ranges else {}
-    rare |= {"recorded_name": part.recorded_name} if part.recorded_name else {}
-    return rare | {
-        "system": part.system,
-        "document": part.document,
-        "place": part.place,
-        "first_us": part.first_us,
-        "last_us": part.last_us,
-        "first_end_us": part.first_end_us,
-        "last_end_us": part.last_end_us,
-        "open_us": part.open_us,
-        "records_us": part.records_us,
-        "local_time": part.local_time,
-        "joined": part.joined,
-        "seam": None if part.seam is None else {"key": part.seam.key, "sha256": part.seam.sha256},
-    }
+    facts: dict[str, Any] = to_builtins(imported)
+    return facts | {"parts": [*facts["parts"].values()]}
 
 
 _IDENTITY_RANGE = FixedTuple(
@@ -268,15 +230,14 @@ _PART = Spec(
             Spec((Key("key", validators.KEY), Key("sha256", validators.SHA256)), BoundaryRef),
             default=None,
         ),
-        Key("sources", validators.list_of(validators.TEXT), default=()),
-        Key("raw", Boolean(), default=True),
-        Key("tables", validators.KEY, default=""),
+        Key("sources", validators.list_of(validators.TEXT)),
+        Key("raw", Boolean()),
+        Key("tables", validators.KEY),
         Key(
             "machines",
             validators.list_of(FixedTuple((validators.WHOLE, validators.TEXT), "time and machine")),
-            default=(),
         ),
-        Key("identity_ranges", validators.list_of(_IDENTITY_RANGE), default=()),
+        Key("identity_ranges", validators.list_of(_IDENTITY_RANGE)),
         Key("recorded_name", validators.TEXT, default=None),
     ),
     InputPart,
@@ -300,7 +261,6 @@ _ROLLUP = FixedTuple(
     (validators.TEXT, _DAY, validators.KEY, validators.SHA256, validators.COUNT, validators.COUNT),
     "system, day, state, SHA-256, lost intervals and rules",
     DayRollup,
-    short=4,
 )
 _GATHERED = FixedTuple((_DAY, validators.KEY, validators.SHA256), "day, key and SHA-256", ConsolidatedDay)
 _MANIFEST = Spec(
@@ -308,8 +268,8 @@ _MANIFEST = Spec(
         Key("zlens_lake", Integer(VERSION, VERSION)),
         Key("inputs", validators.list_of(INPUT)),
         Key("retired", validators.list_of(validators.TEXT)),
-        Key("measures", validators.list_of(_ROLLUP), default=()),
-        Key("gathered", validators.list_of(_GATHERED), default=()),
-        Key("since", validators.map_of(validators.WHOLE), default={}),
+        Key("measures", validators.list_of(_ROLLUP)),
+        Key("gathered", validators.list_of(_GATHERED)),
+        Key("since", validators.map_of(validators.WHOLE)),
     )
 )

@@ -93,11 +93,6 @@ class _ReaderPart(Struct, dict=True):
     def document(self) -> PartDocument:
         return find_part_document(self.full_document, self.part, self.lake)
 
-    @property
-    def tables(self) -> str:
-        """A digest of the tables and their schemas; only of an earlier release's part a document says it."""
-        return self.part.tables or self.document.tables_key
-
     @cached_property
     def seam(self) -> BoundaryDocument | None:
         return self.lake.seam(self.input, self.part)
@@ -209,7 +204,7 @@ class _LakeTables(Mapping[str, list[RawTable]]):
         # By what their tables have in common: a year of a system has as many parts as days.
         alike: dict[tuple[str, tuple[str, ...], str], list[_ReaderPart]] = {}
         for stored in self._source.chosen:
-            alike.setdefault((stored.part.system, stored.sources, stored.tables), []).append(stored)
+            alike.setdefault((stored.part.system, stored.sources, stored.part.tables), []).append(stored)
         tables: dict[tuple[str, str, str, tuple[str, ...]], LakeTable] = {}
         for (system, sources, _), parts in alike.items():
             for table, schema in self._source.schemas(parts[0]).items():
@@ -231,7 +226,7 @@ class _LakeTables(Mapping[str, list[RawTable]]):
     @cached_property
     def _names(self) -> dict[str, None]:
         # Systems mostly have the same tables. The document of a first part is read anyway.
-        distinct = {stored.tables: stored for stored in reversed(self._source.chosen)}
+        distinct = {stored.part.tables: stored for stored in reversed(self._source.chosen)}
         schemas = map(self._source.schemas, distinct.values())
         return dict.fromkeys(sorted({name for each in schemas for name in each}))
 
@@ -361,7 +356,7 @@ class LakeSource:
 
     def schemas(self, stored: _ReaderPart) -> Mapping[str, str]:
         """The tables of a part with their schemas, from the document of one with the same tables."""
-        key = stored.tables
+        key = stored.part.tables
         if key not in self._alike:
             self._alike[key] = stored.document.schemas
         return self._alike[key]
@@ -418,12 +413,7 @@ class LakeSource:
                 found += [interval for interval in stored_intervals.intervals if interval.layer]
                 continue
             marks = marks or bool(stored_intervals.marks)
-            # An earlier release stored the intervals of one record type: of counters, if there were any.
-            counted = stored.part.joined or self.name not in END_TOLERANCE_US
-            found += [
-                interval if counted or interval.layer else replace(interval, layer=1)
-                for interval in stored_intervals.intervals
-            ]
+            found += stored_intervals.intervals
             found += [
                 Interval(mark.end_us, None, None, mark.samples)
                 for mark in stored_intervals.marks

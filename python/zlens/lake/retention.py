@@ -40,7 +40,6 @@ class Proof(Struct):
     measures    the measures that its rows are in; empty: no measure reads it
     intervals   its intervals; rows before the first difference and rows of lasting states are of none
     lost        those of them that no measure has rows of
-    recorded    False: an earlier release computed the measures, and did not record what they retain
     """
 
     system: str
@@ -50,22 +49,18 @@ class Proof(Struct):
     intervals: int
     lost: int
     measures: list[str] = field(default_factory=list)
-    recorded: bool = True
 
     @property
     def is_retained(self) -> bool:
-        return bool(self.measures) and not self.lost and self.recorded
+        return bool(self.measures) and not self.lost
 
     def is_accepted(self, tables: Collection[str]) -> bool:
         """Whether it may be removed: retained, or its loss is accepted."""
-        unmeasured = self.recorded and not self.measures
-        return self.is_retained or self.table in tables or (unmeasured and UNMEASURED in tables)
+        return self.is_retained or self.table in tables or (not self.measures and UNMEASURED in tables)
 
     def __str__(self) -> str:
         days = self.days[0] if len(self.days) == 1 else f"{self.days[0]} to {self.days[-1]}"
         what = f"{self.system}, {days}: {self.table}, {format_count(self.rows, 'row')}"
-        if not self.recorded:
-            return f"{what}: an earlier release did not record what its measures have of it"
         if not self.measures:
             return f"{what}: read by no measure"
         where = f"in {', '.join(self.measures)}"
@@ -94,7 +89,6 @@ def proof(into: LakeFolder, removed: Iterable[Removed], progress: Progress | Non
                         known.intervals += entry.intervals
                         known.lost += entry.lost
                         known.measures = sorted({*known.measures, *entry.measures})
-                        known.recorded &= entry.recorded
         finally:
             engine.close()
     return _by_table(entry for _, entry in sorted(entries.items()))
@@ -108,7 +102,7 @@ def _by_table(entries: Iterable[Proof]) -> list[Proof]:
         if (
             last is not None
             and (last.system, last.table, last.measures) == (entry.system, entry.table, entry.measures)
-            and (last.recorded, last.lost, entry.lost) == (entry.recorded, 0, 0)
+            and last.lost == entry.lost == 0
         ):
             last.days += entry.days
             last.rows += entry.rows
@@ -162,7 +156,6 @@ def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
             name = file_names.UNKNOWN if day is None else rollups.day_name(day)
             entry = entries[table, day] = Proof(part.system, table, [name], 0, 0, 0)
             entry.measures = sorted({name for one in days for name in one.feeds.get(table, ())})
-            entry.recorded = all(one.feeds for one in days)
         entry.rows += rows
         if end_us is not None and has_length and entry.measures:
             entry.intervals += 1
@@ -172,8 +165,8 @@ def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
 
 def refusal(lake: str, lost: list[Proof]) -> LakeError:
     """The error that names what no measure has."""
-    unmeasured = any(entry.recorded and not entry.measures for entry in lost)
-    tables = sorted({entry.table for entry in lost if entry.measures or not entry.recorded})
+    unmeasured = any(not entry.measures for entry in lost)
+    tables = sorted({entry.table for entry in lost if entry.measures})
     listed = [str(entry) for entry in sorted(lost, key=lambda entry: (not entry.measures, entry.days))]
     more = f"; and {len(listed) - _MOST:,} more" if len(listed) > _MOST else ""
     return LakeError(

@@ -190,7 +190,7 @@ class MeasuresSource(FilelessSource):
         self.tables: Mapping[str, list[RawTable]] = self._tables
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """The systems with measures by rules of an earlier release."""
+        """The systems with measures by earlier rules."""
         earlier: dict[str, list[str]] = {}
         for rollup in self._rollups:
             if rollup.rules != RULES:
@@ -204,8 +204,8 @@ class MeasuresSource(FilelessSource):
                 None,
                 "outdated",
                 f"measures by hour and day of {len(days)} day{'s' * (len(days) > 1)} from {min(days)} to "
-                f"{max(days)} are by the rules of an earlier release; zlens lake rollup computes them again "
-                "where raw tables remain",
+                f"{max(days)} are by earlier rules; zlens lake rollup computes them again where raw tables "
+                "remain",
             )
             for system, days in earlier.items()
         ]

@@ -37,17 +37,15 @@ class RowLists(Struct, frozen=True, dict=True):
         """The contents of a file; InputError if zlens cannot have written it."""
         # A NUL in a text is accepted by msgspec and not by the kinds.
         if b"\\u0000" not in data:
-            for form in self._forms:
-                try:
-                    lists: Any = msgspec.json.decode(data, type=form)
-                except (ValueError, RecursionError):
-                    continue
-                if all(_fit(getattr(lists, name), row) for name, row in self.rows.items()):
-                    made = {
-                        name: [row.into(*one) for one in getattr(lists, name)]
-                        for name, row in self.rows.items()
-                    }
-                    return self.into(**made)
+            try:
+                lists: Any = msgspec.json.decode(data, type=self._form)
+            except (ValueError, RecursionError):
+                lists = None
+            if lists is not None and all(_fit(getattr(lists, name), row) for name, row in self.rows.items()):
+                made = {
+                    name: [row.into(*one) for one in getattr(lists, name)] for name, row in self.rows.items()
+                }
+                return self.into(**made)
         return validators.load_checked(data, file, self._spec)
 
     @cached_property
@@ -55,17 +53,10 @@ class RowLists(Struct, frozen=True, dict=True):
         return Spec(tuple(Key(name, validators.list_of(row)) for name, row in self.rows.items()), self.into)
 
     @cached_property
-    def _forms(self) -> list[type]:
-        """The types of a file that zlens writes, and of one that an earlier release wrote."""
-        whole = {name: row.of for name, row in self.rows.items()}
-        short = {name: row.of[: row.short or None] for name, row in self.rows.items()}
-        return [_form(whole)] if short == whole else [_form(whole), _form(short)]
-
-
-def _form(places: Mapping[str, tuple[Validator, ...]]) -> type:
-    """The type of a file whose rows have these places."""
-    lists = [(name, list[tuple[tuple(map(_type, row))]]) for name, row in places.items()]  # type: ignore[misc]
-    return msgspec.defstruct("Lists", lists, forbid_unknown_fields=True)
+    def _form(self) -> type:
+        """The type of the file."""
+        lists = [(name, list[tuple[tuple(map(_type, row.of))]]) for name, row in self.rows.items()]  # type: ignore[misc]
+        return msgspec.defstruct("Lists", lists, forbid_unknown_fields=True)
 
 
 def _type(kind: Validator) -> Any:
@@ -86,6 +77,4 @@ def _fit(rows: list[tuple[Any, ...]], row: FixedTuple) -> bool:
     numbers = [
         place for place, kind in enumerate(row.of) if Number in (type(kind), type(getattr(kind, "of", None)))
     ]
-    return not any(
-        one[place] and abs(one[place]) < SMALLEST for place in numbers for one in rows if place < len(one)
-    )
+    return not any(one[place] and abs(one[place]) < SMALLEST for place in numbers for one in rows)

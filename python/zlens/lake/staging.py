@@ -38,7 +38,7 @@ from zlens.schema.wording import phrase
 
 #: Describes a staged input; the folder has it when everything else is there.
 NAME = "staged.json"
-VERSION = 1
+VERSION = 2
 #: Inputs that become part of a lake in one step.
 BATCH = 64
 #: Prefix of the folders of inputs that are being decoded.

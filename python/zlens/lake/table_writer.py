@@ -151,7 +151,7 @@ class InputWriter:
                 written.first_us,
                 written.last_us,
                 written.nulls if time else written.rows,
-                foot=lake_folder.footer_digest(written.path),
+                lake_folder.footer_digest(written.path),
             )
             self._file(self.parts[system], file, written.path)
             by_system.setdefault(system, []).append(written)

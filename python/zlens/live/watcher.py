@@ -18,7 +18,7 @@ from typing import IO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from zlens.catalog import groups, measures
+from zlens.catalog import groups, measures, session_columns
 from zlens.errors import LakeError, ZlensError
 from zlens.inputs.identity import KnownSystem, merge_ranges
 from zlens.inputs.options import ALL, Options, TimeSpec
@@ -40,8 +40,6 @@ _SECOND_US = 1_000_000
 #: Later than any record.
 _NEVER_US = 2**62
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
-#: Measures that a session makes itself.
-_OWN = frozenset({"system", "interval", "problem"})
 
 
 class RetentionLimits(Struct, frozen=True):
@@ -281,8 +279,9 @@ class Watcher:
 
     @staticmethod
     def _names(session: CoreSession) -> list[str]:
-        """The measures that a session has rows of."""
-        return [name for name in measures.measure_names() if name not in _OWN and session.has_data(name)]
+        """The measures that a session has rows of, without those that it makes itself."""
+        made = session_columns.always()
+        return [name for name in measures.measure_names() if name not in made and session.has_data(name)]
 
     def _note_intervals(
         self, stream: LiveStream, session: CoreSession, ends: set[End], limits: dict[tuple[str, str], int]

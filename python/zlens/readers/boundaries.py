@@ -66,15 +66,14 @@ class IntervalDigest(Struct, frozen=True):
 class IntervalMark(Struct, frozen=True):
     """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins.
 
-    begin    where its first record is; None: behind the end before
-    digest   None: made by a zlens that kept none
+    begin   where the first record of the interval is
     """
 
     end_us: int
     samples: int
     offset: int
-    begin: int | None = None
-    digest: IntervalDigest | None = None
+    begin: int
+    digest: IntervalDigest
 
 
 class RepeatedRange(Struct):

@@ -7,8 +7,7 @@ from html import escape
 
 from zlens import _native
 from zlens.engine.results import QueryResult
-from zlens.rendering.rows import MAX_TERMINAL_ROWS, format_columns
-from zlens.rendering.time_format import time_formatter
+from zlens.rendering.rows import MAX_TERMINAL_ROWS, format_columns, time_formatter
 from zlens.session.session import CoreSession
 
 

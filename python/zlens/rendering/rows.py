@@ -7,10 +7,13 @@ import json
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.engine.results import unique_names
 from zlens.schema.plain_text import replace_controls
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Maximum rows shown on a terminal by default.
 MAX_TERMINAL_ROWS = 60
@@ -22,6 +25,26 @@ WIDEST = 100
 
 #: Formats a time, given its row, whose system decides the zone.
 Show = Callable[[dt.datetime, Sequence[Any]], str]
+
+
+def time_formatter(session: CoreSession, columns: Sequence[str]) -> Show:
+    """Formats times in the zone of the row's system, with its UTC offset."""
+    system_index = columns.index("system") if "system" in columns else None
+    unknown = {info.system for info in session.systems if info.local_time}
+    offsets = {info.utc_offset_s for info in session.systems}
+    # Systems of one zone share one format.
+    only = session.systems[0].system if len(offsets) == 1 and None not in offsets else None
+    if len(session.systems) == 1:
+        only = session.systems[0].system
+
+    def show(time: dt.datetime, row: Sequence[Any]) -> str:
+        system = only if system_index is None else row[system_index]
+        if system in unknown:
+            # Local times of an unknown zone are shown as recorded.
+            return time.replace(tzinfo=None).isoformat(" ")
+        return (session.display(time, system) if system else time).isoformat(" ")
+
+    return show
 
 
 def write_table(

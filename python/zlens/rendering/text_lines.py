@@ -12,7 +12,7 @@ WIDTH = 100
 def align_columns(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
     """Rows of cells as lines: columns as wide as their widest cell, aligned left or right.
 
-    >>> aligned([["name", "n"], ["a", "10"]], [True, False])
+    >>> align_columns([["name", "n"], ["a", "10"]], [True, False])
     ['name   n', 'a     10']
     """
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]

@@ -424,15 +424,11 @@ class ListOf(Struct, frozen=True):
 
 
 class FixedTuple(Struct, frozen=True):
-    """A list with a kind for each place; in JSON a place may be null if its kind is Maybe.
-
-    short   the least number of places of earlier forms, which lack the others; 0: there are none
-    """
+    """A list with a kind for each place."""
 
     of: tuple[Validator, ...]
     what: str
     into: Callable[..., Any] = lambda *values: values
-    short: int = 0
 
     def describe(self) -> str:
         return self.what
@@ -444,9 +440,9 @@ class FixedTuple(Struct, frozen=True):
         return text
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
-        if not isinstance(value, list) or not (self.short or len(self.of)) <= len(value) <= len(self.of):
+        if not isinstance(value, list) or len(value) != len(self.of):
             raise problem.value(where, value, self.describe())
-        places = [*zip(self.of, value, strict=False)]
+        places = [*zip(self.of, value, strict=True)]
         try:
             entries = [kind.check(entry, where, problem) for kind, entry in places]
         except ZlensError:

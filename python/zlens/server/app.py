@@ -23,11 +23,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from zlens.catalog import measures as catalog
 from zlens.engine.error_translation import out_of_memory
 from zlens.errors import CanceledError, CatalogError, InputError, QueryError, Wording, ZlensError
-from zlens.exposition import content_type
 from zlens.exposition import limits as exposition
 from zlens.schema.validators import ListOf
-from zlens.server import current_user, endpoints, json_values, metrics, openapi, static_files
+from zlens.server import endpoints, json_values, metrics, openapi, static_files
 from zlens.server import guard as guards
+from zlens.server.current_user import USER
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.live_updates import MAX_CLIENTS, EventStreamResponse, LiveWorkspace, ServedWorkspace
@@ -155,7 +155,7 @@ def _metrics(
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return _wrong_method(f"{guards.METRICS} accepts GET only")
-        openmetrics = content_type.wants_openmetrics(request.headers.get("accept"))
+        openmetrics = metrics.wants_openmetrics(request.headers.get("accept"))
         try:
             answer = await page(openmetrics=openmetrics)
             response = sending.response(answer.body, answer.status)
@@ -164,7 +164,7 @@ def _metrics(
         task = preparing.get(openmetrics)
         if isinstance(served, LiveWorkspace) and (task is None or task.done()):
             preparing[openmetrics] = asyncio.ensure_future(prepare(served, openmetrics=openmetrics))
-        response.headers["content-type"] = content_type.content_type(openmetrics=openmetrics)
+        response.headers["content-type"] = metrics.content_type(openmetrics=openmetrics)
         return response
 
     return _Any(handle)
@@ -493,7 +493,7 @@ class Guarded:
             size += len(message.get("body", b""))
             await send(message)
 
-        named = current_user.USER.set(user)
+        named = USER.set(user)
         try:
             await self._answer(request, scope, receive, secured)
         except Exception as error:
@@ -501,7 +501,7 @@ class Guarded:
                 raise
             await unexpected(error)(scope, receive, secured)
         finally:
-            current_user.USER.reset(named)
+            USER.reset(named)
             if self._log is not None:
                 self._log.write(
                     user=user,

@@ -6,8 +6,3 @@ from contextvars import ContextVar
 
 #: The user of the request that is being answered; None where no proxy names users.
 USER: ContextVar[str | None] = ContextVar("zlens_user", default=None)
-
-
-def current() -> str | None:
-    """The user of this request."""
-    return USER.get()

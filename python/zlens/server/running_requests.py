@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import CanceledError
-from zlens.server import current_user
+from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
 from zlens.server.response_bodies import BusyError, TooManyError
 
@@ -57,13 +57,13 @@ class RunningRequests:
         self._tasks: dict[int, RunningRequest] = {}
 
     def rows(self) -> list[dict[str, Any]]:
-        user = current_user.current()
+        user = USER.get()
         with self._guard:
             return [task.row() for task in self._tasks.values() if task.user == user]
 
     def cancel(self, id: str, why: str = "the request was canceled") -> int:
         """Cancel the user's requests of that name and return their number."""
-        user = current_user.current()
+        user = USER.get()
         with self._guard:
             tasks = [task for task in self._tasks.values() if task.id == id and task.user == user]
         for task in tasks:
@@ -84,7 +84,7 @@ class RunningRequests:
         self, id: str | None, what: str, work: Callable[[], _T], gone: Callable[[], Awaitable[None]]
     ) -> _T:
         """The result of `work`, run in a thread; canceled when `gone` returns or after the time limit."""
-        user = current_user.current()
+        user = USER.get()
         with self._guard:
             own = sum(task.user == user for task in self._tasks.values())
             if user is not None and own >= self._limits.questions:

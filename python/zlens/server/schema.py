@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from typing import Any
 
 from zlens import models
-from zlens.catalog import glossary, measures, roles, subjects
+from zlens.catalog import cpumf, glossary, measures, roles, subjects
 from zlens.catalog.reports import definition, menus
 from zlens.engine import cancellation
 from zlens.findings.evaluate import USUAL
@@ -14,10 +15,12 @@ from zlens.inputs.source import SystemInfo, without_raw_tables
 from zlens.inputs.unix_time import from_unix_us
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
-from zlens.server import workload_hints
 from zlens.server.workspace import Workspace
 from zlens.session.source_choice import SystemSource
 from zlens.version import VERSION
+
+#: A condition of the workload hint.
+_HINT_TEST = re.compile(r"(l1mp|rni) (<=?|>=?) ([0-9.]+)")
 
 
 def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def _schema(place: Workspace) -> dict[str, Any]:
         "expected": list(models.MEASURED),
         "classes": list(USUAL),
         "every_s": session.options.every_s,
-        "hints": workload_hints.hint_regions(),
+        "hints": hint_regions(),
         "glossary": [
             {"name": term.name, "text": term.text, "source": term.source, "of": term.of}
             for term in glossary.terms()
@@ -126,7 +129,7 @@ def _tables(place: Workspace) -> list[dict[str, Any]]:
                 "name": name,
                 "kind": "measure",
                 "text": table.text,
-                "key": list(table.key) if table.plain else ["system", "source", "interval_end", *table.key],
+                "key": [*table.row_key],
                 "fills": session.has_data(name),
                 "lazy": table.lazy,
                 "records": table.records,
@@ -231,3 +234,29 @@ def reports(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         return listed
 
     return {"reports": place.compute_once("reports", work)}
+
+
+def hint_regions() -> dict[str, Any]:
+    """The workload hint as rectangles to draw: bounds of L1MP and RNI of each line, null if open.
+
+    The first line that applies gives the category, so a bound belongs to the earlier line.
+    """
+    table = cpumf.hint_table()
+    return {
+        "status": table.status,
+        "source": table.source,
+        "note": table.note,
+        "generations": list(cpumf.hinted_generations()),
+        "regions": [{"category": hint.category, **_hint_bounds(hint.when)} for hint in table.hints],
+    }
+
+
+def _hint_bounds(when: str) -> dict[str, list[float | None]]:
+    bounds: dict[str, list[float | None]] = {"l1mp": [None, None], "rni": [None, None]}
+    for test in when.split(" and "):
+        match = _HINT_TEST.fullmatch(test)
+        if match is None:
+            raise ValueError(f"cannot draw the condition of a hint: {test!r}")
+        name, sign, value = match.groups()
+        bounds[name][0 if sign.startswith(">") else 1] = float(value)
+    return bounds

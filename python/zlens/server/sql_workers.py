@@ -33,7 +33,7 @@ from msgspec import Struct, field
 from zlens.engine import cancellation, memory_limits
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import CanceledError, QueryError, ZlensError
-from zlens.server import current_user
+from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
 
 #: Questions answered at a time; others wait for their turn.
@@ -153,7 +153,7 @@ class SqlWorkers:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Wait for one of COUNT turns: first come, first served, but one at a time for each user."""
-        turn = _QueuedQuery(current_user.current())
+        turn = _QueuedQuery(USER.get())
         with self._guard:
             self._waiting.append(turn)
             self._assign_turns()

@@ -19,7 +19,6 @@ from zlens.lake.rollups import DAY_US
 
 #: The length of a bucket in microseconds, by the end of its table's name.
 LEVELS = {"hour": DAY_US // 24, "day": DAY_US}
-_HEADS = frozenset({"system", "source", "interval_end", "seconds", "flag"})
 
 
 class BucketColumn(NamedTuple):
@@ -57,7 +56,7 @@ def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
         ),
     ]
     for column in table.columns:
-        if column.name not in _HEADS and column.name not in table.key:
+        if column.name not in metrics.LEADING_NAMES and column.name not in table.key:
             listed += _kept_columns(table, column)
     return [BucketColumn(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in listed]
 

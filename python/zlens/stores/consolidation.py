@@ -119,7 +119,7 @@ def _write_day(
     key = _key(members)
     documents = [(rollup, into.measures(rollup)) for rollup in members]
     schemas = _usual(document for _, document in documents)
-    # Of an earlier release: its tables have other columns, and it stays in its own files.
+    # Measures by earlier rules may have other columns: they stay in files of their own.
     alike = [(rollup, one) for rollup, one in documents if one.schemas.items() <= schemas.items()]
     parts: dict[str, dict[str, MeasuresFile]] = {}
     for rollup, document in alike:

@@ -154,7 +154,7 @@ class IcebergTables:
         stored = self.catalog.load_table(name) if self.has(table) else self._create(name, columns)
         known = {field.name for field in stored.schema().fields}
         if fresh := [column for column in columns if column.name not in known]:
-            # Columns that an older zlens did not have.
+            # Measures by later rules may have more columns.
             with stored.update_schema() as update:
                 for column in fresh:
                     update.add_column(column.name, self._type(column), doc=comment(column))

@@ -9,9 +9,6 @@ from zlens.catalog.cpumf import CpumfMetric, Generation
 from zlens.catalog.generations import MachineType
 from zlens.errors import CatalogError
 
-#: Tables whose columns are metrics.
-TABLES = ("cpumf", "cpumf_type", "core", "core_type")
-
 _KEYS = frozenset(
     {
         *("text", "cfvn", "csvn", "extended_counters", "status", "source", "note", "basis", "workload_hint"),
@@ -90,16 +87,15 @@ def _metric(generation: Generation, metric: CpumfMetric) -> Iterator[str]:
         for name in expressions.names(formula) if formula else []:
             if cpumf.number_of(name) is None and name not in (*cpumf.formula_names(), *generation.metrics):
                 yield f"{name} is neither a counter nor a metric"
-    if not any(measures.load_measure(table).column(metric.name) for table in TABLES):
+    if not any(column.by and column.name == metric.name for _, column in measures.all_columns()):
         yield "is not a column of any table"
 
 
 def _rest() -> Iterator[str]:
     computed = set(cpumf_formulas.columns())
-    for table in TABLES:
-        for column in measures.load_measure(table).columns:
-            if column.by and column.name not in computed:
-                yield f"metrics/{table}.toml: {column.name} depends on the machine, but no machine has it"
+    for table, column in measures.all_columns():
+        if column.by and column.name not in computed:
+            yield f"metrics/{table.name}.toml: {column.name} depends on the machine, but no machine has it"
     hint_table = cpumf.hint_table()
     for hint in hint_table.hints:
         if set(expressions.names(hint.when)) - {"l1mp", "rni"}:

@@ -80,7 +80,7 @@ def _table(table: Measure) -> _Problems:
             yield None, f"the key {key} is not a column", "name columns of the table"
         elif column.aggregate != "key":
             yield key, f"a key of the table has the aggregate {column.aggregate}", "make it key"
-    seen = {column.name for column in measures.LEADING}
+    seen = {*measures.LEADING_NAMES}
     for column in table.columns:
         yield from _column(table, column, seen)
         seen.add(column.name)

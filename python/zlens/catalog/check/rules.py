@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from zlens.catalog import caveats, measures, roles, rules
+from zlens.catalog import caveats, measures, roles, rules, session_columns
 from zlens.catalog.check.records import CatalogIssue
 from zlens.catalog.rules import Rule
 from zlens.errors import CatalogError
 
 #: Columns of tables that are not measures but that rules may need.
-OTHER_TABLES = {"inventory": frozenset({"name", "class", "count", "first_time", "last_time"})}
+OTHER_TABLES = {"inventory": frozenset(column.name for column in session_columns.INVENTORY)}
 
 #: The key concerned, the problem, the fix.
 _Problems = Iterator[tuple[str, str, str]]

@@ -12,9 +12,6 @@ from zlens.catalog.formula_policy import FormulaPolicy, Present
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError
 
-#: Every measure begins with these.
-LEADING = ("system", "source", "interval_end", "seconds", "flag")
-
 
 class LayeredSelect(Struct):
     """The SELECT of a measure's columns, in layers: each layer is over the columns of the previous one.
@@ -78,7 +75,7 @@ class Formulas:
         selected = self.made
         by_layers = self._layers([name for name in wanted if name in self._by])
         levels = self._levels([name for name in wanted if name not in self._by])
-        for name in LEADING:
+        for name in measures.LEADING_NAMES:
             if name in wanted:
                 self._lead(name)
         bounded: dict[str, str] = {}
@@ -187,13 +184,13 @@ class Formulas:
         pending = list(wanted)
         while pending:
             name = pending[-1]
-            own = [] if name in LEADING else self._own_columns(name)
+            own = [] if name in measures.LEADING_NAMES else self._own_columns(name)
             missing = [other for other in own if other not in levels]
             if missing:
                 pending += missing
                 continue
             pending.pop()
-            if name not in LEADING:
+            if name not in measures.LEADING_NAMES:
                 over = any(reference == "seconds" for reference in _names(self.formula(name)))
                 spanned = bool(over and self.table.span)
                 levels[name] = max([1 + levels[other] for other in own] + [int(spanned)], default=0)
@@ -208,13 +205,13 @@ class Formulas:
         return [
             other
             for other in expressions.names_outside_aggregates(self.formula(name))
-            if other in self._columns and other not in LEADING and self._columns[other].formula
+            if other in self._columns and other not in measures.LEADING_NAMES and self._columns[other].formula
         ]
 
     def _over(self, name: str) -> str:
         """SQL of a name in a formula of a layer above the first."""
         column = self._columns.get(name)
-        if name in LEADING:
+        if name in measures.LEADING_NAMES:
             return self._lead(name)
         if column is not None and not column.by and column.formula:
             return _raw(name)
@@ -238,7 +235,7 @@ class Formulas:
             return expressions.compile_sql(self.table.span, self.role, "float")
         if reference == "seconds" and self.grouped:
             return f"max({self.of(self.base, 'seconds')})"
-        if reference in LEADING:
+        if reference in measures.LEADING_NAMES:
             return self.of(self.base, reference)
         raise CatalogError(
             f"measure {self.table.name}: {reference!r} is neither a role nor an earlier column"
@@ -271,17 +268,19 @@ class Formulas:
                 continue
             seen.add(reference)
             formula = (
-                self.formula(reference) if reference in self._columns and reference not in LEADING else ""
+                self.formula(reference)
+                if reference in self._columns and reference not in measures.LEADING_NAMES
+                else ""
             )
             if formula:
                 pending = [*expressions.names(formula), *pending]
-            elif "." in reference or reference in LEADING:
+            elif "." in reference or reference in measures.LEADING_NAMES:
                 references[reference] = None
         return list(references)
 
     def _inline(self, name: str) -> str:
         column = self._columns.get(name)
-        if column is None or column.by or not column.formula or name in LEADING:
+        if column is None or column.by or not column.formula or name in measures.LEADING_NAMES:
             return self.role(name)
         if name not in self._inlined:
             self._inlined[name] = self.inline_sql(name)

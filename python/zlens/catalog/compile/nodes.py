@@ -2,7 +2,8 @@
 
 A helper is a private SELECT over roles, measures and other helpers, in `helpers/<name>.sql`; statements
 call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF catalog generates from its facts
-(cpumf_formulas.PLACES), or for the longest normal interval (interval_flags).
+(cpumf_formulas.PLACES), or for the longest normal interval (interval_flags). A helper whose first line is
+`-- materialized` is computed once per session, with the columns that are needed: several measures read it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from zlens.catalog.roles import entity, tables_read
 from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[1] / "helpers"
+_MATERIALIZED = "-- materialized\n"
 #: A column of a measure's SQL that stands for all its columns until they are filled in.
 PLACE = "#columns"
 #: Prefixes of role names: rows of buckets with --every, or of original intervals.
@@ -45,10 +47,20 @@ def is_helper(name: str) -> bool:
 
 
 @cache
+def _helper_text(name: str) -> str:
+    return (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
+
+
+def is_materialized(name: str) -> bool:
+    """Whether a node is a helper that is computed once per session."""
+    return is_helper(name) and _helper_text(name).startswith(_MATERIALIZED)
+
+
+@cache
 def node_sql(name: str) -> str:
     """The SQL of a helper, or of a measure with a placeholder for its columns."""
     if is_helper(name):
-        sql = (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
+        sql = _helper_text(name)
         return sql.replace(_IMPOSSIBLE, roles.withheld_rows_sql()) if _IMPOSSIBLE in sql else sql
     if name.startswith("_") or not is_joined(name):
         raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))

@@ -16,13 +16,6 @@ from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.catalog.groups import Groups
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 
-#: Helpers that more than one measure reads: computed once per session, with the columns that are needed.
-MATERIALIZED_HELPERS = frozenset(
-    {
-        "_achieved", "_activity_sum", "_breach", "_breached", "_core_counted", "_counted", "_counted_part",
-        "_counted_work", "_counter", "_observer", "_placed", "_pool", "_response_bucket", "_share",
-    }
-)  # fmt: skip
 Render = Callable[[Tree], str]
 #: Kinds of events; None for all.
 Kinds = Collection[str] | None
@@ -231,7 +224,7 @@ class Compiler:
                 plan.reads.setdefault(below, set()).update(columns)
             elif (
                 below in self.input.session
-                or below in MATERIALIZED_HELPERS
+                or nodes.is_materialized(below)
                 or below in measures.measure_names()
             ):
                 plan.makes.setdefault(below, set()).update(columns)
@@ -386,7 +379,7 @@ class _PendingNodes:
 
     def _depth(self, name: str) -> int:
         # Tables made before the statement, and raw tables, read nothing in it: they come last.
-        if name in MATERIALIZED_HELPERS or not name.startswith((ROLE, UNSUMMED, "_")):
+        if nodes.is_materialized(name) or not name.startswith((ROLE, UNSUMMED, "_")):
             return 0
         return self._nodes.depth(name)
 

@@ -298,7 +298,7 @@ class _OriginQuery:
                 selected.append(f"{expressions.cast(sql, SQL_TYPES[role.type])} AS {_since_column(role)}")
         conditions = []
         if self.origin.where:
-            # A column missing from an input, such as one imported by an older version, is NULL here too.
+            # A column missing from an input is NULL here too.
             conditions.append(expressions.compile_sql(self.origin.where, self.column))
         if systems is not None:
             listed = ", ".join(map(expressions.literal, systems))

@@ -1,3 +1,4 @@
+-- materialized
 -- _activity_sum: what CP counted on all processors together. A sum with an unknown part is unknown. A processor that is
 -- varied off leaves such a part: what it counted after its last sample is in no record. A record says when that was. Without
 -- it, the processor has no sample after another one. Of a bucket of --every, a rate is that of its known intervals.

@@ -1,3 +1,4 @@
+-- materialized
 -- _breach: systems with samples that contradict each other, and the first time they do. of_system: too many to be damage,
 -- so that the meaning of all its counters is in doubt.
 SELECT

@@ -1,3 +1,4 @@
+-- materialized
 -- _breached: samples of counters that contradict each other (facts/machines/common/balances.toml), a row for each way.
 SELECT
     system, source, interval_end, cpu_id, breach.balance AS balance, breach.text AS text, breach.found AS found,

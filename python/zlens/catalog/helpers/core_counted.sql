@@ -1,3 +1,4 @@
+-- materialized
 -- _core_counted: what was counted on one core. The hypervisor's own times of a core take precedence; without them, the
 -- counters of the whole core come from one thread, the first that has them, and the counters of its threads are added.
 -- Times take the place of counters: c448 with one thread running, c449 with two, of those available.

@@ -1,3 +1,4 @@
+-- materialized
 -- _counted: counters with the machine generation that determines their meaning, and with facts about the processor from
 -- other records of the system: these are better on its type, which SMF 113 reported late. A sample whose counters
 -- contradict each other is left out, and a system if many do: the meaning of its numbers is unknown.

@@ -1,3 +1,4 @@
+-- materialized
 -- _counted_work: counters of all processors of a system, of all types. What is unknown for one type is unknown.
 SELECT
     system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,

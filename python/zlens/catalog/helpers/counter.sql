@@ -1,3 +1,4 @@
+-- materialized
 -- _counter: counters of one processor, with facts about it from other records of the system: the machine type if the
 -- record leaves it to them, the core of a thread, and the counters of the core as a whole, which every thread reports
 -- and the first one provides. On z/OS a display may show core and type, which do not change.

@@ -1,3 +1,4 @@
+-- materialized
 -- _observer: which system speaks for a machine in an interval. Where several partitions of one machine
 -- report it, the first by name that covers the interval's middle does, and of its sources the one that is shown first;
 -- a source with local times speaks for itself.

@@ -1,3 +1,4 @@
+-- materialized
 -- _pool: the processors of one type of the machine, with what its partitions used of them. If a source may not report
 -- all partitions, nothing is added up over them. Sums take values in order of size, so that the last digit does not
 -- depend on the order of the rows.

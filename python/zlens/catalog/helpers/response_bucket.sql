@@ -1,3 +1,4 @@
+-- materialized
 -- _response_bucket: the transactions that ended in each bucket of the distribution, and up to its end. The buckets of a
 -- report class period with work from several service class periods are invalid: they were filled around other goals.
 SELECT

@@ -1,3 +1,4 @@
+-- materialized
 -- _share: the entitlement of a logical processor of the reporting partition, by type: without vertical polarization,
 -- each has the same part of the entitlement by the partition's weight.
 SELECT

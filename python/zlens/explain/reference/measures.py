@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from zlens.catalog import measures
+from zlens.explain.markdown_format import format_markdown, format_table
+from zlens.explain.names import describe_measure
 
 _INTRODUCTION = """\
 # Measures
@@ -30,11 +32,10 @@ def measures_page() -> str:
         "",
     ]
     lines += _columns(measures.LEADING)
-    lines += ["", "| table | one row per | state |", "|---|---|---|"]
-    for name in names:
-        table = measures.load_measure(name)
-        filled = "no reader fills it yet" if table.empty else "filled"
-        lines.append(f"| [{name}](#{name}) | {table.grain} | {filled} |")
+    states = {True: "no reader fills it yet", False: "filled"}
+    tables = map(measures.load_measure, names)
+    rows = ((f"[{table.name}](#{table.name})", table.grain, states[table.empty]) for table in tables)
+    lines += ["", *format_table(("table", "one row per", "state"), rows)]
     for name in names:
         lines += _table(measures.load_measure(name))
     lines += _aliases()
@@ -43,21 +44,12 @@ def measures_page() -> str:
 
 def _table(table: measures.Measure) -> list[str]:
     own = table.columns if table.plain else table.columns[len(measures.LEADING) :]
-    key = [] if table.plain else ["system", "source", "interval_end"]
-    lines = ["", f"## {table.name}", "", table.text]
-    lines += ["", f"One row per {table.grain}." + (f" Key: {', '.join([*key, *table.key])}." if key else "")]
-    if table.empty:
-        lines += ["", "No reader fills this table yet: it is empty, and its columns may still change."]
-    return [*lines, "", *_columns(own)]
+    return [*format_markdown(describe_measure(table)), "", *_columns(own)]
 
 
 def _columns(columns: tuple[measures.MeasureColumn, ...]) -> list[str]:
-    lines = [
-        "| column | type | what it is | formula | over time | status | source |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for column in columns:
-        unit = f", {column.unit}" if column.unit else ""
         formula = f"`{column.formula}`" if column.formula else column.definition
         if column.by:
             formula = f"{formula}{'; ' if formula else ''}[by machine](cpumf.md)"
@@ -66,23 +58,21 @@ def _columns(columns: tuple[measures.MeasureColumn, ...]) -> list[str]:
         remarks = [column.text]
         remarks += [f"Needs {column.needs}"] if column.needs else []
         remarks += [f"Note: {column.note}"] if column.note else []
-        cells = [
-            f"`{column.name}`",
-            f"{column.type}{unit}",
-            ". ".join(part.rstrip(".") for part in remarks),
-            formula,
-            f"{column.aggregate}, by `{column.weight}`" if column.weight else column.aggregate,
-            column.status,
-            column.source,
-        ]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return lines
+        rows.append(
+            [
+                f"`{column.name}`",
+                column.type_and_unit,
+                ". ".join(part.rstrip(".") for part in remarks),
+                formula,
+                f"{column.aggregate}, by `{column.weight}`" if column.weight else column.aggregate,
+                column.status,
+                column.source,
+            ]
+        )
+    return format_table(("column", "type", "what it is", "formula", "over time", "status", "source"), rows)
 
 
 def _aliases() -> list[str]:
     lines = ["", "## Names of other sources", "", "`zlens explain` accepts these names too.", ""]
-    lines += ["| name | is | in |", "|---|---|---|"]
-    lines += [
-        f"| {name} | `{ours}` | {source} |" for name, (ours, source) in sorted(measures.aliases().items())
-    ]
-    return lines
+    rows = ((name, f"`{ours}`", source) for name, (ours, source) in sorted(measures.aliases().items()))
+    return [*lines, *format_table(("name", "is", "in"), rows)]

@@ -6,6 +6,7 @@ from collections import Counter
 
 from zlens.catalog import layouts as catalog
 from zlens.catalog.layouts import KIND_STATUS, RecordLayout
+from zlens.explain.markdown_format import format_table
 
 
 def records_page() -> str:
@@ -18,9 +19,8 @@ def records_page() -> str:
         "by what is known about their kind: stated by the record page or an equal source, inferred from a",
         "description, or unknown. A field of unknown kind is decoded but never differenced.",
         "",
-        "| record | page | title | class | published lengths | layouts | stated | inferred | unknown |",
-        "|---|---|---|---|---|---|---:|---:|---:|",
     ]
+    rows = []
     totals: Counter[str] = Counter()
     records = catalog.records(catalog.monitor_root() / "no packs")
     described = 0
@@ -39,8 +39,10 @@ def records_page() -> str:
         )
         cells = [head.record, head.dsect, head.title, head.kind, lengths, layouts]
         cells += [str(counts[status]) if file.layouts else "" for status in KIND_STATUS]
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append(cells)
+    heads = ("record", "page", "title", "class", "published lengths", "layouts", *KIND_STATUS)
     lines += [
+        *format_table(heads, rows, right=len(KIND_STATUS)),
         "",
         f"{len(records)} records, {described} with a layout; {sum(totals.values())} fields.",
         ", ".join(f"{totals[status]} kinds are {status}" for status in KIND_STATUS) + ".",

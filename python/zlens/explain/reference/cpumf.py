@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from zlens.catalog import cpumf, cpumf_weights, generations
 from zlens.catalog.cpumf import CpumfMetric
+from zlens.explain.markdown_format import format_table
 
 _INTRODUCTION = """\
 # CPU Measurement Facility
@@ -35,7 +36,7 @@ def cpumf_page() -> str:
     lines = [_INTRODUCTION, ""]
     lines += [f"- `{name}`: {text}" for name, (_, text) in cpumf.formula_names().items()]
     lines += ["", "## Machines", ""]
-    lines += _table(
+    lines += format_table(
         ("type", "machine", "generation", "nominal GHz", "its status"),
         (
             (
@@ -51,10 +52,12 @@ def cpumf_page() -> str:
     lines += ["", "The nominal speed is only for plausibility: calculations use the speed in the record."]
     lines += ["", "## Counter versions and sets", ""]
     sets = [f"{row_facts.letter}: {row_facts.name}" for row_facts in cpumf.sets().values()]
-    lines += _table(("generation", "first", "second", *sets, "status"), map(_versions, generations.names()))
+    lines += format_table(
+        ("generation", "first", "second", *sets, "status"), map(_versions, generations.names())
+    )
     lines += ["", "The numbers include reserved ones, which have no counters."]
     lines += ["", "## Checked on every file", "", _CHECKED, ""]
-    lines += _table(
+    lines += format_table(
         ("must hold", "tolerance", "else"),
         (
             (
@@ -73,7 +76,7 @@ def cpumf_page() -> str:
     lines += [f"- {name}: {source}" for name, source in cpumf.sources().items()]
     lines += ["", *_metrics(cpumf.common_metrics().values())]
     lines += ["", "Where a generation has a better status or formula, it is listed below.", ""]
-    lines += _table(
+    lines += format_table(
         ("number", "name", "counts"),
         (
             (str(counter.number), f"`{counter.name}`", counter.text)
@@ -111,7 +114,7 @@ def _hints() -> list[str]:
     ]
     return [
         *lines,
-        *_table(("when", "category"), ((f"`{hint.when}`", hint.category) for hint in table.hints)),
+        *format_table(("when", "category"), ((f"`{hint.when}`", hint.category) for hint in table.hints)),
     ]
 
 
@@ -132,7 +135,7 @@ def _generation(name: str) -> list[str]:
     extended = [counter for counter in generation.counters.values() if counter.set == "extended"]
     lines += ["", f"Extended counters: {len(extended)} are defined.", ""]
     rows = ((str(counter.number), f"`{counter.name}`", counter.text) for counter in extended)
-    return [*lines, *_table(("number", "name", "counts"), rows)]
+    return [*lines, *format_table(("number", "name", "counts"), rows)]
 
 
 def _metrics(listed: Iterable[CpumfMetric]) -> list[str]:
@@ -145,7 +148,7 @@ def _metrics(listed: Iterable[CpumfMetric]) -> list[str]:
         formula = f"`{metric.formula}`" if metric.formula else "none"
         source = _short("; ".join(part.rstrip(".") for part in remarks))
         rows.append((f"`{metric.name}`", formula, metric.status, source))
-    return _table(("metric", "formula", "status", "source"), rows)
+    return format_table(("metric", "formula", "status", "source"), rows)
 
 
 def _short(text: str) -> str:
@@ -153,8 +156,3 @@ def _short(text: str) -> str:
     for name, source in cpumf.sources().items():
         text = text.replace(source, name)
     return text
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    return [*lines, *(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]

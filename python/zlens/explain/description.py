@@ -1,0 +1,26 @@
+"""What is known about a name: text of `zlens explain`, Markdown of the reference pages of the site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+#: Facts with their labels; several lines of one fact are a list. Empty facts are left out.
+Facts = list[tuple[str, "str | list[str]"]]
+
+
+class Description(Struct, frozen=True):
+    """A measure, column, record, field, role, rule or counter.
+
+    title     its name, and after a colon what it is
+    members   texts of its columns or fields, which have descriptions of their own
+    details   how these are called, and how to ask for one
+    example   a statement that reads it
+    """
+
+    title: str
+    facts: Facts
+    members: Mapping[str, str] = field(default_factory=dict)
+    details: str = ""
+    example: str = ""

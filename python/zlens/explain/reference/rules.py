@@ -1,0 +1,43 @@
+"""The reference page of the rules and of the known faults of the data, written from the catalog."""
+
+from __future__ import annotations
+
+from zlens.catalog import caveats, rules
+from zlens.catalog.rules import CLASSES, KINDS
+from zlens.explain.markdown_format import format_markdown, format_table
+from zlens.explain.rules import describe_rule
+
+_INTRODUCTION = """\
+# Rules
+
+Made from `python/zlens/facts/rules` and `python/zlens/facts/caveats`; `zlens explain CPU-001` shows one
+rule, `zlens findings INPUT` checks an input against all of them.
+"""
+
+
+def rules_page() -> str:
+    """The page as Markdown."""
+    all_rules = list(rules.builtin().values())
+    lines = [_INTRODUCTION, "**Class** says where a threshold comes from:", ""]
+    lines += [f"- {name}: {text}" for name, text in CLASSES.items()]
+    lines += ["", "**Kind** says what a file of the catalog is:", ""]
+    lines += [f"- {name}: {text}" for name, text in KINDS.items()]
+    for area in dict.fromkeys(rule.area for rule in all_rules):
+        lines += ["", f"## {area}"]
+        for rule in all_rules:
+            if rule.area == area:
+                lines += format_markdown(describe_rule(rule), level=3)
+    lines += ["", "## Known faults of the data", ""]
+    lines += ["A fault of an input's level becomes a footnote of the report that it affects.", ""]
+    faults = (
+        (
+            each.levels,
+            each.text,
+            each.apar,
+            ", ".join((*each.reports, *each.records, *each.measures)),
+            each.source,
+        )
+        for each in caveats.caveats()
+    )
+    lines += format_table(("level", "fault", "APAR", "affects", "source"), faults)
+    return "\n".join(lines) + "\n"
