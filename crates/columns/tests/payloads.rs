@@ -92,7 +92,7 @@ fn entries_end_with_the_data_and_not_with_the_record() {
         panic!("one problem");
     };
     assert!(
-        detail.contains("2 entries") && detail.contains("1 do"),
+        detail.contains("2 entries") && detail.contains("1 fit"),
         "{detail}"
     );
 }

@@ -347,8 +347,8 @@ mod tests {
                 &["--to", "a:1", "--spool-size", "99999999999T", "-"],
                 "at least 1M",
             ),
-            (&["--to", "a:1", "--source", "-"], "no option --source"),
-            (&["-x"], "no option -x"),
+            (&["--to", "a:1", "--source", "-"], "unknown option --source"),
+            (&["-x"], "unknown option -x"),
             (
                 &["--to", "a:1", "--token-file", "/nowhere", "-"],
                 "cannot be read",

@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn refuses_what_cannot_be_meant() {
         for (from, to, word) in [
-            (r#""type":"int""#, r#""type":"text""#, "no integer"),
+            (r#""type":"int""#, r#""type":"text""#, "not an integer"),
             (r#""width":4"#, r#""width":9"#, "1 to 8 bytes"),
             (
                 r#""subject":["b"]"#,
@@ -363,7 +363,7 @@ mod tests {
             (
                 r#""offset":28"#,
                 r#""offset":4294967295"#,
-                "beyond every record",
+                "past the end of every record",
             ),
             (r#""table":"d0r2""#, r#""tabel":"d0r2""#, "missing field"),
         ] {

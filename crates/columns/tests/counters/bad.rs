@@ -211,7 +211,7 @@ fn a_record_that_says_no_time() {
         assert_eq!(rows[1]["tod"], Cell::Null);
         assert_eq!(rows[1]["interval_end"], builders::us(1800).into());
         assert!(
-            builders::says(&problems, ProblemKind::Time, "when it was written"),
+            builders::says(&problems, ProblemKind::Time, "no timestamp"),
             "{problems:?}"
         );
     }

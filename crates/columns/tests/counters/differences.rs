@@ -214,7 +214,7 @@ fn the_same_records_again_are_read_once() {
             assert_eq!(column(&rows, "c0_d"), once);
             let problems = decoder.problems();
             assert!(
-                builders::says(&problems, ProblemKind::Duplicate, "came before"),
+                builders::says(&problems, ProblemKind::Duplicate, "duplicate records"),
                 "{problems:?}"
             );
             let size =

@@ -151,11 +151,17 @@ fn classes_and_what_nobody_names() {
             .all(|found| found.problem.kind == ProblemKind::Section)
     );
     assert!(
-        problems[0].problem.detail.starts_with("1 is no cpu_type"),
+        problems[0]
+            .problem
+            .detail
+            .starts_with("1: unknown cpu_type"),
         "{problems:?}"
     );
     assert!(
-        problems[1].problem.detail.starts_with("6 is no cpu_type"),
+        problems[1]
+            .problem
+            .detail
+            .starts_with("6: unknown cpu_type"),
         "{problems:?}"
     );
 }

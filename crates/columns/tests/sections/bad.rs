@@ -83,7 +83,12 @@ fn a_piece_that_does_not_say_which_is_read_alone() {
     lone[at..at + 4].fill(0);
     let decoder = decoder(&[vec![lone]]);
     assert_eq!(rows_of(&decoder, "item", None).len(), 1);
-    assert!(problems(&decoder)[0].problem.detail.contains("read alone"));
+    assert!(
+        problems(&decoder)[0]
+            .problem
+            .detail
+            .contains("decoded on its own")
+    );
 }
 
 #[test]

@@ -52,11 +52,11 @@ fn the_file_ends_inside_a_record_or_a_header() {
     let whole = sample();
     let place = places()[middle()];
     for (length, inside) in [
-        (place + 500, "inside a record,"),
-        (place + 24, "inside a record,"),
-        (place + 18, "inside a record"),
-        (place + 17, "inside a record header"),
-        (place + 1, "inside a record header"),
+        (place + 500, "bytes into a record"),
+        (place + 24, "bytes into a record"),
+        (place + 18, "bytes into a record"),
+        (place + 17, "bytes into a record header"),
+        (place + 1, "bytes into a record header"),
     ] {
         let problem = builders::problem(&whole[..length]);
         assert_eq!(problem.kind, ProblemKind::Truncated);
@@ -124,8 +124,8 @@ fn a_header_that_is_none_costs_its_record_only() {
     for (at, value, words) in [
         (13, 0x10, "invalid date"),
         (10, 0x33, "invalid date"),
-        (6, 0xFF, "no time of day"),
-        (15, 0x00, "no system's name"),
+        (6, 0xFF, "invalid time of day"),
+        (15, 0x00, "invalid system name"),
         (3, 0x40, "descriptor word"),
     ] {
         let mut bytes = sample();
@@ -231,7 +231,7 @@ fn more_kinds_than_are_distinguished() {
     assert_eq!(found.record_bytes, bytes.len() as u64);
     let rows = found.problems.rows();
     assert!(
-        builders::says(&rows, ProblemKind::Header, "50 records of others"),
+        builders::says(&rows, ProblemKind::Header, "50 records of further kinds"),
         "{rows:?}"
     );
     // Those are still handed out.
@@ -309,7 +309,7 @@ fn a_file_that_shrinks_between_the_passes() {
     assert!(builders::says(
         &pass.problems().rows(),
         ProblemKind::Changed,
-        "no record"
+        "an indexed record is gone"
     ));
 }
 
