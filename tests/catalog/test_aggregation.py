@@ -157,6 +157,7 @@ NOT_IN_DEMO = {
     ("guest", "response_s"),
     ("guest", "share_limit"),
     ("job", "ziip_mips"),
+    ("partition", "absolute_cap"),
     ("pci", "util_pct"),
     ("pci", "work_rate"),
     ("storage", "standby_bytes"),

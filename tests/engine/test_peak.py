@@ -49,7 +49,8 @@ def random_load(chosen: random.Random, count: int, missing: float) -> Minutes:
     level, minutes = 0.5, Minutes()
     for _ in range(count):
         level = min(max(level + chosen.uniform(-0.15, 0.15), 0.1), 0.8)
-        busy = min(max(level + chosen.uniform(-0.2, 0.2), 0.06), 0.9)
+        # No two minutes are equally busy: either would be right.
+        busy = min(max(level + chosen.uniform(-0.2, 0.2), 0.06), 0.9) - chosen.uniform(0, 0.01)
         minutes.append(None if chosen.random() < missing else busy)
     return minutes
 

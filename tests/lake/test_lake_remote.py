@@ -148,7 +148,7 @@ def test_measures_of_many_systems_are_gathered(
     url: str, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (rollup_reader, consolidation):
-        monkeypatch.setattr(module, "MANY", 2)
+        monkeypatch.setattr(module, "MIN_CONSOLIDATED_SYSTEMS", 2)
     both = ("FIRST", "SECOND")
     lake.add([write(tmp_path / name, piece(range(3), system=name)) for name in both], url)
     stores.rollup(url)
@@ -293,7 +293,7 @@ def test_a_store_that_keeps_failing(
     assert seen(url) == before
     monkeypatch.setattr(object_store, "_PAUSE_S", 0.0)
     monkeypatch.setattr(object_store, "_TRIES", 4)
-    refused = pytest.raises(LakeError, match="others have changed the lake 4 times meanwhile")
+    refused = pytest.raises(LakeError, match="other writers changed the lake during each of 4 attempts")
     with store.fault(412, of_the_manifest, times=1000), refused:
         lake.add(files[1:2], url)
     assert seen(url) == before
@@ -419,7 +419,9 @@ def test_an_object_that_is_being_removed_is_not_listed_again(
     late = few(tmp_path / "late.data", range(9, 12))
     lake.add([late], url)
     # As long as it is not known whether they are removed, they are in no manifest.
-    assert ["others have changed the lake" in str(error) for error in caught] == [True] * (moment == "before")
+    assert ["other writers changed the lake" in str(error) for error in caught] == [True] * (
+        moment == "before"
+    )
     away(monkeypatch, tmp_path)
     lake.add(files, url)
     assert lake.check(url).faults == []

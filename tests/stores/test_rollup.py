@@ -20,7 +20,7 @@ from zlens.api import Session
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.errors import InputError, LakeError, QueryError
-from zlens.inputs.options import Options, parse_time_spec
+from zlens.inputs.options import ALL, Options, parse_time_spec
 from zlens.inputs.source import without_raw_tables
 from zlens.lake import file_names
 from zlens.lake.lake_folder import LakeFolder
@@ -72,7 +72,7 @@ def has_rows(session: Session, name: str) -> bool:
 @pytest.mark.long
 def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
     compared = 0
-    with zlens.open(demo_lake) as session:
+    with zlens.open(demo_lake, options=Options(source=ALL)) as session:
         for name, columns in averaged():
             if not columns or not has_rows(session, name):
                 continue
