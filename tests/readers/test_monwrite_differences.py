@@ -123,7 +123,7 @@ def test_eight_bytes_against_their_direction_began_again(
         made_of = differences(session, field)
         assert made_of == [None, abs(values[1] - values[0]), None, 8]
         (problem,) = found(session, "changed")
-        assert "counters of 0 stepped back without a record that says why" in problem.detail
+        assert "counters of 0 decreased without a reset record" in problem.detail
         assert f"{values[1]} to {values[2]}" in problem.detail
         events = session.sql("select subject, detail, inferred, record from event").rows
         assert events == [("CPU 0", "value stepped back", True, "D0R2")]

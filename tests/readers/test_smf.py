@@ -98,8 +98,8 @@ class TestPowerSave:
         assert types == {(0, 1, "1"), (1, 1, "1"), (2, 6, "6"), (3, 6, "6")}
         problems = source.problems(complete=True)
         assert [(p.kind, p.record, p.detail.split(",")[0]) for p in problems] == [
-            ("section", "SMF 113.2", "1 is no cpu_type that is known"),
-            ("section", "SMF 113.2", "6 is no cpu_type that is known"),
+            ("section", "SMF 113.2", "1: unknown cpu_type (first occurrence); shown unchanged"),
+            ("section", "SMF 113.2", "6: unknown cpu_type (first occurrence); shown unchanged"),
         ]
 
     def test_local_time(self, path: Path) -> None:
