@@ -36,6 +36,7 @@ from counter_rows import opened, row, values
 from zlens.catalog import capacity_curves, cpumf, cpumf_weights, generations
 from zlens.catalog.check import cpumf as check
 from zlens.explain.cpumf import counter_pages
+from zlens.explain.text_format import format_text
 
 
 rows = [row({"B0": 2e9, "B1": 1e9, "B2": 3e6, "B4": 1e6, "E133": 0, "E300": 1e6}, generation="z99")]
@@ -46,7 +47,7 @@ print(json.dumps({
     "by type": cpumf.choose_generation("9901", 99),
     "by version": cpumf.choose_generation(None, 99),
     "measure": values(opened(rows), "generation, generation_by, cpi, l2p")[0],
-    "explained": list(counter_pages("FARTHER_WRITES"))[0],
+    "explained": format_text(next(counter_pages("FARTHER_WRITES"))),
     "weights": weights.rni["z99"],
     "curve": capacity_curves.curve_of_type("9901", None).name,
     "factor of two": dict(capacity_curves.capacity_curves()["z99-m01"].curve)[2],

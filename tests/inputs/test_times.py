@@ -74,7 +74,7 @@ def by_rows(place: Workspace, text: str) -> dt.datetime:
 
 
 def by_scenario(place: Workspace, text: str) -> dt.datetime:
-    scenario = {**toml.loads(EXAMPLE), "simulation": {"start": text}}
+    scenario = {**toml.parse(EXAMPLE), "simulation": {"start": text}}
     tod = lower_scenario(prepared("system", scenario)).scenario["start_tod"]
     return dt.datetime.fromtimestamp(_native.unix_us_from_tod(tod) / 1e6, dt.UTC)
 

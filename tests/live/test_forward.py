@@ -325,7 +325,7 @@ def test_what_cannot_begin_says_why(built: Path, tmp_path: Path) -> None:
     for arguments, status, said in (
         (["--help"], 0, ""),
         (["-"], 2, "--to says where the receiver is; see zlens-forward --help"),
-        (["--to", "perf.example.com:1", "-"], 2, "give --ca"),
+        (["--to", "perf.example.com:1", "-"], 2, "specify --ca"),
         (
             ["--to", "localhost:1", "--ca", tmp_path / "file", "-"],
             2,

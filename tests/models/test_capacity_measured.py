@@ -24,7 +24,7 @@ STATED = {2: 58982.4, 3: 52428.8}
 class Session(FakeSession):
     """Roles that are filled are said to be."""
 
-    def fills(self, view: str) -> bool:
+    def has_data(self, view: str) -> bool:
         return bool(self.sql(f"SELECT count(*) FROM {view}").rows[0][0])
 
 

@@ -111,7 +111,7 @@ def test_entries_said_to_be_there_do_not_reach_beyond_the_data(tmp_path: Path) -
         assert session.sql("SELECT cpu_id FROM d10r2_linux_os_cpu").rows == [(5,)]
         (fault,) = faults(session)
         assert "4 entries of 36 bytes" in fault
-        assert "1 do" in fault
+        assert "1 fit" in fault
 
 
 def test_torn_data_are_a_problem_and_no_row(tmp_path: Path) -> None:

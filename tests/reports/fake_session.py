@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from itertools import count
-from pathlib import Path
 
 import duckdb
 
-import zlens
 from zlens import _native
 from zlens.catalog import measures, roles
 from zlens.catalog.compile.roles import rows
@@ -21,7 +18,6 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
 
-METRICS = Path(zlens.__path__[0]) / "facts" / "measures"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
 TABLES = tuple(measures.measure_names())
 NUMBERS = count()
@@ -51,9 +47,9 @@ def columns_of(table: str) -> dict[str, str]:
     """Name and type of the columns of a table."""
     if table == "inventory":
         return INVENTORY
-    data = tomllib.loads((METRICS / f"{table}.toml").read_text(encoding="utf-8"))
-    own = {column["name"]: column["type"] for column in data["column"]}
-    return own if data.get("plain") else {name: TYPES.get(name, "text") for name in FIRST} | own
+    measure = measures.load_measure(table)
+    own = {column.name: column.type for column in measure.columns}
+    return own if measure.plain else {name: TYPES.get(name, "text") for name in FIRST} | own
 
 
 def empty_roles() -> str:

@@ -173,7 +173,7 @@ class Changing:
         self._replace = replace
         self.asked = 0
 
-    def ask(self, request: dict[str, Any]) -> WorkerResponse:
+    def run_query(self, request: dict[str, Any]) -> WorkerResponse:
         self.asked += 1
         self._replace()
         raise GoneError("the data changed")

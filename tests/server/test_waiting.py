@@ -79,12 +79,12 @@ def test_tables_are_kept_side_by_side(place):
     asked = [("guest", ["cpu_pct"]), ("device", ["resp_s"]), ("guest", ["cpu_pct"])]
     queries = {table: f"SELECT count(*), sum({columns[0]}) FROM {table}" for table, columns in asked}
     before = {table: place.session.sql(query).rows[0] for table, query in queries.items()}
-    working = [in_background(lambda one=one: place.session.keep(*one)) for one in asked]
+    working = [in_background(lambda one=one: place.session.materialize_measure(*one)) for one in asked]
     for thread, _ in working:
         thread.join(PATIENCE_S)
     assert [found for _, found in working] == [["guest"], ["device"], ["guest"]]
     for table, columns in asked:
-        assert place.session.engine._store.has(table, columns)
+        assert place.session.engine._store.has_columns(table, columns)
         assert before[table][0] > 0
         assert place.session.sql(queries[table]).rows[0] == pytest.approx(before[table], rel=1e-9)
 
@@ -98,10 +98,10 @@ def test_one_answer_is_worked_out_once_for_all_who_ask(place):
         assert go_on.wait(PATIENCE_S)
         return "answer"
 
-    first, one = in_background(lambda: place.once("key", work))
+    first, one = in_background(lambda: place.compute_once("key", work))
     assert begun.wait(PATIENCE_S)
-    second, other = in_background(lambda: place.once("key", work))
-    assert place.once("another key", lambda: 1) == 1
+    second, other = in_background(lambda: place.compute_once("key", work))
+    assert place.compute_once("another key", lambda: 1) == 1
     go_on.set()
     first.join(PATIENCE_S)
     second.join(PATIENCE_S)
@@ -114,8 +114,8 @@ def test_an_answer_that_failed_is_asked_for_again(place):
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        place.once("key", broken)
-    assert place.once("key", lambda: 2) == 2
+        place.compute_once("key", broken)
+    assert place.compute_once("key", lambda: 2) == 2
 
 
 def test_the_first_findings_are_worked_out_before_they_are_asked_for(place, monkeypatch):
@@ -134,9 +134,9 @@ def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
         place.session.engine._store, "_create", lambda name, columns: pytest.fail(f"{name} was not made")
     )
     for table, columns in SHOWN.items():
-        if place.session.fills(table):
+        if place.session.has_data(table):
             names = ", ".join(columns) or "count(*)"
-            place.session.sql(f"SELECT {names} FROM {place.kept(table, columns)}").first(1)
+            place.session.sql(f"SELECT {names} FROM {place.materialized_table(table, columns)}").first(1)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
 )
 def test_the_first_question_makes_all_columns_that_are_announced(place, monkeypatch, table, first, later):
     def ask(column):
-        return place.session.sql(f"SELECT {column} FROM {place.kept(table, [column])}").rows
+        return place.session.sql(f"SELECT {column} FROM {place.materialized_table(table, [column])}").rows
 
     place.announce(table, [later])
     assert ask(first)

@@ -30,7 +30,7 @@ pub fn toml_values<'py>(
 #[pyfunction]
 pub fn toml_line(text: &str, path: &str) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
-    let (_, offset) = key_place(document.get_ref(), path)?;
+    let (_, offset) = locate_key(document.get_ref(), path)?;
     Some(line(text, offset))
 }
 
@@ -107,26 +107,26 @@ impl<'py> Values<'_, 'py> {
     }
 }
 
-/// What is left of a path at the nearest place that it leads to, and the offset of that place.
-type Place = Option<(usize, usize)>;
+/// The length of the rest of a path that leads to no key, and the offset of the nearest key.
+type KeyLocation = Option<(usize, usize)>;
 
-fn key_place(table: &DeTable<'_>, path: &str) -> Place {
+fn locate_key(table: &DeTable<'_>, path: &str) -> KeyLocation {
     // A key may contain dots: several keys may be the beginning of a path.
-    let places = table.iter().filter_map(|(key, value)| {
+    let locations = table.iter().filter_map(|(key, value)| {
         let rest = path.strip_prefix(key.get_ref().as_ref())?;
         let ends = rest.is_empty() || rest.starts_with(['.', '[']);
-        ends.then(|| value_place(value, rest).unwrap_or((rest.len(), key.span().start)))
+        ends.then(|| locate_value(value, rest).unwrap_or((rest.len(), key.span().start)))
     });
-    places.min()
+    locations.min()
 }
 
-fn value_place(value: &Spanned<DeValue<'_>>, path: &str) -> Place {
+fn locate_value(value: &Spanned<DeValue<'_>>, path: &str) -> KeyLocation {
     match value.get_ref() {
-        DeValue::Table(entries) => key_place(entries, path.strip_prefix('.')?),
+        DeValue::Table(entries) => locate_key(entries, path.strip_prefix('.')?),
         DeValue::Array(entries) => {
             let (number, rest) = path.strip_prefix('[')?.split_once(']')?;
             let entry = entries.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
-            Some(value_place(entry, rest).unwrap_or((rest.len(), entry.span().start)))
+            Some(locate_value(entry, rest).unwrap_or((rest.len(), entry.span().start)))
         }
         _ => None,
     }

@@ -38,8 +38,8 @@ _ZIP = b"PK\x03\x04"
 _ZIP_END = b"PK\x05\x06"
 #: Bytes that are searched for the end of a ZIP archive at a time.
 _PART = 1 << 20
-#: What the unpacking of gzip and Zstandard says of bytes behind their data.
-_REST = re.compile(r"(\d+) bytes behind the \w+ data, from byte (\d+) of the file on")
+#: What decompression of gzip and Zstandard reports of the bytes after their data.
+_REST = re.compile(r"(\d+) bytes after the \w+ data \(from byte (\d+)\)")
 _GZIP = b"\x1f\x8b"
 #: Maximum number of unpacked bytes to skip when identifying trailing data.
 _MAX_SCANNED_BYTES = 1 << 30

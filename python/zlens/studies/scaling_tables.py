@@ -86,7 +86,7 @@ _THREADS = (
     RunColumn(
         "utilization_pct", "MT utilization", "run.threads.utilization", "core busy x productivity", 1, "part"
     ),
-    RunColumn("slowing", "Slower threads", "run.slowing", "their part of CPU/tx: density / factor"),
+    RunColumn("slowing", "Slower threads", "run.slowdown", "their part of CPU/tx: density / factor"),
     RunColumn(
         "path",
         "Other growth",
@@ -101,7 +101,7 @@ _CLIENTS = (
     RunColumn("processor_bound", "Processors allow", "run.processor_bound", "at this CPU/tx", 3, "rate"),
     RunColumn("client_bound", "Client vCPUs allow", "run.client_bound", "at this client/tx", 3, "rate"),
     RunColumn("bound_by", "Limited by", "run.bound_by", "the lower of the two"),
-    RunColumn("of_bound_pct", "Reached", "run.of_bound", "ETR over the lower bound", 1, "part"),
+    RunColumn("of_bound_pct", "Reached", "run.bound_fraction", "ETR over the lower bound", 1, "part"),
 )
 _BESIDE = (
     RunColumn("unparked", "Unparked", "run.unparked", "processors not parked, on average", 1),

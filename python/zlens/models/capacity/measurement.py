@@ -109,7 +109,7 @@ def _curve(session: QuerySession, system: str) -> curve_sources.NamedCurve:
     """The curve of the machine of a system; QueryError if no data give it."""
     opened = cast(Any, session)
     source = system
-    if opened.fills("role.linux_caf"):
+    if opened.has_data("role.linux_caf"):
         beside = session.sql(
             "SELECT other.system FROM system AS own JOIN system AS other ON own.machine = other.machine "
             f"WHERE own.system = {literal(system)} AND other.system IN (SELECT system FROM role.linux_caf) "
