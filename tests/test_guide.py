@@ -77,7 +77,7 @@ def test_the_readme_in_python(tmp_path: Path, demo_files: list[Path]) -> None:
 @pytest.mark.usefixtures("unless_unchanged")
 def test_the_minute_of_the_readme(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    minute = text[text.index("One minute, ") : text.index("To try it or to work on it")]
+    minute = text[text.index("From checkout to diagnosis") : text.index("To try it or to work on it")]
     # The first installs the program, the last serves until it is interrupted.
     _, write, check, serve = re.findall(r"^    (.+?)  +#", minute, re.MULTILINE)
     run(Step("sh", write, None), tmp_path)
