@@ -25,9 +25,9 @@ from types import ModuleType
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-import rmf_made  # noqa: E402
-import sysinfo_made  # noqa: E402
-import zos_made  # noqa: E402
+import rmf_builder  # noqa: E402
+import sysinfo_builder  # noqa: E402
+import zos_samples  # noqa: E402
 from readers import (  # noqa: E402
     test_cp_console,
     test_dds,
@@ -109,10 +109,15 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         *(linux.PERF_TEXT, linux.PERF_EACH, linux.PERF_CSV, linux.perf_json(), linux.LSHWC, linux.LSCPUMF),
         *(linux.SERVICE, json.dumps(linux.lshwc_json()), json.dumps(linux.lshwc_json(), indent=1)),
     ]
-    machine = sysinfo_made.texts()
+    machine = sysinfo_builder.texts()
     z_os = [
-        *(zos_made.DISPLAY_HIS, zos_made.DISPLAY_HIS_SERVICE, zos_made.DISPLAY_CORES, zos_made.DISPLAY_CPUS),
-        *(zos_made.cnt(), zos_made.cnt(by_set=True, halves=True), test_zos_notices.LOG),
+        *(
+            zos_samples.DISPLAY_HIS,
+            zos_samples.DISPLAY_HIS_SERVICE,
+            zos_samples.DISPLAY_CORES,
+            zos_samples.DISPLAY_CPUS,
+        ),
+        *(zos_samples.cnt(), zos_samples.cnt(by_set=True, halves=True), test_zos_notices.LOG),
     ]
     loads = [
         "start,end,count,response (ms)\n2026-03-02 09:00,2026-03-02 09:01,5,0.5\n",
@@ -135,17 +140,17 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         "sysinfo": (
             of_reader(sysinfo),
             [
-                sysinfo_made.SYSINFO.encode(),
-                sysinfo_made.tar(machine),
-                sysinfo_made.tar(machine, packed=True),
-                sysinfo_made.tar(machine, "one/") + sysinfo_made.tar(machine, "two/"),
+                sysinfo_builder.SYSINFO.encode(),
+                sysinfo_builder.tar(machine),
+                sysinfo_builder.tar(machine, packed=True),
+                sysinfo_builder.tar(machine, "one/") + sysinfo_builder.tar(machine, "two/"),
             ],
         ),
         "hmc": (of_reader(hmc), [test_hmc.MADE.encode()]),
         "dds": (of_reader(dds), [test_dds.MADE.encode()]),
-        "rmf_xml": (of_reader(rmf_xml), [rmf_made.document(*rmf_made.half_hours(3)).encode()]),
+        "rmf_xml": (of_reader(rmf_xml), [rmf_builder.document(*rmf_builder.half_hours(3)).encode()]),
         "rmf_printed": (of_reader(rmf_printed), printed),
-        "rmf_monitor3": (of_reader(rmf_monitor3), [rmf_made.document(rmf_made.monitor3()).encode()]),
+        "rmf_monitor3": (of_reader(rmf_monitor3), [rmf_builder.document(rmf_builder.monitor3()).encode()]),
         "zos_text": (of_reader(zos_text), [text.encode() for text in z_os]),
         "zvm_console": (
             of_reader(zvm_console),

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import settings
 
 import expected
+import iterations
 import outcomes
-import rounds
 import tools
 import zlens
 from zlens import demo
@@ -69,9 +69,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if everything and config.option.seed is None:
         config.option.seed = getattr(config, "workerinput", {}).get("seed", random.randrange(10**6))
     if config.option.seed is not None:
-        rounds.set_seed(config.option.seed)
+        iterations.set_seed(config.option.seed)
     if everything:
-        rounds.try_all()
+        iterations.try_all()
     elif not config.option.markexpr:
         config.option.markexpr = "not long"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rounds import rounds
+from iterations import iterations
 from zlens.errors import InputError
 from zlens.inputs.problems import KINDS
 from zlens.inputs.source import Source
@@ -106,7 +106,7 @@ def xml_survives(
     # Emptying a file again thousands of times is slow on some file systems; writing over it is not.
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     readable = refused = unseen = 0
-    tried = rounds(2_500, 250)
+    tried = iterations(2_500, 250)
     for _ in range(tried):
         data = mutated(seed, chance)
         os.pwrite(descriptor, data, 0)

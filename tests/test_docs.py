@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from documentation import write_pages
+from docs_site import write_pages
 from zlens import reports
 
 ROOT = Path(__file__).parent.parent

@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import made_files as made
+import monwrite_samples as made
 import pytest
 
 import zlens
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens import cli, demo
 from zlens.errors import InputError
 
@@ -249,7 +249,7 @@ def test_any_damage_ends_well(tmp_path: Path) -> None:
     """Seeded mutations: no exception but our own, and no more rows than were written."""
     chance = draws(42)
     readable: list[Path] = []
-    tried = rounds(120, 12)
+    tried = iterations(120, 12)
     for number in range(tried):
         path = made.write(tmp_path / f"damaged-{number}", system=f"BAD{number}")
         data = bytearray(path.read_bytes())
@@ -347,7 +347,7 @@ def test_a_folder_of_thousands_of_files(
 ) -> None:
     folder = tmp_path / "many"
     folder.mkdir()
-    notes = rounds(3000, 300)
+    notes = iterations(3000, 300)
     for number in range(notes):
         (folder / f"note-{number:04}.txt").write_text(f"nothing {number}\n", encoding="utf-8")
     shutil.move(good, folder / "zz.data")
@@ -460,7 +460,7 @@ def peak_mib(*words: str) -> tuple[int, float, float]:
 def test_gigabytes_of_nothing(tmp_path: Path) -> None:
     """Zeros at the start, and zeros behind good data: the file is sparse, reading it is not."""
     # More than the memory it may take.
-    size = rounds(4 * 2**30, 3 * 2**29)
+    size = iterations(4 * 2**30, 3 * 2**29)
     zeros = tmp_path / "zeros"
     with open(zeros, "wb") as file:
         file.truncate(size)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import draws
+from iterations import draws
 from zlens import _native
 
 PAGE, SECTOR = 4096, 512

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
@@ -63,7 +63,7 @@ def test_no_number_of_a_text_is_beyond_all_numbers(
     chance = draws(target)
     corpus = [data for data in seeds[target][1] if not data.startswith(b"\x1f\x8b")]
     path = tmp_path / "input.txt"
-    for _ in range(rounds(3000, 150)):
+    for _ in range(iterations(3000, 150)):
         path.write_bytes(damaged(corpus, chance))
         try:
             source = READERS[target].open_files([str(path)], Options())
@@ -83,7 +83,7 @@ def test_no_number_of_a_text_is_beyond_all_numbers(
 def test_no_number_of_a_throughput_file_is_beyond_all_numbers(seeds: dict[str, Any], tmp_path: Path) -> None:
     chance = draws(0)
     path = tmp_path / "input.csv"
-    for _ in range(rounds(3000, 300)):
+    for _ in range(iterations(3000, 300)):
         path.write_bytes(damaged(seeds["throughput"][1], chance))
         try:
             found = table.read(str(path))

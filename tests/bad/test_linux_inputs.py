@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-import sysinfo_made
+import sysinfo_builder
 import zlens
+from iterations import iterations, quick_subset
 from readers.test_dds import MADE as DDS
 from readers.test_hmc import MADE
 from readers.test_linux_counters import LSHWC, PERF_CSV, PERF_EACH, SERVICE, lshwc_json, perf_json
 from readers.test_linux_lshwc import PAIRS
-from rounds import first, rounds
 from zlens import cli
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -36,12 +36,12 @@ TEXTS = {
     "service_levels": SERVICE,
     "hmc": MADE,
     "dds": DDS,
-    "sysinfo": sysinfo_made.SYSINFO,
+    "sysinfo": sysinfo_builder.SYSINFO,
 }
 FORMS: dict[str, bytes] = {
     **{name: text.encode() for name, text in TEXTS.items()},
-    "tar": sysinfo_made.tar(sysinfo_made.texts()),
-    "tgz": sysinfo_made.tar(sysinfo_made.texts(), packed=True),
+    "tar": sysinfo_builder.tar(sysinfo_builder.texts()),
+    "tgz": sysinfo_builder.tar(sysinfo_builder.texts(), packed=True),
 }
 
 
@@ -142,7 +142,7 @@ def test_names_with_odd_characters(said: Said, tmp_path: Path, form: str, name: 
 
 
 def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
-    notes = rounds(1000, 150)
+    notes = iterations(1000, 150)
     for number in range(notes):
         (tmp_path / f"note-{number:04}").write_text(f"nothing {number}\n")
     for form, data in FORMS.items():
@@ -210,16 +210,16 @@ def test_info_tells_the_damage_of_an_archive_and_of_a_folder_with_them(said: Sai
     out = said.run("info", path)[1]
     assert "Not read" not in out
     assert "not a tar header" in out
-    folder = sysinfo_made.folder(
+    folder = sysinfo_builder.folder(
         tmp_path / "s",
-        sysinfo_made.texts() | {f"{sysinfo_made.CPUS}/cpu0/topology/core_siblings_list": "0-99999999"},
+        sysinfo_builder.texts() | {f"{sysinfo_builder.CPUS}/cpu0/topology/core_siblings_list": "0-99999999"},
     )
     out = said.run("info", folder)[1]
     assert "Not read" not in out
     assert "siblings of CPU 0" in out
 
 
-@pytest.mark.parametrize("form", first(3, ["nothing", *FORMS]))
+@pytest.mark.parametrize("form", quick_subset(3, ["nothing", *FORMS]))
 def test_four_gigabytes_of_zeros_behind_data(said: Said, tmp_path: Path, form: str) -> None:
     """A hole in a file costs no room on the disk. The data before it are read, and it is kept nowhere."""
     path = written(tmp_path / "hole", FORMS.get(form, b""))

@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import made_files as made
+import monwrite_samples as made
 import pytest
 
 import zlens
-from readers import smf_made, test_hmc
-from rounds import rounds
+from iterations import iterations
+from readers import smf113_builder, test_hmc
 from zlens.errors import InputError
 from zlens.schema import user_files
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> bytes:
     found = os.fsencode(tmp_path) + b"/in\xff"
     os.mkdir(found)
     made.write(tmp_path / "good.data")
-    smf_made.dump(tmp_path / "good.smf", [smf_made.record(1, 0, 300.0)])
+    smf113_builder.dump(tmp_path / "good.smf", [smf113_builder.record(1, 0, 300.0)])
     (tmp_path / "good.txt").write_text(test_hmc.MADE + "junk\n")
     (tmp_path / "junk").write_text("junk\n")
     for name in ("good.data", "good.smf", "good.txt", "junk"):
@@ -58,7 +58,7 @@ def test_names_that_are_no_text_are_shown_with_replacement_characters(folder: by
     assert status == 0, told
     shown = folder.decode("utf-8", "replace")
     assert [row["file"] for row in json.loads(out)] == names(shown)
-    for words in (["info"], *rounds([["findings"], ["report", "cpumf"]], [["report", "cpumf"]])):
+    for words in (["info"], *iterations([["findings"], ["report", "cpumf"]], [["report", "cpumf"]])):
         assert run(*words, folder)[0] == 0
 
 

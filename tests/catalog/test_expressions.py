@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rounds import rounds
+from iterations import iterations
 from zlens.catalog.expressions import compile_columns, compile_sql, literal, names, parse, quote
 from zlens.errors import CatalogError
 
@@ -259,7 +259,7 @@ def by_hand(formula: str, row: dict[str, Null]) -> Null:
     return run(parse(formula))
 
 
-@settings(max_examples=rounds(150, 40), deadline=None)
+@settings(max_examples=iterations(150, 40), deadline=None)
 @given(
     formula=formulas,
     row=st.fixed_dictionaries({name: st.none() | st.integers(-100, 100) for name in "xyz"}),
@@ -277,7 +277,7 @@ def test_sql_computes_what_the_tree_says(
         assert got == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=rounds(300, 60), deadline=None)
+@settings(max_examples=iterations(300, 60), deadline=None)
 @given(st.text(alphabet="abxy.01 '\"+-*/()<>=,;\\\n\0é$_nulisort", max_size=40) | st.text(max_size=40))
 def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
@@ -289,7 +289,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
     assert "character" in said
 
 
-@settings(max_examples=rounds(100, 25), deadline=None)
+@settings(max_examples=iterations(100, 25), deadline=None)
 @given(st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"]), max_size=20))
 def test_text_literals_come_back_as_written(database: duckdb.DuckDBPyConnection, text: str) -> None:
     assert value(database, literal(text), {}) == text

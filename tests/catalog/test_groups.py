@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rounds import rounds
+from iterations import iterations
 from zlens.catalog import groups, measures
 from zlens.errors import InputError
 
@@ -187,7 +187,7 @@ def weighted(pairs: Sequence[tuple[float | None, float | None]]) -> float | None
     return math.fsum(v * w for v, w in kept if v is not None and w) / math.fsum(w for _, w in kept if w)
 
 
-@settings(max_examples=rounds(30, 6), deadline=None)
+@settings(max_examples=iterations(30, 6), deadline=None)
 @given(ROWS, st.booleans())
 def test_group_rows_are_sums_and_weighted_means(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
     wanted = groups.Groups(PAGING.patterns, mean)
@@ -214,7 +214,7 @@ def test_group_rows_are_sums_and_weighted_means(drawn: Sequence[tuple[Any, ...]]
         assert {key: value for key, value in same.items() if key in row} == row
 
 
-@settings(max_examples=rounds(20, 5), deadline=None)
+@settings(max_examples=iterations(20, 5), deadline=None)
 @given(ROWS, st.booleans())
 def test_groups_of_one_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
     rows = rows_of(drawn)
@@ -233,7 +233,7 @@ def test_every_measure_that_shows_groups_gives_sql() -> None:
     everything = groups.Groups(dict.fromkeys(groups.KINDS, (("*", "all"),)))
     assert set(groups.groupings()) == {"guest", "guest_cpu", "guest_wait", "device", "paging", "partition"}
     # DuckDB takes seconds to bind the statement of all columns of `guest`, which other tests run as well.
-    for table in rounds([*groups.groupings()], sorted({*groups.groupings()} - {"guest", "guest_cpu"})):
+    for table in iterations([*groups.groupings()], sorted({*groups.groupings()} - {"guest", "guest_cpu"})):
         assert grouped(table, [], everything) == []
 
 

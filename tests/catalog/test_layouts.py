@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import fields as members
 
-from rounds import rounds
+from iterations import iterations
 from zlens.catalog import layouts
 from zlens.catalog.layouts import MonitorField, MonitorSection, RecordFile, RecordInfo, RecordLayout
 from zlens.errors import CatalogError
@@ -244,7 +244,7 @@ _sections = st.builds(
 )
 
 
-@settings(max_examples=rounds(40, 15), deadline=None)
+@settings(max_examples=iterations(40, 15), deadline=None)
 @given(st.lists(_fields, max_size=2), st.lists(_sections, max_size=1), _text, st.integers(0, 2))
 def test_whatever_a_page_says_is_written_and_read_back(
     some: list[MonitorField], sections: list[MonitorSection], text: str, copies: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import moved_pages
 import pytest
+import relocated_layouts
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
 from zlens.catalog import layout_selection, layouts, plans
 
@@ -17,7 +17,7 @@ def test_pages_with_other_places_give_the_same_fields(
     record: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own,) = layouts.sim_layouts(record)
-    elsewhere = moved_pages.moved(tmp_path, [record], "7.3", monkeypatch)
+    elsewhere = relocated_layouts.moved(tmp_path, [record], "7.3", monkeypatch)
     layout = elsewhere.layouts[record]
     there = {f.name: f.offset for f in own.fields}
     stayed = [f.name for f in layout.fields if there.get(f.name) == f.offset and not f.reserved]
@@ -39,12 +39,12 @@ def test_pages_of_every_form_give_the_same_fields(
 ) -> None:
     """moved() holds each layout it reads in against the one that the page was made of."""
     records = layouts.sim_records()
-    elsewhere = moved_pages.moved(tmp_path, records, "6.4", monkeypatch, style, markup=markup)
+    elsewhere = relocated_layouts.moved(tmp_path, records, "6.4", monkeypatch, style, markup=markup)
     assert list(elsewhere.layouts) == records
 
 
 def test_what_is_ours_reads_the_same_in_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    elsewhere = moved_pages.moved(tmp_path, ["D0R2"], "7.3", monkeypatch)
+    elsewhere = relocated_layouts.moved(tmp_path, ["D0R2"], "7.3", monkeypatch)
     (own,) = layouts.sim_layouts("D0R2")
     names = [f.name for f in own.fields if f.has_difference and f.unit == "count" and f.count == 1]
     found = []
@@ -63,5 +63,5 @@ def test_what_is_ours_reads_the_same_in_both(tmp_path: Path, monkeypatch: pytest
 
 def test_reports_are_the_same_but_for_the_release() -> None:
     one = "PRCLOG     z/VM zlens-sim\n 1  2\n"
-    assert moved_pages.same(one, "PRCLOG        z/VM V.7.3\n 1  2\n")
-    assert not moved_pages.same(one, "PRCLOG        z/VM V.7.3\n 1   2\n")
+    assert relocated_layouts.same(one, "PRCLOG        z/VM V.7.3\n 1  2\n")
+    assert not relocated_layouts.same(one, "PRCLOG        z/VM V.7.3\n 1   2\n")

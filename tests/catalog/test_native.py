@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from some_records import some_record
+from random_records import some_record
 
-from rounds import draws
+from iterations import draws
 from zlens import _native
 from zlens.catalog import layouts, plans
 from zlens.catalog.layout_selection import select_layout

@@ -32,7 +32,7 @@ CHANGES = {
 
 ASK = """
 import json
-from counter_rows import opened, row, values
+from smf113_rows import opened, row, values
 from zlens.catalog import capacity_curves, cpumf, cpumf_weights, generations
 from zlens.catalog.check import cpumf as check
 from zlens.explain.cpumf import counter_pages

@@ -12,7 +12,7 @@ from pathlib import Path
 import page_render
 import pytest
 
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.catalog import layouts
 from zlens.cli import main
 from zlens.errors import CatalogError
@@ -204,7 +204,7 @@ def test_damaged_zips_give_pages_or_a_sentence(tmp_path: Path) -> None:
     whole = [make(tmp_path / "seed.zip").read_bytes() for make in made]
     path = tmp_path / "x.zip"
     read = failed = 0
-    tried = rounds(400, 80)
+    tried = iterations(400, 80)
     for round_ in range(tried):
         path.write_bytes(damaged(bytearray(whole[round_ % 2]), chance))
         try:

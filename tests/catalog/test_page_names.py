@@ -8,8 +8,8 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-import counter_records
-import monwrite_made as made
+import cpumf_records
+import monwrite_builder as made
 import zlens
 from zlens import _native
 from zlens.catalog import layouts, plans
@@ -52,7 +52,7 @@ def file(path: Path, layout: RecordLayout, names: dict[str, str]) -> Path:
     for minute in range(3):
         end = made.START_US + minute * made.MINUTE_US
         values = {"B0": minute * 10**9, "B1": minute * 5 * 10**8}
-        groups.append(made.interval(end, counter_records.counters(make, end - 500, 0, values)))
+        groups.append(made.interval(end, cpumf_records.counters(make, end - 500, 0, values)))
     return made.write(path, groups)
 
 

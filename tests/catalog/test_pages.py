@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rounds import rounds
+from iterations import iterations
 from zlens.catalog import layout_selection, layouts
 from zlens.catalog.layouts import BUILTIN, MonitorField, RecordLayout
 from zlens.errors import CatalogError
@@ -205,7 +205,7 @@ def shuffled(draw: st.DrawFn) -> RecordLayout:
     return replace(layout, fields=tuple(fields), length=at)
 
 
-@settings(max_examples=rounds(60, 12), deadline=None, derandomize=True)
+@settings(max_examples=iterations(60, 12), deadline=None, derandomize=True)
 @given(shuffled(), st.sampled_from(page_render.STYLES))
 def test_known_names_keep_their_kind_wherever_they_stand(layout: RecordLayout, style: str) -> None:
     made = built(page_render.page(layout, style))

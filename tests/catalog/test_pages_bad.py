@@ -12,7 +12,7 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.catalog import layouts
 from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.errors import CatalogError
@@ -254,7 +254,7 @@ def test_thousands_of_overlaid_rows_end_soon() -> None:
 )
 def test_a_page_made_of_one_thing_ends_soon(unit: str) -> None:
     began = time.process_time()
-    size, times = rounds(500_000, 100_000), rounds(10_000, 2_000)
+    size, times = iterations(500_000, 100_000), iterations(10_000, 2_000)
     for text in (unit * (size // len(unit)), PAGE + unit * times, unit * times + PAGE):
         for data in (text, "<html>" + text):
             assert sentence(data) != ""
@@ -403,7 +403,7 @@ def mutated(text: str, chance: random.Random) -> bytes:
 
 def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
     chance = draws(20261121)
-    refused, tried = 0, rounds(3_000, 300)
+    refused, tried = 0, iterations(3_000, 300)
     for round_ in range(tried):
         refused += sentence(mutated(SEEDS[round_ % len(SEEDS)], chance)) is not None
     # Most damage leaves something to read.
@@ -412,7 +412,7 @@ def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
 
 def test_what_is_made_of_mutated_pages_can_be_written_and_read_back() -> None:
     chance = draws(73)
-    read, tried = 0, rounds(300, 60)
+    read, tried = 0, iterations(300, 60)
     for round_ in range(tried):
         data = mutated(SEEDS[round_ % len(SEEDS)], chance)
         if sentence(data) is None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from some_records import TOD, some_record
+from random_records import TOD, some_record
 
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import FIXED, column_type, field_parts
@@ -330,13 +330,13 @@ def test_every_layout_is_written_and_read_back(layout: RecordLayout) -> None:
         check_round_trip(layout, seed)
 
 
-@settings(max_examples=rounds(100, 25), deadline=None)
+@settings(max_examples=iterations(100, 25), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
 def test_any_layout_is_written_and_read_back(layout: RecordLayout, seed: int) -> None:
     check_round_trip(layout, seed)
 
 
-@settings(max_examples=rounds(50, 15), deadline=None)
+@settings(max_examples=iterations(50, 15), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32), st.integers(20, 400))
 def test_what_is_beyond_the_end_is_none(layout: RecordLayout, seed: int, cut: int) -> None:
     data, expected, _ = some_record(layout, draws(seed))

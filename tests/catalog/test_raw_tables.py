@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import sysinfo_made
-import zos_made
+import sysinfo_builder
+import zos_samples
 from readers import test_cp_console, test_dds, test_hmc, test_linux_counters, test_zos_notices
 from zlens.catalog import raw_tables, roles
 from zlens.catalog.raw_columns import FIXED, RawColumn
@@ -21,10 +21,15 @@ from zlens.inputs.source import RawTable
 from zlens.readers.row_tables import RowTable
 from zlens.schema.facts import FACTS
 
-ZOS = (zos_made.DISPLAY_HIS_SERVICE, zos_made.DISPLAY_CORES, zos_made.DISPLAY_CPUS, zos_made.cnt())
+ZOS = (
+    zos_samples.DISPLAY_HIS_SERVICE,
+    zos_samples.DISPLAY_CORES,
+    zos_samples.DISPLAY_CPUS,
+    zos_samples.cnt(),
+)
 #: Sets of raw tables, their readers, texts that fill each table, and how names begin beyond the file.
 CASES: dict[str, tuple[str, tuple[str | bytes, ...], str]] = {
-    "linux/sysinfo_tables": ("linux.sysinfo", (sysinfo_made.tar(sysinfo_made.texts()),), ""),
+    "linux/sysinfo_tables": ("linux.sysinfo", (sysinfo_builder.tar(sysinfo_builder.texts()),), ""),
     "linux/counter_tables": (
         "linux.counters",
         (test_linux_counters.PERF_EACH, test_linux_counters.LSHWC),

@@ -11,10 +11,10 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
 import zlens.findings.evaluate  # binds rules.load before a test replaces it
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens import _native
 from zlens.catalog import layouts, plans, roles, rules, user_roles
 from zlens.catalog.check import records as check
@@ -283,7 +283,7 @@ def test_mutated_files_bind_something_or_are_a_sentence(data: Path) -> None:
         "[0-9]",
     )
     bound = refused = 0
-    tried = rounds(2_000, 400)
+    tried = iterations(2_000, 400)
     for _ in range(tried):
         text = whole
         for _ in range(chance.choice((1, 1, 2, 6))):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from monwrite_made import beginning
+from monwrite_builder import beginning
 
 #: Longer than any of these takes; nothing is measured by it.
 PATIENCE_S = 120

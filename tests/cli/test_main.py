@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from iterations import iterations, quick_subset
 from patience import until
-from rounds import first, rounds
 from zlens import cli
 from zlens.cli.parser import COMMANDS
 
@@ -499,7 +499,7 @@ sys.exit(status)
 """
 
 
-@pytest.mark.parametrize("form", first(1, ["json", "csv"]))
+@pytest.mark.parametrize("form", quick_subset(1, ["json", "csv"]))
 def test_memory_does_not_grow_with_rows(rmf_file: Path, form: str) -> None:
     def peak(rows: int) -> int:
         query = f"SELECT i, i * 1.5e0 AS x, 'row ' || i AS text FROM range({rows}) AS t(i)"
@@ -539,7 +539,9 @@ CLOSED = (">&-", ">&- 2>&-", "<&- >&- 2>&-", ">&- </dev/null")
 WORDS = ("info {0}", "sql {0} -q 'select 1'", "--help")
 
 
-@pytest.mark.parametrize(("words", "closed"), rounds([*product(WORDS, CLOSED)], [*zip(cycle(WORDS), CLOSED)]))
+@pytest.mark.parametrize(
+    ("words", "closed"), iterations([*product(WORDS, CLOSED)], [*zip(cycle(WORDS), CLOSED)])
+)
 def test_a_closed_stream_is_no_fault(rmf_file: Path, words: str, closed: str) -> None:
     command = f"{sys.executable} -m zlens {words.format(rmf_file)} {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)

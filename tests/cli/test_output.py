@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 from zlens import cli, models
 from zlens.cli import main, output
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rig_made import EQUAL, WRONG, write
+from rig_samples import EQUAL, WRONG, write
 from zlens.cli import main
 
 

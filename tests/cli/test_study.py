@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 from zlens import studies
 from zlens.cli import main
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import zlens
-from monwrite_made import beginning
-from rounds import first
+from iterations import quick_subset
+from monwrite_builder import beginning
 from zlens import demo
 from zlens.cli import main
 from zlens.errors import QueryError
@@ -32,7 +32,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, told.out, told.err
 
 
-@pytest.mark.parametrize("command", first(2, COMMANDS), ids=lambda command: " ".join(command[:2]))
+@pytest.mark.parametrize("command", quick_subset(2, COMMANDS), ids=lambda command: " ".join(command[:2]))
 def test_at_takes_back_the_time_that_is_printed(
     sim_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 from zlens.cli import main
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from iterations import quick_subset
 from patience import until
-from rounds import first
 from zlens.cli.watchdog import MEMORY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
@@ -32,7 +32,7 @@ def started(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(
-    ("sign", "status"), first(1, [(signal.SIGINT, 130), (signal.SIGTERM, 143)], several=True)
+    ("sign", "status"), quick_subset(1, [(signal.SIGINT, 130), (signal.SIGTERM, 143)], several=True)
 )
 def test_a_signal_ends_what_the_engine_does_not(
     demo_files: list[Path], tmp_path: Path, sign: signal.Signals, status: int

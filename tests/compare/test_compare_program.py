@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
 from zlens import cli
 from zlens.demo import machine

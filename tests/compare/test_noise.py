@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from scipy import stats
 
-from rounds import first, rounds
+from iterations import iterations, quick_subset
 from zlens.compare import noise
 from zlens.compare.noise import RatioEstimate
 
@@ -78,7 +78,7 @@ def test_halves_of_steady_series_differ_in_few_of_hundreds(memory: float) -> Non
 
 @pytest.mark.parametrize(
     "series",
-    first(
+    quick_subset(
         4,
         [
             *((0.0, 60), (0.5, 15), (0.9, 120), (0.97, 240)),
@@ -94,7 +94,7 @@ def test_the_level_holds_or_no_test_is_made(series: tuple[float, int]) -> None:
     """
     memory, number = series
     draw = random.Random(f"level {memory} {number}")
-    count = rounds(400, 200)
+    count = iterations(400, 200)
     tested = wrong = 0
     for at in range(count):
         verdict = noise.judge(*([estimated(remembering(memory, number, draw), f"{at}")] for _ in range(2)))

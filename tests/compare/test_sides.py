@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counter_rows import opened, row
+from smf113_rows import opened, row
 from zlens.compare import measure_run
 from zlens.inputs.options import Options
 

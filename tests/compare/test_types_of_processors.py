@@ -6,9 +6,9 @@ import datetime as dt
 
 import pytest
 
-from counter_rows import opened, row
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
-from smf70_made import session as smf70
+from smf70_builder import session as smf70
+from smf113_rows import opened, row
 from zlens.catalog import comparison_metrics as declared
 from zlens.catalog import measures
 from zlens.compare import CompareOptions, Side, SideRun, compare, measure_run

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import moved_pages
 import pytest
+import relocated_layouts
 
 import zlens
 from zlens import demo
@@ -58,7 +58,7 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     # Where its counters begin, a record of counters says itself, and the demo says where ours do.
     counters = ("D5R13", "D5R20")
     records = [name for name in layouts.records() if layouts.sim_layouts(name) and name not in counters]
-    elsewhere = moved_pages.moved(tmp_path, records, "7.3", monkeypatch)
+    elsewhere = relocated_layouts.moved(tmp_path, records, "7.3", monkeypatch)
     layout = writer_plans.writing_layout
     monkeypatch.setattr(
         writer_plans, "writing_layout", lambda name: elsewhere.layouts.get(name) or layout(name)
@@ -77,5 +77,5 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
         moved = printed(session)
     with zlens.open([demo_folder / "sim.monwrite"]) as session:
         own = printed(session)
-    assert [name for name in REPORTS if not moved_pages.same(own[name], moved[name])] == []
+    assert [name for name in REPORTS if not relocated_layouts.same(own[name], moved[name])] == []
     held(tmp_path / "moved.monwrite", HELD["sim.monwrite"] - {"BAL-005", "BAL-006"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import duckdb
 import pytest
 
-from rounds import draws
+from iterations import draws
 from zlens.engine.engine import Engine
 from zlens.engine.planner import Planner
 

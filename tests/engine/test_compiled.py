@@ -10,7 +10,7 @@ import pytest
 
 import zlens
 from fakes import HEADER, FakeSource, FakeTable, intervals, processors, session, system
-from rounds import first, rounds
+from iterations import iterations, quick_subset
 from zlens import demo
 from zlens.api import Session
 from zlens.catalog import measures
@@ -46,7 +46,7 @@ def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> lis
     return [tuple(float(f"{v:.10g}") if isinstance(v, float) else v for v in row) for row in found]
 
 
-@pytest.mark.parametrize("name", first(8, FED))
+@pytest.mark.parametrize("name", quick_subset(8, FED))
 def test_a_column_is_the_same_whatever_is_asked_beside_it(name: str, whole: Session, parts: Session) -> None:
     """Also that a LEFT JOIN left out of a statement found no more than one row."""
     table = measures.load_measure(name)
@@ -59,7 +59,7 @@ def test_a_column_is_the_same_whatever_is_asked_beside_it(name: str, whole: Sess
     expected = rows(whole, name, every, order)
     shuffled = every[:]
     random.Random(name).shuffle(shuffled)
-    for size, at in ((5, 2), (len(every), 7), (2, 0))[: rounds(3, 2)]:
+    for size, at in ((5, 2), (len(every), 7), (2, 0))[: iterations(3, 2)]:
         columns = shuffled[at : at + size] or shuffled
         places = [every.index(column) for column in columns]
         wanted = sorted((tuple(row[place] for place in places) for row in expected), key=repr)
@@ -246,7 +246,7 @@ def test_a_statement_that_names_its_columns_is_not_planned(
         asked.sql("SELECT * FROM cpu")
 
 
-@pytest.mark.parametrize("every_s", first(1, [None, 900]))
+@pytest.mark.parametrize("every_s", quick_subset(1, [None, 900]))
 def test_a_star_gives_columns_in_their_order(sim_file: Path, every_s: int | None) -> None:
     with zlens.open([sim_file], options=Options(every_s=every_s)) as opened:
         for name in measures.measure_names():

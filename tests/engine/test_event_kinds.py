@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import first
+from iterations import quick_subset
 from zlens import demo
 from zlens.api import Session
 from zlens.catalog.resets import KIND as RESET
@@ -76,14 +76,14 @@ def every(demo_files: list[Path]) -> Iterator[Session]:
         yield opened
 
 
-@pytest.mark.parametrize(("query", "kinds"), first(8, STATEMENTS, several=True))
+@pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
 def test_an_answer_is_the_same_whether_or_not_its_kinds_are_known(
     query: str, kinds: object, asked: Session, every: Session
 ) -> None:
     assert Counter(asked.sql(query).rows) == Counter(every.sql(query).rows)
 
 
-@pytest.mark.parametrize(("query", "kinds"), first(8, STATEMENTS, several=True))
+@pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
 def test_only_the_kinds_that_conditions_select_are_read(
     query: str, kinds: object, asked: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
 from fakes import START_US, FakeSource, intervals, processors, session, system
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.api import Session
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_time_spec
@@ -62,7 +62,7 @@ def asked(peak: Session) -> tuple[int, int, int]:
     return first, last, len(ends)
 
 
-@pytest.mark.parametrize("seed", range(rounds(60, 8)))
+@pytest.mark.parametrize("seed", range(iterations(60, 8)))
 def test_the_busiest_complete_window(seed: int) -> None:
     chosen = draws(f"peak {seed}")
     length = chosen.choice([1, 2, 5, 15, 60])
@@ -74,7 +74,7 @@ def test_the_busiest_complete_window(seed: int) -> None:
     assert asked(opened(minutes, Options(peak_minutes=length))) == (first, last, length)
 
 
-@pytest.mark.parametrize("seed", range(rounds(20, 3)))
+@pytest.mark.parametrize("seed", range(iterations(20, 3)))
 def test_it_is_whole_buckets_where_intervals_are_summed(seed: int) -> None:
     """Buckets end on hours of the system, whose clock is half an hour ahead here."""
     minutes = random_load(draws(f"buckets {seed}"), 240, 0)

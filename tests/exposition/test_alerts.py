@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 import zlens
-from prometheus import answered, program, started
+from prometheus_server import answered, program, started
 from zlens.catalog import exposition, rules
 from zlens.exposition import alerts
 from zlens.exposition.limits import ExportLimits

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tools
-from prometheus import program
+from prometheus_server import program
 from zlens.cli.listen_socket import DEFAULT_PORT
 from zlens.server.guard import METRICS, READY
 

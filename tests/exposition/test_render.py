@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import zlens
-from prometheus import program
-from rounds import first
-from scraped import Labels, families, samples
+from exposition_parser import Labels, families, samples
+from iterations import quick_subset
+from prometheus_server import program
 from zlens import demo
 from zlens.catalog import exposition, measures
 from zlens.catalog.expressions import quote
@@ -193,7 +193,7 @@ def transactions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 INPUTS = ("machine", demo.SMF_NAME, demo.MONWRITE_NAME, demo.RMF_NAME, demo.SIM_NAME)
 
 
-@pytest.mark.parametrize("name", first(2, INPUTS))
+@pytest.mark.parametrize("name", quick_subset(2, INPUTS))
 def test_samples_are_one_for_each_set_of_labels_with_the_whole_amount(
     demo_folder: Path, request: pytest.FixtureRequest, name: str
 ) -> None:

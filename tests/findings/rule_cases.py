@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from made_rows import MINUTE, START, SYSTEM, Row, Tables, event, minutes, several, system
+from measure_rows import MINUTE, START, SYSTEM, Row, Tables, event, minutes, several, system
 
 
 @dataclass

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from made_rows import MINUTE, START, Made, minutes, several, system
+from measure_rows import MINUTE, START, Made, minutes, several, system
 from rule_cases import DISK, GUEST, LOAD, PAGE
 
 from zlens import answers

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import guest_made as guests
-import monwrite_made as made
+import guest_builder as guests
+import monwrite_builder as made
 import zlens
-from counter_rows import opened, row
 from fakes import TOD_PER_S, FakeSource, intervals, processors
 from fakes import session as session_over
 from fakes import system as fake_system
+from smf113_rows import opened, row
 from zlens import cli
 from zlens.catalog import caveats, rules
 from zlens.catalog.caveats import Caveat

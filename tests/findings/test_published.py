@@ -7,7 +7,7 @@ Report, Eighty Logical Processors (VM66265, 2019).
 from __future__ import annotations
 
 import pytest
-from made_rows import Made, Tables, minutes, several, system
+from measure_rows import Made, Tables, minutes, several, system
 
 from zlens.catalog import rules
 from zlens.findings.evaluate import find

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rmf_made import document, half_hours, part, segment, table, variables
+from rmf_builder import document, half_hours, part, segment, table, variables
 
 
 def written(folder: Path, within: str, out_ready: str) -> Path:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from made_rows import Made, Tables, minutes, several
+from measure_rows import Made, Tables, minutes, several
 from rule_cases import CASES, IDLE_CORES, Case, cores
 
 from zlens.catalog import measures, rules

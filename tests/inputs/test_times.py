@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import zlens
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens import _native
 from zlens.cli import inputs
 from zlens.errors import QueryError, ScenarioError
@@ -99,7 +99,7 @@ def test_a_time_is_the_same_everywhere(
     caller: Callable[[Workspace, str], dt.datetime], place: Workspace
 ) -> None:
     random = draws("times")
-    for _ in range(rounds(50, 3)):
+    for _ in range(iterations(50, 3)):
         time = FIRST + dt.timedelta(seconds=random.randrange(3000))
         for text in forms(time):
             assert caller(place, text) == parse_instant(text) == time, text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from lake_made import piece, write
+from lake_builder import piece, write
 from zlens import cli
 from zlens.cli import main
 from zlens.inputs.options import Options, parse_zone

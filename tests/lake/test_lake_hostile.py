@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import zlens
-from lake_made import piece, write
-from rounds import draws, rounds
+from iterations import draws, iterations
+from lake_builder import piece, write
 from zlens import lake
 from zlens.errors import InputError
 from zlens.lake import documents, file_names, manifest
@@ -333,7 +333,7 @@ def test_any_change_of_a_byte_is_read_or_refused(made: Path) -> None:
     """Bytes changed by chance: a manifest or an InputError, nothing else."""
     data = (made / "manifest.json").read_bytes()
     chance = draws(5)
-    for _ in range(rounds(300, 60)):
+    for _ in range(iterations(300, 60)):
         changed = bytearray(data)
         for _ in range(chance.randint(1, 3)):
             changed[chance.randrange(len(changed))] = chance.choice(b'0"{}[]:,.-xe\\')

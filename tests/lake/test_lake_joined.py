@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import counter_records
-import monwrite_made as made
+import cpumf_records
+import monwrite_builder as made
 import zlens
-from rounds import first
+from iterations import quick_subset
 from zlens import lake
 
 COLUMNS = "tod, prcmfc_zlcpuad, c0, c0_d, c33_d, c160_d, seconds"
@@ -24,13 +24,13 @@ def piece(path: Path, minutes: range) -> Path:
         records = [
             record
             for cpu in range(3)
-            for record in counter_records.counters(made.sim_record, end - 900 + 50 * cpu, cpu, values)
+            for record in cpumf_records.counters(made.sim_record, end - 900 + 50 * cpu, cpu, values)
         ]
         groups.append(made.interval(end, records))
     return made.write(path, groups)
 
 
-@pytest.mark.parametrize("turned", first(1, [True, False]))
+@pytest.mark.parametrize("turned", quick_subset(1, [True, False]))
 def test_differences_at_the_seam_are_those_of_one_file(turned: bool, tmp_path: Path) -> None:
     files = [piece(tmp_path / "a.mon", range(1, 4)), piece(tmp_path / "b.mon", range(4, 7))]
     query = f"SELECT {COLUMNS} FROM d5r13_counters ORDER BY tod, prcmfc_zlcpuad"

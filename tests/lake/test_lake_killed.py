@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import zlens
-from lake_made import configuration, differences, piece, samples, tables, write
-from rounds import first, rounds
+from iterations import iterations, quick_subset
+from lake_builder import configuration, differences, piece, samples, tables, write
 from zlens import lake
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.lake import file_names
@@ -122,7 +122,7 @@ def test_killed_at_any_moment(tmp_path: Path, files: list[str]) -> None:
     # What a lake may show: more and more of the files, each of them whole.
     stages = [seen(some) for some in ([files[1]], files[:2], files)]
     moments = random.Random(29)
-    reached, kills = [], rounds(20, 2)
+    reached, kills = [], iterations(20, 2)
     with served() as server:
         server.begin(tmp_path / "timed", files[1])
         server.end()
@@ -180,7 +180,7 @@ lake.add([{file!r}], {made!r})
 
 @pytest.mark.parametrize(
     ("number", "after"),
-    first(1, [(-1, False), (7, True), (-1, True), (1, False)], several=True),
+    quick_subset(1, [(-1, False), (7, True), (-1, True), (1, False)], several=True),
 )
 def test_killed_while_files_move_into_place(
     tmp_path: Path, files: list[str], number: int, after: bool

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import zlens
-from lake_made import Table, differences, tables, tables_of
-from rounds import first, rounds
+from iterations import iterations, quick_subset
+from lake_builder import Table, differences, tables, tables_of
 from zlens import lake, reports
 from zlens.api import Session
 from zlens.catalog import measures as metrics
@@ -31,12 +31,14 @@ MEASURES = ("load", "cpu", "guest", "partition", "channel", "paging")
 
 def measures(inputs: str | list[str] | Path) -> dict[str, Table]:
     """Measures of an input, without what tells of files."""
-    names = rounds([*metrics.measure_names()], [name for name in metrics.measure_names() if name in MEASURES])
+    names = iterations(
+        [*metrics.measure_names()], [name for name in metrics.measure_names() if name in MEASURES]
+    )
     with zlens.open(inputs) as session:
         return tables_of(session, [name for name in names if name not in ("system", "problem")])
 
 
-@pytest.mark.parametrize("path", first(6, sorted(PUBLISHED.glob("*.txt"))), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", quick_subset(6, sorted(PUBLISHED.glob("*.txt"))), ids=lambda path: path.stem)
 def test_a_published_listing(path: Path, tmp_path: Path) -> None:
     lake.add([str(path)], tmp_path / "lake")
     assert differences(tables(tmp_path / "lake"), tables(str(path))) == []
@@ -65,7 +67,7 @@ def test_reports_by_time_and_of_the_whole_time_in_one_listing(sim_session: Sessi
     assert differences(tables(tmp_path / "staged"), tables(both)) == []
 
 
-@pytest.mark.parametrize("order", first(1, [-1, 1]))
+@pytest.mark.parametrize("order", quick_subset(1, [-1, 1]))
 def test_reports_by_time_and_of_the_whole_time_in_two_listings(
     sim_session: Session, tmp_path: Path, order: int
 ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import zlens
-from lake_made import differences, tables
-from rmf_made import document, monitor3
+from lake_builder import differences, tables
+from rmf_builder import document, monitor3
 from zlens import lake
 
 

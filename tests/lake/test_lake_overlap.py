@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import zlens
-from overlap_made import mixed
-from rounds import rounds
+from iterations import iterations
+from overlap_builder import mixed
 from zlens import lake
 from zlens.inputs.options import Options
 
@@ -21,7 +21,7 @@ def test_a_lake_answers_as_the_dump_does(tmp_path: Path) -> None:
     path = mixed(tmp_path / "a.smf", 1.5)
     folder = tmp_path / "lake"
     lake.add([path], folder)
-    for options in (Options(), Options(every_s=900), Options(every_s=600))[: rounds(3, 1)]:
+    for options in (Options(), Options(every_s=900), Options(every_s=600))[: iterations(3, 1)]:
         with zlens.open([path], options=options) as dump, zlens.open([folder], options=options) as stored:
             for question in QUESTIONS:
                 assert stored.sql(question).rows == dump.sql(question).rows

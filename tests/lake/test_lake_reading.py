@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import zlens
-from lake_made import configuration, differences, interval, piece, tables, write
+from lake_builder import configuration, differences, interval, piece, tables, write
 from zlens import lake, stores
 from zlens.engine.connection import Connection
 from zlens.engine.isolated import IsolatedTables

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import zlens
-from lake_made import MEASURES, Table, differences, tables_of
-from readers.sections_made import START_US as RMF_US
-from readers.sections_made import Sections, job, rmf
-from readers.smf_made import START_US as COUNTERS_US
-from readers.smf_made import dump, record
-from rounds import draws, first, rounds
+from iterations import draws, iterations, quick_subset
+from lake_builder import MEASURES, Table, differences, tables_of
+from readers.section_builder import START_US as RMF_US
+from readers.section_builder import Sections, job, rmf
+from readers.smf113_builder import START_US as COUNTERS_US
+from readers.smf113_builder import dump, record
 from zlens import lake
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_time_spec
@@ -124,8 +124,8 @@ def count(made: Path, table: str) -> int:
     return int(rows)
 
 
-@pytest.mark.parametrize("counted", first(1, [False, True]))
-@pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
+@pytest.mark.parametrize("counted", quick_subset(1, [False, True]))
+@pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
 def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
     files = [
         dump(tmp_path / "a.smf", written(range(6), counted=counted)),
@@ -189,7 +189,7 @@ def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
+@pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
 def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path, order: tuple[int, ...]) -> None:
     """The classes of one interval stand in two dumps, one of them in both."""
     end = QUARTER * 2
@@ -248,7 +248,7 @@ def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
     chance = draws(70)
     records = written(range(6), counted=True)
     whole = direct([dump(tmp_path / "whole.smf", records)])
-    for number in range(rounds(6, 1)):
+    for number in range(iterations(6, 1)):
         cuts = [sorted(chance.sample(range(len(records) + 1), 2)) for _ in range(chance.choice((2, 3)))]
         pieces = [records[first:last] for first, last in cuts]
         area = tmp_path / str(number)
@@ -281,7 +281,9 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("asked", first(1, [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")]))
+@pytest.mark.parametrize(
+    "asked", quick_subset(1, [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")])
+)
 def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[str, str]) -> None:
     made, files = long
     start, end = asked
@@ -294,7 +296,7 @@ def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[st
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
+@pytest.mark.parametrize("order", quick_subset(1, [(1, 0), (0, 1)]))
 def test_records_that_were_broken_into_pieces(tmp_path: Path, order: tuple[int, ...]) -> None:
     """All pieces of each are in both dumps, but for one record that only the second has."""
 

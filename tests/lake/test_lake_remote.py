@@ -16,9 +16,9 @@ import pytest
 from test_lake_killed import few, seen
 
 import zlens
-from lake_made import differences, piece, tables, write
-from object_store import BUCKET, ObjectStore
-from rounds import first, rounds
+from faulty_s3 import BUCKET, ObjectStore
+from iterations import iterations, quick_subset
+from lake_builder import differences, piece, tables, write
 from zlens import lake, stores
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
@@ -170,7 +170,7 @@ def test_measures_of_many_systems_are_gathered(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(rounds(20, 1)))
+@pytest.mark.parametrize("number", range(iterations(20, 1)))
 def test_three_writers_at_once(number: int, url: str, files: list[str], tmp_path: Path) -> None:
     # The seam between them is right whoever comes first.
     processes = [begin(ADD, tmp_path / f"own{at}", url, file) for at, file in enumerate(files)]
@@ -191,7 +191,7 @@ def test_the_same_inputs_from_two_commits_at_once(url: str, files: list[str], tm
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("at", first(1, ["manifest.json", ".parquet"]))
+@pytest.mark.parametrize("at", quick_subset(1, ["manifest.json", ".parquet"]))
 def test_a_writer_that_dies_leaves_nothing(
     at: str, store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,7 +246,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", first(1, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
+@pytest.mark.parametrize("fault", quick_subset(1, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
 def test_a_fault_of_the_network(
     fault: tuple[str | int, str, str, bool],
     store: ObjectStore,

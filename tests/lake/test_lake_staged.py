@@ -15,8 +15,8 @@ import pytest
 from test_lake_killed import few, seen
 
 import zlens
-from lake_made import differences, piece, tables, write
-from rounds import draws, rounds
+from iterations import draws, iterations
+from lake_builder import differences, piece, tables, write
 from zlens import demo, lake
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
@@ -74,7 +74,7 @@ def test_parts_in_any_order_are_the_whole(tmp_path: Path) -> None:
 
 def test_a_lake_is_the_one_that_an_import_makes(demo_folder: Path, tmp_path: Path) -> None:
     few = [demo_folder / name for name in (demo.RMF_NAME, demo.SMF_NAME)]
-    inputs = rounds([demo_folder], few)
+    inputs = iterations([demo_folder], few)
     lake.stage(inputs, tmp_path / "staged")
     lake.commit([tmp_path / "staged"], tmp_path / "joined")
     lake.add(inputs, tmp_path / "imported")
@@ -123,7 +123,7 @@ def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Pa
     timed = shutil.copytree(area, tmp_path / "timed")
     assert begin(COMMIT, tmp_path / "first", timed).wait(60) == 0
     whole = time.monotonic() - began
-    for number in range(rounds(20, 2)):
+    for number in range(iterations(20, 2)):
         made, own = tmp_path / f"lake{number}", tmp_path / f"staged{number}"
         shutil.copytree(area, own)
         process = begin(COMMIT, made, own)
@@ -142,7 +142,7 @@ def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Pa
 def test_a_killed_stage_leaves_nothing_that_counts(files: list[str], tmp_path: Path) -> None:
     area = tmp_path / "staged"
     moments = draws(37)
-    for _ in range(rounds(10, 2)):
+    for _ in range(iterations(10, 2)):
         process = begin(STAGE, area, *files)
         time.sleep(moments.uniform(0.1, 0.8))
         process.send_signal(signal.SIGKILL)
@@ -221,7 +221,7 @@ def test_random_damage_of_the_list(own: Path, files: list[str], tmp_path: Path) 
     file = folder_of(own, files[0]) / staging.NAME
     data = file.read_bytes()
     chance = draws(41)
-    for number in range(rounds(200, 20)):
+    for number in range(iterations(200, 20)):
         damaged = bytearray(data)
         for _ in range(chance.randint(1, 4)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)

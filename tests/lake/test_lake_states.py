@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
 from zlens import lake
 from zlens.inputs.options import Options, parse_time_spec

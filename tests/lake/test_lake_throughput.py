@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from lake_made import end_us, piece, write
+from lake_builder import end_us, piece, write
 from zlens import lake
 from zlens.inputs.options import Options
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from played import MEASURES
+from replay import MEASURES
 
 from zlens.live.watcher import Watcher
 

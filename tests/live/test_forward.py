@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from forwarding import eventually
+from fake_forwarder import eventually
 
 import tools
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.live.receiver import AccessPolicy, Receiver
 
 ROOT = Path(__file__).parents[2]
@@ -100,13 +100,15 @@ def test_killed_at_any_moment_a_file_arrives_as_it_is(
     quiet = {"stderr": subprocess.DEVNULL}
     command = (built / "zlens-forward", "--to", f"127.0.0.1:{port}", "--spool", tmp_path / "spool")
     starts = {
-        "receiver": lambda: programs.start(sys.executable, HERE / "receiving.py", folder, port, **quiet),
+        "receiver": lambda: programs.start(
+            sys.executable, HERE / "receiver_process.py", folder, port, **quiet
+        ),
         "forwarder": lambda: programs.start(*command, "--spool-size", "1M", path, **quiet),
     }
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        kill_them(starts, rounds(100, 5), random.Random(20))
+        kill_them(starts, iterations(100, 5), random.Random(20))
     finally:
         done.set()
         writer.join()
@@ -135,10 +137,12 @@ def test_killed_at_any_moment_sets_arrive_once_and_what_is_missing_is_said(
         tmp_path / "spool",
     )
     starts = {
-        "receiver": lambda: programs.start(sys.executable, HERE / "receiving.py", folder, port, **quiet),
+        "receiver": lambda: programs.start(
+            sys.executable, HERE / "receiver_process.py", folder, port, **quiet
+        ),
         "forwarder": lambda: programs.start(*device, "/dev/made", **quiet),
     }
-    running = kill_them(starts, rounds(100, 5), random.Random(21))
+    running = kill_them(starts, iterations(100, 5), random.Random(21))
     last = int(counter.read_text())
     eventually(lambda: sets(received(folder), partial=True)[-1:] > [last])
     for name in ("forwarder", "receiver"):

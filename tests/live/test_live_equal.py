@@ -9,9 +9,9 @@ import math
 from pathlib import Path
 
 import pytest
-from played import MEASURES, Pieces, differences, play, split_points
+from replay import MEASURES, Pieces, differences, play, split_points
 
-from rounds import rounds
+from iterations import iterations
 from zlens.catalog import measures
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.live.watcher import RetentionLimits, Watcher
@@ -32,7 +32,7 @@ def check(path: Path, ends: list[int], limits: RetentionLimits | None = None) ->
 @pytest.mark.long
 def test_monitor_data_many_intervals_at_a_time(demo_folder: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
-    check(path, split_points(path, rounds(13, 31)))
+    check(path, split_points(path, iterations(13, 31)))
 
 
 @pytest.mark.long
@@ -50,7 +50,11 @@ def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None
     form = streaming.stream_format("smf.dump")
     assert form is not None
     moments = form.write_times(str(path))
-    check(path, [*(end for _, end in moments[:: rounds(40, 90)]), moments[-1][1]], RetentionLimits(grace=5.0))
+    check(
+        path,
+        [*(end for _, end in moments[:: iterations(40, 90)]), moments[-1][1]],
+        RetentionLimits(grace=5.0),
+    )
 
 
 @pytest.mark.long
@@ -65,7 +69,7 @@ def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: 
     monkeypatch.setattr(Watcher, "_names", staticmethod(lambda _: ["load"]))
     path = demo_folder / "zldemo.monwrite"
     limits = RetentionLimits(raw=600.0, measures=1200.0, part=600.0)
-    live = Watcher([Pieces(path, split_points(path, rounds(6, 10)))], limits=limits, findings=False)
+    live = Watcher([Pieces(path, split_points(path, iterations(6, 10)))], limits=limits, findings=False)
     try:
         play(live)
         with live.session() as shown:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from forwarding import Peer
-from played import differences, split_points
+from fake_forwarder import Peer
+from replay import differences, split_points
 
 import zlens
 from zlens.cli import main

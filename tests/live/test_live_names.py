@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from played import Pieces, play, split_points
+from replay import Pieces, play, split_points
 
 from readers.test_monwrite_machines import MACHINES, recorded
 from readers.test_smf_streams import dump, of_70

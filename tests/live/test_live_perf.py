@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from played import Pieces, differences, play
+from replay import Pieces, differences, play
 
-import rounds
+import iterations
 from zlens import lake
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -56,7 +56,7 @@ def pieces(path: Path, size: int) -> list[int]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", rounds.first(1, FORMS))
+@pytest.mark.parametrize("form", iterations.quick_subset(1, FORMS))
 def test_a_file_gives_the_intervals_of_the_whole_file(form: str, tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"
     path.write_text(STARTED + printed(form, range(12)))
@@ -105,7 +105,7 @@ def of_pipe(text: str, folder: Path, options: Options) -> list[tuple[object, ...
         return stored.sql(f"SELECT {columns} FROM cpumf ORDER BY interval_end, cpu_id").rows
 
 
-@pytest.mark.parametrize("form", rounds.first(1, reversed(FORMS)))
+@pytest.mark.parametrize("form", iterations.quick_subset(1, reversed(FORMS)))
 def test_what_a_pipe_gives_is_of_this_machine_and_of_now(form: str, tmp_path: Path) -> None:
     before = dt.datetime.now(dt.UTC)
     options = Options(tz=dt.UTC)

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import PATIENCE_S, Pieces, differences, play, split_points
+from replay import PATIENCE_S, Pieces, differences, play, split_points
 
-from monwrite_made import beginning
+from iterations import iterations
+from monwrite_builder import beginning
 from patience import until
-from rounds import rounds
 from zlens import lake
 from zlens.errors import LakeError
 from zlens.live.watcher import RetentionLimits, Watcher
@@ -34,7 +34,7 @@ def recording(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """Three parts; with --all the whole hour."""
     whole = demo_folder / "zldemo.monwrite"
     path = tmp_path_factory.mktemp("restart") / whole.name
-    path.write_bytes(rounds(whole.read_bytes(), beginning(whole, 14)))
+    path.write_bytes(iterations(whole.read_bytes(), beginning(whole, 14)))
     return path
 
 
@@ -58,7 +58,7 @@ def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
     data = recording.read_bytes()
     source, into = tmp_path / "growing.monwrite", tmp_path / "lake"
     chance = random.Random(19)
-    kills = rounds(20, 1)
+    kills = iterations(20, 1)
     ends = sorted(chance.randrange(len(data) // 3, len(data)) for _ in range(kills))
     written = 0
     for end in ends:
@@ -69,7 +69,7 @@ def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
         program = live_program(source, into)
         # Before it has begun nothing can go wrong.
         until(lambda: [*into.glob(".live/*/state.json")])
-        time.sleep(chance.uniform(0, rounds(5, 1)))
+        time.sleep(chance.uniform(0, iterations(5, 1)))
         program.send_signal(signal.SIGKILL)
         program.communicate()
     with open(source, "ab") as file:
@@ -142,7 +142,7 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
 
 @pytest.mark.long
 def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: Path) -> None:
-    cuts = split_points(recording, rounds(7, 6))
+    cuts = split_points(recording, iterations(7, 6))
     into = str(tmp_path / "lake")
     seen = len(cuts) // 2 + 1
     first = Watcher([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)
@@ -152,7 +152,7 @@ def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: P
     first._collect_imports(wait=True)
     with CoreSession([into]) as stored:
         ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
-    assert 0 < ends < rounds(60, 14)
+    assert 0 < ends < iterations(60, 14)
     # No end: as if it had been killed.
     assert first._lock is not None
     first._lock.close()

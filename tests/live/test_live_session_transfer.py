@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from played import Pieces, differences, play, split_points
+from replay import Pieces, differences, play, split_points
 
-from rounds import first
+from iterations import quick_subset
 from zlens.api import Session
 from zlens.catalog import measures
 from zlens.inputs.options import Options, parse_time_spec
@@ -31,7 +31,7 @@ def reopened(session: Session, folder: Path) -> Session:
     return session_transfer.opened(data.description(), str(folder), fetch)
 
 
-@pytest.mark.parametrize("name", first(1, ["zldemo.monwrite", "zlzos.smf"]))
+@pytest.mark.parametrize("name", quick_subset(1, ["zldemo.monwrite", "zlzos.smf"]))
 def test_measures_records_and_systems_are_those_of_the_session(
     demo_folder: Path, tmp_path: Path, name: str
 ) -> None:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from played import PATIENCE_S, arrivals
+from replay import PATIENCE_S, arrivals
 
 from zlens.errors import InputError
 from zlens.live import feeds

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from played import Pieces, differences, play, split_points
+from replay import Pieces, differences, play, split_points
 
 from zlens import _native
 from zlens.live.watcher import RetentionLimits, Watcher, WatchStep

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from played import PATIENCE_S, arrivals, differences, play
+from replay import PATIENCE_S, arrivals, differences, play
 
-from rounds import first
+from iterations import quick_subset
 from zlens import lake
 from zlens.cli import main
 from zlens.errors import InputError, QueryError
@@ -155,7 +155,7 @@ def test_what_rmf_says_is_kept_with_a_time_in_a_form_that_can_go_on() -> None:
 
 @pytest.mark.parametrize(
     ("program", "system", "text", "every_s", "samples"),
-    first(1, [("hmc", "BOX", scrape, 60, 12), ("dds", "CPC1", monitor3, 100, 18)], several=True),
+    quick_subset(1, [("hmc", "BOX", scrape, 60, 12), ("dds", "CPC1", monitor3, 100, 18)], several=True),
 )
 def test_measures_are_those_of_the_saved_scrapes(
     tmp_path: Path, program: str, system: str, text: Callable[[str], bytes], every_s: int, samples: int

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from forwarding import STREAM, Peer, eventually
+from fake_forwarder import STREAM, Peer, eventually
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tools
-from rounds import rounds
+from iterations import iterations
 from zlens.errors import ReceiverError
 from zlens.live import protocol
 from zlens.live.protocol import END_OF_SET, Frame, FrameKind
@@ -260,7 +260,7 @@ def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
     assert peer.read().kind is FrameKind.REFUSED
 
 
-@settings(max_examples=rounds(200, 10), deadline=None)
+@settings(max_examples=iterations(200, 10), deadline=None)
 @given(noise=st.binary(max_size=300), greeted=st.booleans())
 def test_any_bytes_leave_the_receiver_at_work(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, greeted: bool

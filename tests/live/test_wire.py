@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rounds import rounds
+from iterations import iterations
 from zlens.errors import ReceiverError
 from zlens.live import protocol
 from zlens.live.protocol import END_OF_SET, Frame, FrameKind
@@ -23,7 +23,7 @@ def test_fields_are_lines() -> None:
     assert frame.fields == {"reason": "a b", "sets": "3"}
 
 
-@settings(max_examples=rounds(300, 20), deadline=None)
+@settings(max_examples=iterations(300, 20), deadline=None)
 @given(data=st.data())
 def test_damaged_frames_are_refused(data: st.DataObject) -> None:
     """One bit of a frame: whatever it becomes, it is not taken for the frame it was."""

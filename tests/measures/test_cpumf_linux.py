@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import zlens
-from counter_rows import opened, row, values
+from smf113_rows import opened, row, values
 from zlens.catalog import cpumf, generations, linux_events
 from zlens.inputs.options import Options
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import moved_pages
 import pytest
+import relocated_layouts
 
-import counter_records
-import counter_rows
-import monwrite_made as made
+import cpumf_records
+import monwrite_builder as made
+import smf113_rows
 import zlens
 from zlens.api import Session
 from zlens.catalog import layouts
@@ -55,7 +55,7 @@ def file(
     path: Path,
     per_minute: Iterable[Mapping[str, float]],
     *,
-    make: counter_records.Make = made.sim_record,
+    make: cpumf_records.Make = made.sim_record,
     base: Mapping[str, Any] = made.SIM_CONFIG,
     area: int | None = None,
     **facts: Any,
@@ -70,7 +70,7 @@ def file(
         records = [
             record
             for cpu in (0, 1)
-            for record in counter_records.counters(make, end - 500 + 50 * cpu, cpu, total, area=area, **facts)
+            for record in cpumf_records.counters(make, end - 500 + 50 * cpu, cpu, total, area=area, **facts)
         ]
         groups.append(made.interval(end, records))
     return made.write(path, groups)
@@ -84,8 +84,8 @@ def test_counters_of_monitor_data_are_measured_as_those_of_smf_are(tmp_path: Pat
     twice = {name: 2 * value for name, value in MINUTE.items()}
     # What nothing was counted of is zero.
     others = {f"E{number}": 0 for number in range(128, 256)} | {f"C{number}": 0 for number in range(64, 80)}
-    smf = counter_rows.opened([
-        counter_rows.row({**others, **counted}, generation="z14", minute=minute, cpu_id=cpu, cpsp=5200)
+    smf = smf113_rows.opened([
+        smf113_rows.row({**others, **counted}, generation="z14", minute=minute, cpu_id=cpu, cpsp=5200)
         for minute, counted in enumerate((MINUTE, twice))
         for cpu in (0, 1)
     ])  # fmt: skip
@@ -106,7 +106,7 @@ def test_a_version_of_counters_that_changes_is_evidence(tmp_path: Path) -> None:
         values = {name: (number + 1) * value for name, value in MINUTE.items()}
         groups.append(
             made.interval(
-                end, counter_records.counters(made.sim_record, end - 500, 0, values, PRCMFC_ZLCSVN=csvn)
+                end, cpumf_records.counters(made.sim_record, end - 500, 0, values, PRCMFC_ZLCSVN=csvn)
             )
         )
     with zlens.open([made.write(tmp_path / "a.mon", groups)]) as session:
@@ -134,8 +134,8 @@ def test_what_the_core_counted_is_asked_of_its_first_thread(tmp_path: Path) -> N
         for cpu in range(4):
             core, thread = divmod(cpu, 2)
             values = {name: number * value for name, value in MINUTE.items()}
-            records += counter_records.counters(made.sim_record, end - 900 + 50 * cpu, cpu, values)
-            records += counter_records.of_the_core(
+            records += cpumf_records.counters(made.sim_record, end - 900 + 50 * cpu, cpu, values)
+            records += cpumf_records.of_the_core(
                 made.sim_record, end - 400 + 50 * cpu, cpu, busy, core=core, thread=thread
             )
         groups.append(made.interval(end, records))
@@ -154,7 +154,7 @@ def test_the_report_is_the_same_wherever_the_fields_stand(
 ) -> None:
     with zlens.open([file(tmp_path / "sim.mon", (MINUTE, MINUTE))]) as session:
         here = session.report(name)
-    elsewhere = moved_pages.moved(tmp_path, ["D5R13", "D5R20"], "7.3", monkeypatch)
+    elsewhere = relocated_layouts.moved(tmp_path, ["D5R13", "D5R20"], "7.3", monkeypatch)
     area = elsewhere.layouts["D5R13"].length
     assert area != layouts.sim_layouts("D5R13")[0].length
     there_file = file(
@@ -168,5 +168,5 @@ def test_the_report_is_the_same_wherever_the_fields_stand(
         there = session.report(name)
     assert "$CPUMFLG" in here
     # The first line says when it was printed.
-    assert moved_pages.same(here.partition("\n")[2], there.partition("\n")[2])
+    assert relocated_layouts.same(here.partition("\n")[2], there.partition("\n")[2])
     assert ">>Mean>>   0 IFL        " in here

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
+from smf113_rows import opened, row, values
 from zlens.api import Session
 from zlens.catalog.raw_columns import RawColumn
 from zlens.explain.names import explain

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from counter_rows import opened, row, values
 from samples import needs, sample
+from smf113_rows import opened, row, values
 from zlens.catalog import cpumf, generations
 from zlens.inputs.options import Options
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
+from smf113_rows import opened, row, values
 from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.raw_columns import RawColumn

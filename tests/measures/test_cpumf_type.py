@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counter_rows import opened, row, values
+from smf113_rows import opened, row, values
 from zlens.catalog import measures
 from zlens.inputs.options import Options
 

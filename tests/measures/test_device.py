@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import zlens
-from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, interval, sim_record, write
+from monwrite_builder import MINUTE_US, SIM_CONFIG, START_US, configuration, interval, sim_record, write
 
 
 def made(path: Path, areas: list[tuple[int, str]], samples: list[dict[int, dict[str, Any]]]) -> Path:

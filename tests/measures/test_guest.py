@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import guest_made as guests
-import monwrite_made as made
+import guest_builder as guests
+import monwrite_builder as made
 import zlens
 from zlens.catalog import layouts, measures, plans
 from zlens.inputs.options import Options, parse_time_spec

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import guest_made as guests
-import monwrite_made as made
-import rmf_made as rmf
+import guest_builder as guests
+import monwrite_builder as made
+import rmf_builder as rmf
 import zlens
 from readers.test_hmc import MADE as HMC
 from zlens.catalog import roles

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-import job_made
+import smf30_builder
 import zlens
+from iterations import draws, iterations, quick_subset
 from measures.test_workload_bytes import CLASS, PERIOD
-from readers import smf_made
-from rounds import draws, first, rounds
+from readers import smf113_builder
 from samples import needs, sample
-from smf70_made import US, Core, Cpu, Logical, Lpar, Record, encoded, record, session
+from smf70_builder import US, Core, Cpu, Logical, Lpar, Record, encoded, record, session
 from zlens.api import Session
 from zlens.catalog import measures, roles, smf_sections, smf_writer
 from zlens.catalog.smf_record import CounterSetValues
 
 SAMPLE = sample("public/smf72-impossible-cpu.smf")
 SECONDS = 900.0
-END_US = job_made.END_US
+END_US = smf30_builder.END_US
 MEASURES = ("load", "cpu", "partition", "cec", "workload", "job")
 
 
@@ -86,7 +86,9 @@ WITHHELD = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "partition", "cec", "load", "told"), first(3, WITHHELD, several=True))
+@pytest.mark.parametrize(
+    ("changed", "partition", "cec", "load", "told"), quick_subset(3, WITHHELD, several=True)
+)
 def test_a_sum_with_a_part_that_cannot_be_is_unknown(
     changed: dict[str, Any], partition: str, cec: str, load: str, told: str
 ) -> None:
@@ -129,14 +131,14 @@ def test_partitions_that_had_more_than_the_machine_have_no_part_of_it() -> None:
 
 def test_a_step_that_ended_before_it_began_has_no_length(tmp_path: Path) -> None:
     """And no step has more CPU time than 256 processors give it."""
-    times = job_made.TIMES | {"CPT": 4_000_000_000}
+    times = smf30_builder.TIMES | {"CPT": 4_000_000_000}
     # Records of intervals tell of the zone.
-    records = [job_made.record(kind) for kind in (job_made.INTERVAL, job_made.STEP)]
-    records.append(job_made.record(job_made.STEP, 300, cas=times))
-    wrong = bytearray(job_made.record(job_made.STEP, 600))
+    records = [smf30_builder.record(kind) for kind in (smf30_builder.INTERVAL, smf30_builder.STEP)]
+    records.append(smf30_builder.record(smf30_builder.STEP, 300, cas=times))
+    wrong = bytearray(smf30_builder.record(smf30_builder.STEP, 600))
     at = _places(30, bytes(wrong), "id", "SIT")[0]
     wrong[at : at + 4] = (86_399_99).to_bytes(4)
-    with zlens.open([smf_made.dump(tmp_path / "a.smf", [*records, bytes(wrong)])]) as opened:
+    with zlens.open([smf113_builder.dump(tmp_path / "a.smf", [*records, bytes(wrong)])]) as opened:
         rows = opened.sql(
             "SELECT seconds, tcb_s, cp_s IS NULL FROM job WHERE kind = 'step' ORDER BY interval_end"
         ).rows
@@ -174,11 +176,11 @@ def _all() -> Iterator[tuple[int, bytes]]:
     """A record of each type, of one interval of one system."""
     yield 70, encoded("SYSA", machine(), END_US, SECONDS)[0]
     yield 72, _class()
-    for kind in (job_made.INTERVAL, job_made.STEP, job_made.JOB):
-        yield 30, job_made.record(kind)
+    for kind in (smf30_builder.INTERVAL, smf30_builder.STEP, smf30_builder.JOB):
+        yield 30, smf30_builder.record(kind)
     counters = [CounterSetValues("basic", [3 * 10**12, 10**12, 10**10, 10**10, 10**10, 10**10])]
     for subtype in (1, 1):
-        yield 113, smf_made.record(subtype, 0, 600, sets=counters)
+        yield 113, smf113_builder.record(subtype, 0, 600, sets=counters)
 
 
 def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
@@ -247,9 +249,9 @@ def _beyond(table: str, row: dict[str, Any]) -> list[str]:
 
 def test_a_value_that_cannot_be_is_shown_nowhere(tmp_path: Path) -> None:
     chance = draws("impossible")
-    for number in range(rounds(200, 6)):
+    for number in range(iterations(200, 6)):
         what, records = _damaged(chance)
-        with zlens.open([smf_made.dump(tmp_path / f"{number}.smf", records)]) as made:
+        with zlens.open([smf113_builder.dump(tmp_path / f"{number}.smf", records)]) as made:
             for table in MEASURES:
                 answer = made.sql(f"SELECT * FROM {table}")
                 names = answer.columns

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import zlens
-from job_made import COUNTS, INTERVAL, JOB, LAST, MILLION, STEP, SYSTEM, TIMES, record
-from readers import smf_made
+from readers import smf113_builder
+from smf30_builder import COUNTS, INTERVAL, JOB, LAST, MILLION, STEP, SYSTEM, TIMES, record
 from zlens.errors import QueryError
 from zlens.inputs.options import parse_time_spec
 
 
 def asked(path: Path, select: str, records: list[bytes], **options: Any) -> list[tuple[Any, ...]]:
-    with zlens.open([smf_made.dump(path / "a", records)], options=zlens.Options(**options)) as session:
+    with zlens.open([smf113_builder.dump(path / "a", records)], options=zlens.Options(**options)) as session:
         return session.sql(f"SELECT {select} FROM job ORDER BY interval_end, kind").rows
 
 

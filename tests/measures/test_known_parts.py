@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import lake_made
+import lake_builder
 import zlens
 from zlens.catalog import aggregation, measures
 from zlens.inputs.options import Options
@@ -97,10 +97,10 @@ def test_a_span_has_a_gap_if_a_part_of_it_was_not_recorded(
     recorded: Iterable[int], flag: str | None, tmp_path: Path
 ) -> None:
     """A device is away for two intervals, of which the second may be in no file."""
-    records = [lake_made.configuration(0)]
+    records = [lake_builder.configuration(0)]
     for number in recorded:
-        devices = lake_made.DEVICES[: 3 if number in (5, 6) else None]
-        records += lake_made.interval(number, devices=devices)
-    path = Path(lake_made.write(tmp_path / "a", records))
+        devices = lake_builder.DEVICES[: 3 if number in (5, 6) else None]
+        records += lake_builder.interval(number, devices=devices)
+    path = Path(lake_builder.write(tmp_path / "a", records))
     query = "SELECT seconds, flag FROM device WHERE device = '02FF' AND seconds > 170"
     assert rows(path, query) == [(pytest.approx(180), flag)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import zlens
-from monwrite_made import CONFIG, MINUTE_US, S_US, START_US, configuration, event, interval, record, write
+from monwrite_builder import CONFIG, MINUTE_US, S_US, START_US, configuration, event, interval, record, write
 from zlens.inputs.options import Options, parse_time_spec
 
 

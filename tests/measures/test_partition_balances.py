@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_made as made
-import partitions_made as lpar
+import monwrite_builder as made
+import partition_builder as lpar
 import zlens
 from zlens import demo
 from zlens.api import Session

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rmf_made import document, monitor3
+from rmf_builder import document, monitor3
 from samples import needs, sample
 from zlens.api import Session
 from zlens.inputs.options import parse_zone

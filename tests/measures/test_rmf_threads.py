@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rmf_made import document, part, report, rows, segment, table, variables
+from rmf_builder import document, part, report, rows, segment, table, variables
 from zlens.api import Session
 from zlens.inputs.options import Options
 from zlens.readers.rmf import postprocessor as rmf_xml

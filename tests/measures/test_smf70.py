@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import zlens
-from readers import smf_made
-from rounds import draws
-from smf70_made import (
+from iterations import draws
+from readers import smf113_builder
+from smf70_builder import (
     DEDICATED,
     HIGH,
     LOW,
@@ -427,7 +427,7 @@ def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -
     """RMF tells when a core was busy, the MT-diagnostic counters how many threads it then ran."""
     end, speed = ZIIP_S, 5200
     cycles = speed * 1_000_000
-    (rmf,) = encoded("SYSA", four_ziips(), smf_made.START_US + round(end * 1e6), ZIIP_S)
+    (rmf,) = encoded("SYSA", four_ziips(), smf113_builder.START_US + round(end * 1e6), ZIIP_S)
     basic = CounterSetValues("basic", [cycles * 300, cycles * 100, 0, 0, 0, 0], 8)
     # Of 480 s the core ran one thread for 180 s and both for 300 s.
     threads = CounterSetValues("mt_diag", [cycles * 180, cycles * 300, *[0] * 46], 8)
@@ -437,19 +437,19 @@ def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -
         "MACHSEQCODE": "0000000000012F17",
     }  # fmt: skip
     counted = [
-        smf_made.record(1, 8, end, sets=[basic, threads], **facts),
-        smf_made.record(1, 9, end, sets=[basic], **facts),
+        smf113_builder.record(1, 8, end, sets=[basic, threads], **facts),
+        smf113_builder.record(1, 9, end, sets=[basic], **facts),
     ]
     query = (
         "SELECT core_id, round(core_busy_pct, 2), round(thread_density, 4), round(productivity_pct, 2), "
         "one_thread_s, two_thread_s FROM core ORDER BY 1"
     )
-    with zlens.open([smf_made.dump(tmp_path / "both", [rmf, *counted])]) as made:
+    with zlens.open([smf113_builder.dump(tmp_path / "both", [rmf, *counted])]) as made:
         assert made.all_problems() == []
         rows = made.sql(query).rows
     assert rows[0] == (4, 78.23, 1.625, 87.30, pytest.approx(180), pytest.approx(300))
     assert rows[1] == (5, 59.46, None, 85.64, None, None)
-    with zlens.open([smf_made.dump(tmp_path / "counters", counted)]) as made:
+    with zlens.open([smf113_builder.dump(tmp_path / "counters", counted)]) as made:
         (alone,) = made.sql(query).rows
     assert alone[:3] == (4, round(100 * 480 / end, 2), 1.625)
 
@@ -459,13 +459,13 @@ def test_damaged_records_give_rows_or_problems(tmp_path: Path) -> None:
     dice = draws(70)
     records = []
     for k in range(60):
-        (good,) = encoded("SYSA", four_ziips(), smf_made.START_US + k * 614_053_000, ZIIP_S)
+        (good,) = encoded("SYSA", four_ziips(), smf113_builder.START_US + k * 614_053_000, ZIIP_S)
         bad = bytearray(good)
         for _ in range(dice.choice((1, 4, 30))):
             # Behind the header: the triplets, and all that they lead to.
             bad[dice.randrange(24, len(bad))] = dice.choice((0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)))
         records.append(bytes(bad))
-    with zlens.open([smf_made.dump(tmp_path / "damaged", records)]) as made:
+    with zlens.open([smf113_builder.dump(tmp_path / "damaged", records)]) as made:
         for table in ("cpu", "core", "core_type", "partition", "cec", "load", "event", "system", "interval"):
             answer = made.sql(f"SELECT * FROM {table}")
             numbers = [value for row in answer.rows for value in row if isinstance(value, float)]

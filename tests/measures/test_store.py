@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
-from store_made import alike
+from storage_builder import alike
 from zlens.inputs.options import Options
 
 VOLUME = {

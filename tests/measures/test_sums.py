@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 import zlens
-from rounds import draws
+from iterations import draws
 from zlens.api import Session
 from zlens.catalog.compile import nodes
 from zlens.inputs.options import Options, TimeSpec, parse_zone

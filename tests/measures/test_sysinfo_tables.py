@@ -6,7 +6,7 @@ from pathlib import Path
 
 import zlens
 from samples import needs, sample
-from sysinfo_made import CPUS, SYSINFO, folder, texts
+from sysinfo_builder import CPUS, SYSINFO, folder, texts
 
 SAMPLES = sample("sysinfo")
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 import fakes
 import zlens
-from counter_rows import opened, row, values
-from rounds import draws
+from iterations import draws
+from smf113_rows import opened, row, values
 from zlens import demo
 from zlens.inputs.options import Options, parse_zone
 

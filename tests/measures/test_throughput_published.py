@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-import counter_rows
 import fakes
+import smf113_rows
 from zlens.api import Session
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
@@ -93,7 +93,7 @@ def measured(
         counted = [fakes.system(f"RUN{n:02}", known=fakes.intervals(1)) for n in range(len(loads))]
         for info in counted:
             info.source = "smf"
-        sources.append(fakes.FakeSource(counted, [fakes.FakeTable("smf113", counter_rows.COLUMNS, counters)]))
+        sources.append(fakes.FakeSource(counted, [fakes.FakeTable("smf113", smf113_rows.COLUMNS, counters)]))
     return fakes.session(sources, Options(throughput=str(path), **(options or {})))
 
 
@@ -126,9 +126,9 @@ def test_time_per_transaction_and_its_parts(tmp_path: Path) -> None:
     for number, run in enumerate(loads):
         instructions = run["ETR"] * run["INST"] * 60
         told = {"B0": run["CPI"] * instructions, "B1": instructions, "E143": run["EFCPI"] * instructions}
-        counters.append(counter_rows.row(told, generation="z14", cpsp=5200, system=f"RUN{number:02}"))
+        counters.append(smf113_rows.row(told, generation="z14", cpsp=5200, system=f"RUN{number:02}"))
     with measured(tmp_path / "runs.csv", loads, counters=counters) as session:
-        found = counter_rows.values(session, "*", "(FROM per_transaction ORDER BY system)")
+        found = smf113_rows.values(session, "*", "(FROM per_transaction ORDER BY system)")
     assert [each["source"] for each in found] == ["zvm-monitor"] * len(loads)
     for run, each in zip(loads, found, strict=True):
         printed = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workload_made import UNITS, Row, one, opened, period
+from smf72_rows import UNITS, Row, one, opened, period
 from zlens.inputs.options import Options
 
 #: Flags of a goal: its kind, and the unit of a response time.

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import zlens
-from readers import smf_made
-from rounds import draws
+from iterations import draws
+from readers import smf113_builder
 from zlens.catalog import smf_sections, smf_writer
 
 #: 2015-01-21 21:56:00 UTC
@@ -53,7 +53,7 @@ def record(
 
 def test_a_published_interval(tmp_path: Path) -> None:
     """IBM, z/VM and simultaneous multithreading (2015, 2020): CPU 3545.743 s, IIP 1995.640 s in 10.14.053."""
-    with zlens.open([smf_made.dump(tmp_path / "a", [record()])]) as session:
+    with zlens.open([smf113_builder.dump(tmp_path / "a", [record()])]) as session:
         (row,) = session.sql(
             "SELECT class, class_kind, period, workload, policy, importance, goal_kind, goal, goal_percent, "
             "seconds, round(cpu_s, 3), round(ziip_s, 3), round(appl_cp_pct, 2), round(appl_ziip_pct, 2), "
@@ -71,7 +71,7 @@ def test_a_published_interval(tmp_path: Path) -> None:
 
 def test_flags_of_a_report_class(tmp_path: Path) -> None:
     of = {"MSCF": ["MRCL", "MOVE"], "MFLG": ["HISF"]}
-    path = smf_made.dump(tmp_path / "a", [record(of, {"CRS1": 128})])
+    path = smf113_builder.dump(tmp_path / "a", [record(of, {"CRS1": 128})])
     with zlens.open([path]) as session:
         found = session.sql(
             "SELECT class_kind, heterogeneous, goal_kind, appl_ziip_pct, cp_s > 0 FROM workload"
@@ -87,7 +87,7 @@ def test_periods_lead_to_their_own_buckets(tmp_path: Path) -> None:
         {"CPER": 2, "CRTX": 1},
         {"CPER": 3, "CRTX": 7},
     ]
-    with zlens.open([smf_made.dump(tmp_path / "a", [record(None, *periods)])]) as session:
+    with zlens.open([smf113_builder.dump(tmp_path / "a", [record(None, *periods)])]) as session:
         found = session.sql("SELECT period, performance_index, within_goal_pct IS NULL FROM workload").rows
         buckets = session.sql("SELECT DISTINCT period FROM workload_response").rows
     assert found == [(1, pytest.approx(40 / 75), True), (2, 0.5, False), (3, None, True)]
@@ -97,7 +97,7 @@ def test_periods_lead_to_their_own_buckets(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lengths", [{"wms": 240, "scs": 532}, {"wms": 256, "scs": 616}])
 def test_sections_of_older_levels(tmp_path: Path, lengths: dict[str, int]) -> None:
     """Before zIIPs all time is that of CPs; before multithreading there is no factor."""
-    with zlens.open([smf_made.dump(tmp_path / "a", [record(lengths=lengths)])]) as session:
+    with zlens.open([smf113_builder.dump(tmp_path / "a", [record(lengths=lengths)])]) as session:
         ((cp, ziip, appl, factor, response),) = session.sql(
             "SELECT round(cp_s, 3), round(ziip_s, 3), appl_ziip_pct, max_capacity_ziip, response_s "
             "FROM workload"
@@ -115,13 +115,13 @@ def test_sections_of_older_levels(tmp_path: Path, lengths: dict[str, int]) -> No
 
 def test_counters_of_other_intervals_stand_beside_it(tmp_path: Path) -> None:
     """Records of counters need not end when RMF's do; neither hides the other."""
-    second = (END_US - smf_made.START_US) / 1e6
+    second = (END_US - smf113_builder.START_US) / 1e6
     made = [
         record(),
         record(end_us=END_US + 614_053_000),
-        *(smf_made.record(1, 0, second + 7 + 300 * n, (100, 200), zone_s=ZONE_S) for n in range(3)),
+        *(smf113_builder.record(1, 0, second + 7 + 300 * n, (100, 200), zone_s=ZONE_S) for n in range(3)),
     ]
-    with zlens.open([smf_made.dump(tmp_path / "a", made)]) as session:
+    with zlens.open([smf113_builder.dump(tmp_path / "a", made)]) as session:
         assert session.sql("SELECT count(*) FROM cpumf").rows == [(3,)]
         assert session.sql("SELECT count(*), sum(seconds) FROM workload").rows == [(2, 2 * 614.053)]
 
@@ -129,7 +129,7 @@ def test_counters_of_other_intervals_stand_beside_it(tmp_path: Path) -> None:
 def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
     made = [record(end_us=END_US + n * 614_053_000) for n in range(2)]
     options = zlens.Options(every_s=3600)
-    with zlens.open([smf_made.dump(tmp_path / "a", made)], options=options) as session:
+    with zlens.open([smf113_builder.dump(tmp_path / "a", made)], options=options) as session:
         rows = session.sql(
             "SELECT round(cpu_s, 3), round(appl_ziip_pct, 2), performance_index, velocity_pct FROM workload"
         ).rows
@@ -142,7 +142,7 @@ def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
 def test_damaged_records_end_in_rows_or_problems(tmp_path: Path, seed: int) -> None:
     """Whatever stands in a record, the reports are printed: what is told is told, the rest is dotted."""
     chance = draws(seed)
-    path = smf_made.dump(tmp_path / "a", [record(end_us=END_US + n * 614_053_000) for n in range(6)])
+    path = smf113_builder.dump(tmp_path / "a", [record(end_us=END_US + n * 614_053_000) for n in range(6)])
     data = bytearray(path.read_bytes())
     for _ in range((5, 50, 500, 1500)[seed]):
         # The descriptor words stay: framing is not what is damaged here.

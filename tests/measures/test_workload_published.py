@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from workload_made import UNITS, one, period
+from smf72_rows import UNITS, one, period
 
 
 def test_appl_of_a_multithreaded_system() -> None:

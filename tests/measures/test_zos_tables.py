@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import zlens
-import zos_made as made
-from readers import smf_made
+import zos_samples as made
+from readers import smf113_builder
 from readers.test_zos_text import SAMPLES, files, opened
 from samples import needs
 
@@ -112,7 +112,9 @@ def test_cores_of_two_real_systems() -> None:
 
 def test_beside_the_records_of_the_system(tmp_path: Path) -> None:
     """Records of SMF name the system of a text of the same machine, and tell its zone, which no log does."""
-    smf_made.dump(tmp_path / "day.smf", [smf_made.record(1, cpu, 300, zone_s=-18_000) for cpu in (0, 1)])
+    smf113_builder.dump(
+        tmp_path / "day.smf", [smf113_builder.record(1, cpu, 300, zone_s=-18_000) for cpu in (0, 1)]
+    )
     log = "M 4040000 SYSA     2026060 14:41:05.12 STC00042 00000090  "
     cores = made.DISPLAY_CORES.replace("8561.776.IBM.02.0000000000000078", "2817.M15.IBM.02.000000000002A3B4")
     with opened(tmp_path, {"his.txt": log + made.DISPLAY_HIS, "cores.txt": cores}) as session:
@@ -132,12 +134,12 @@ def test_beside_the_records_of_the_system(tmp_path: Path) -> None:
         ("two", two, ["MADE1", "MADE2", "SYSA"]),
         ("other", {"cores.txt": made.DISPLAY_CORES}, ["MADE1", "SYSA"]),
     ):
-        smf_made.dump(files(tmp_path / name, texts) / "day.smf", [smf_made.record(1, 0, 300)])
+        smf113_builder.dump(files(tmp_path / name, texts) / "day.smf", [smf113_builder.record(1, 0, 300)])
         with zlens.open(tmp_path / name) as session:
             assert sorted(info.system for info in session.systems) == expected
     # A text that tells nothing of its machine is of the only system.
     only = files(tmp_path / "only", {"his.txt": made.DISPLAY_HIS})
-    smf_made.dump(only / "day.smf", [smf_made.record(1, 0, 300)])
+    smf113_builder.dump(only / "day.smf", [smf113_builder.record(1, 0, 300)])
     with zlens.open(only) as session:
         assert session.sql("SELECT system, smfintval FROM his_run").rows == [("SYSA", "SYNC")]
         assert session.sources[1].info()[0]["of_the_system_by"] == "being the only one"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rounds import draws
+from iterations import draws
 from zlens import models
 from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from monwrite_made import (
+from iterations import draws, iterations
+from monwrite_builder import (
     MINUTE_US,
     S_US,
     SIM_CONFIG,
@@ -23,7 +24,6 @@ from monwrite_made import (
     sim_record,
     write,
 )
-from rounds import draws, rounds
 from samples import needs, sample
 from zlens import models
 from zlens.answers import html_format, text_format
@@ -351,7 +351,7 @@ def test_whatever_is_asked_is_answered_or_refused() -> None:
         return rng.choice([1, 2, 3, 64, 9999, 10_000, rng.randint(1, 200)])
 
     answered = 0
-    tried = rounds(400, 80)
+    tried = iterations(400, 80)
     for _ in range(tried):
         run: list[dict[str, Any]] = [
             {"processors": size(), "itr": rng.choice([1e-9, 1.0, 1e14, rng.uniform(0.1, 100)])}

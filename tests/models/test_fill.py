@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.models.allocation import CapGroup, group_fill, water_fill
 
 AMOUNTS = st.one_of(st.sampled_from([0.0, 1.0, 100.0]), st.floats(0, 1e4))
@@ -73,7 +73,7 @@ def highest(
 
 def test_groups_agree_with_linear_programming() -> None:
     chance = draws(20240514)
-    for _ in range(rounds(60, 15)):
+    for _ in range(iterations(60, 15)):
         count = chance.randint(1, 6)
         weights = [chance.choice([1.0, 2.0, 5.0, chance.uniform(0.1, 10)]) for _ in range(count)]
         caps = [chance.choice([0.0, 100.0, 200.0, chance.uniform(0, 300)]) for _ in range(count)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rounds import draws
+from iterations import draws
 from zlens import models
 from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rounds import draws
+from iterations import draws
 from zlens import models
 from zlens.answers import text_format
 from zlens.answers.answer import Answer, by_name

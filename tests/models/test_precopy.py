@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from rounds import draws
+from iterations import draws
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation.precopy import RelocatingGuest, RelocationOutcome, StopRules
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 from scipy.sparse import coo_matrix  # type: ignore[import-untyped]
 
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.models.partitions import prsm
 from zlens.models.partitions.prsm import Claim, Polarity
 
@@ -277,7 +277,7 @@ def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
 
 def test_allocation_agrees_with_linear_programming() -> None:
     chance = draws(9176)
-    instances = [made(chance) for _ in range(rounds(2000, 400))]
+    instances = [made(chance) for _ in range(iterations(2000, 400))]
     for instance, expected in zip(instances, by_linear_programming(instances), strict=True):
         assert prsm.allocate(*instance) == pytest.approx(expected, abs=1e-5), instance
 

@@ -10,7 +10,7 @@ import math
 
 import pytest
 
-from rounds import draws
+from iterations import draws
 from zlens.catalog import capacity_curves
 from zlens.models.capacity import scaling
 from zlens.models.capacity.scaling import ScalingRun

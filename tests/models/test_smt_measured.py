@@ -17,7 +17,7 @@ import zlens
 from measures.test_rmf_threads import HEADS, PRINTED, written
 from measures.test_smf70 import ZIIP_S, four_ziips
 from reports.fake_session import FakeSession
-from smf70_made import session as smf70
+from smf70_builder import session as smf70
 from zlens.answers.answer import Answer, by_name
 from zlens.cli import main
 from zlens.errors import ScenarioError

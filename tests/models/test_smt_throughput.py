@@ -1,6 +1,7 @@
 """Throughput with and without multithreading: bounds, path factors and what must not be predicted.
 
-Publication: IBM, "z/VM and simultaneous multithreading", 2015 and 2020, "SMT" below. Its runs: smt_runs.py.
+Publication: IBM, "z/VM and simultaneous multithreading", 2015 and 2020, "SMT" below.
+Its runs: smt_published_runs.py.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rounds import draws
-from smt_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, unmeasured, with_paths
+from iterations import draws
+from smt_published_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, unmeasured, with_paths
 from zlens import models
 from zlens.answers.answer import Answer, by_name
 from zlens.errors import ScenarioError

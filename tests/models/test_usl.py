@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import least_squares, linprog  # type: ignore[import-untyped]
 from scipy.stats import t as student_t  # type: ignore[import-untyped]
 
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.catalog import capacity_curves
 from zlens.models import t_distribution
 from zlens.models.capacity import usl
@@ -45,7 +45,7 @@ def test_no_other_law_is_nearer() -> None:
     """scipy's bounded least squares, from two starts, never finds a smaller sum of squares."""
     rng = draws(1)
     checked = 0
-    tried = rounds(120, 24)
+    tried = iterations(120, 24)
     for _ in range(tried):
         sizes = np.array(sorted(rng.sample(range(1, 128), rng.randint(4, 12))), float)
         gamma, alpha, beta = 10 ** rng.uniform(-2, 5), rng.choice([0, 0.1]), rng.choice([0, 1e-5, 1e-3])

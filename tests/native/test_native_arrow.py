@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import duckdb
-import native_made
+import native_builder
 import pyarrow as pa
 import pytest
 
@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_named(
 
 
 def test_every_stream_of_a_raw_table_is_a_fresh_scan(tmp_path: Path) -> None:
-    stream = native_made.decoder(native_made.write(tmp_path / "a", range(10))).stream(
+    stream = native_builder.decoder(native_builder.write(tmp_path / "a", range(10))).stream(
         "d0r2", ["cpu", "busy_d"]
     )
     first, second = (pa.RecordBatchReader.from_stream(stream) for _ in range(2))
@@ -90,7 +90,7 @@ def test_every_stream_of_a_raw_table_is_a_fresh_scan(tmp_path: Path) -> None:
 
 
 def test_batches_are_arrow_arrays(tmp_path: Path) -> None:
-    decoder = native_made.decoder(native_made.write(tmp_path / "a", range(4), processors=2))
+    decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(4), processors=2))
     ((table, batch),) = list(decoder.batches())
     assert (table, batch.num_rows) == ("d0r2", 8)
     columns = pa.record_batch(batch).to_pydict()
@@ -99,7 +99,7 @@ def test_batches_are_arrow_arrays(tmp_path: Path) -> None:
 
 
 def test_batches_that_are_kept_stay_as_they_are(tmp_path: Path) -> None:
-    decoder = native_made.decoder(native_made.write(tmp_path / "a", range(400), processors=100))
+    decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(400), processors=100))
     kept = [pa.record_batch(batch) for _, batch in decoder.batches(differences=False)]
     assert len(kept) > 3
     busy = [value for batch in kept for value in batch.column("busy").to_pylist()]
@@ -107,7 +107,7 @@ def test_batches_that_are_kept_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_streams_nobody_reads_to_the_end_cost_nothing(tmp_path: Path) -> None:
-    decoder = native_made.decoder(native_made.write(tmp_path / "a", range(300), processors=100))
+    decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(300), processors=100))
     stream = decoder.stream("d0r2")
 
     def abandon(times: int) -> int:
@@ -125,7 +125,7 @@ def test_streams_nobody_reads_to_the_end_cost_nothing(tmp_path: Path) -> None:
 
 
 def test_streams_are_read_on_several_threads(tmp_path: Path) -> None:
-    decoder = native_made.decoder(native_made.write(tmp_path / "a", range(200), processors=20))
+    decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(200), processors=20))
     expected = pa.table(decoder.stream("d0r2"))
     found: list[pa.Table] = []
     threads = [

@@ -8,14 +8,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import native_made
+import native_builder
 import pyarrow as pa
 import pytest
 
 from zlens import _native
 from zlens.errors import CatalogError, QueryError
 
-PLAN = native_made.PLAN
+PLAN = native_builder.PLAN
 
 
 def rows(decoder: _native.MonwriteDecoder, columns: list[str], table: str = "d0r2") -> list[tuple[Any, ...]]:
@@ -24,8 +24,8 @@ def rows(decoder: _native.MonwriteDecoder, columns: list[str], table: str = "d0r
 
 
 def test_a_table_begins_with_where_its_rows_come_from(tmp_path: Path) -> None:
-    file = native_made.write(tmp_path / "a", range(1, 3), processors=1)
-    decoder = native_made.decoder(file)
+    file = native_builder.write(tmp_path / "a", range(1, 3), processors=1)
+    decoder = native_builder.decoder(file)
     assert decoder.schema("d0r2") == [
         ("system", "text"),
         ("source", "text"),
@@ -41,7 +41,7 @@ def test_a_table_begins_with_where_its_rows_come_from(tmp_path: Path) -> None:
         ("name", "text"),
     ]
     first, second = pa.table(decoder.stream("d0r2")).to_pylist()
-    start = dt.datetime.fromtimestamp(native_made.START_US / 1e6, dt.UTC)
+    start = dt.datetime.fromtimestamp(native_builder.START_US / 1e6, dt.UTC)
     minute = dt.timedelta(minutes=1)
     assert first == {
         "system": "SYS",
@@ -63,9 +63,9 @@ def test_a_table_begins_with_where_its_rows_come_from(tmp_path: Path) -> None:
 
 
 def test_what_was_last_seen_is_carried_to_the_next_file(tmp_path: Path) -> None:
-    first = native_made.write(tmp_path / "a", range(1, 4), processors=2)
-    second = native_made.write(tmp_path / "b", range(5, 7), processors=2)
-    decoder = native_made.decoder(first, second)
+    first = native_builder.write(tmp_path / "a", range(1, 4), processors=2)
+    second = native_builder.write(tmp_path / "b", range(5, 7), processors=2)
+    decoder = native_builder.decoder(first, second)
     of_one = [row[1:] for row in rows(decoder, ["cpu", "busy_d", "seconds", "flag"]) if row[0] == 1]
     assert of_one == [
         (None, None, None),
@@ -79,18 +79,18 @@ def test_what_was_last_seen_is_carried_to_the_next_file(tmp_path: Path) -> None:
 
 
 def test_systems_are_kept_apart(tmp_path: Path) -> None:
-    files = [native_made.write(tmp_path / name, range(1, 3), processors=1) for name in "ab"]
-    systems = [native_made.system(file, name=f"SYS{n}") for n, file in enumerate(files)]
+    files = [native_builder.write(tmp_path / name, range(1, 3), processors=1) for name in "ab"]
+    systems = [native_builder.system(file, name=f"SYS{n}") for n, file in enumerate(files)]
     decoder = _native.MonwriteDecoder(systems, json.dumps([PLAN]))
     expected = [("SYS0", None), ("SYS0", 1), ("SYS1", None), ("SYS1", 1)]
     assert rows(decoder, ["system", "busy_d"]) == expected
 
 
 def test_reset_evidence_nulls_differences_and_is_reported(tmp_path: Path) -> None:
-    file = native_made.write(tmp_path / "a", range(1, 5), processors=2)
-    when = native_made.tod(native_made.START_US + 150_000_000)
+    file = native_builder.write(tmp_path / "a", range(1, 5), processors=2)
+    when = native_builder.tod(native_builder.START_US + 150_000_000)
     resets = [(when, "d0r2", "1", "VARY ON"), (when, "d9r9", None, "other"), (0, "d0r2", None, "long ago")]
-    decoder = native_made.decoder(file, resets=resets)
+    decoder = native_builder.decoder(file, resets=resets)
     found = rows(decoder, ["cpu", "busy_d", "seconds"])
     assert [row for row in found if row[0] == 1][2] == (1, None, None)
     assert [row for row in found if row[0] == 0][2] == (0, 1, 60.0)
@@ -101,17 +101,17 @@ def test_problems_are_told_once_and_where(tmp_path: Path) -> None:
     path = tmp_path / "a"
     writer = _native.MonwriteWriter(str(path))
     for minute, busy in enumerate((4_000_000_000, 3_000_000_000)):
-        time_us = native_made.START_US + minute * native_made.MINUTE_US
-        writer.write([(True, 0x80, 0, 0x1000, [native_made.processor(5, time_us, busy)])])
+        time_us = native_builder.START_US + minute * native_builder.MINUTE_US
+        writer.write([(True, 0x80, 0, 0x1000, [native_builder.processor(5, time_us, busy)])])
     writer.finish()
     file = _native.MonwriteFile.open(str(path))
-    decoder = native_made.decoder(file)
+    decoder = native_builder.decoder(file)
     for _ in range(2):
         assert rows(decoder, ["busy_d"]) == [(None,), (None,)]
     sentence = "busy of 5 stepped back from 4000000000 to 3000000000 without evidence of a reset"
     assert decoder.problems() == [("SYS", str(path), 12288, 0, "D0R2", "changed", sentence)]
     # What no difference is asked of, nothing is said about.
-    quiet = native_made.decoder(file)
+    quiet = native_builder.decoder(file)
     rows(quiet, ["busy", "seconds"])
     assert quiet.problems() == []
 
@@ -119,8 +119,8 @@ def test_problems_are_told_once_and_where(tmp_path: Path) -> None:
 def test_several_tables_come_in_one_pass(tmp_path: Path) -> None:
     second = copy.deepcopy(PLAN)
     second.update(table="ends", record=11, domain=1, columns=[], subject=[], layouts=[])
-    file = native_made.write(tmp_path / "a", range(3), processors=2)
-    decoder = _native.MonwriteDecoder([native_made.system(file)], json.dumps([PLAN, second]))
+    file = native_builder.write(tmp_path / "a", range(3), processors=2)
+    decoder = _native.MonwriteDecoder([native_builder.system(file)], json.dumps([PLAN, second]))
     found = {table: batch.num_rows for table, batch in decoder.batches()}
     assert found == {"d0r2": 6, "ends": 3}
     assert [table for table, _ in decoder.batches(["ends"])] == ["ends"]
@@ -130,9 +130,11 @@ def test_several_tables_come_in_one_pass(tmp_path: Path) -> None:
 
 
 def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
-    file = native_made.write(tmp_path / "a", range(1), processors=1)
+    file = native_builder.write(tmp_path / "a", range(1), processors=1)
     plain, leaping = (
-        pa.table(_native.MonwriteDecoder([native_made.system(file)], json.dumps([PLAN]), leap).stream("d0r2"))
+        pa.table(
+            _native.MonwriteDecoder([native_builder.system(file)], json.dumps([PLAN]), leap).stream("d0r2")
+        )
         for leap in (0, 27)
     )
     for name in ("tod", "interval_end"):
@@ -141,7 +143,7 @@ def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
 
 
 def test_wrong_questions_and_plans_are_told(tmp_path: Path) -> None:
-    decoder = native_made.decoder(native_made.write(tmp_path / "a", range(1)))
+    decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(1)))
     with pytest.raises(QueryError, match="unknown raw table d9r9"):
         decoder.schema("d9r9")
     with pytest.raises(QueryError, match="has no column color"):
@@ -151,7 +153,7 @@ def test_wrong_questions_and_plans_are_told(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="unknown raw table d9r9"):
         decoder.batches(["d9r9"])
     with pytest.raises(CatalogError, match="unknown column nobody"):
-        native_made.decoder(plan={**PLAN, "subject": ["nobody"]})
+        native_builder.decoder(plan={**PLAN, "subject": ["nobody"]})
     with pytest.raises(CatalogError, match="plan"):
         _native.MonwriteDecoder([], "{")
     with pytest.raises(KeyError, match="resets"):
@@ -159,6 +161,6 @@ def test_wrong_questions_and_plans_are_told(tmp_path: Path) -> None:
 
 
 def test_no_columns_are_rows_that_can_be_counted(tmp_path: Path) -> None:
-    decoder = native_made.decoder(native_made.write(tmp_path / "a", range(7), processors=11))
+    decoder = native_builder.decoder(native_builder.write(tmp_path / "a", range(7), processors=11))
     reader = pa.RecordBatchReader.from_stream(decoder.stream("d0r2", []))
     assert sum(batch.num_rows for batch in reader) == 77

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import native_made
+import native_builder
 import pytest
 
 from zlens import _native
@@ -17,12 +17,12 @@ from zlens.errors import InputError
 
 
 def test_what_was_written_is_found(tmp_path: Path) -> None:
-    file = native_made.write(tmp_path / "a.monwrite", range(1, 4), processors=2)
-    start = native_made.START_US
+    file = native_builder.write(tmp_path / "a.monwrite", range(1, 4), processors=2)
+    start = native_builder.START_US
     assert file.path == str(tmp_path / "a.monwrite")
     assert file.size == os.path.getsize(file.path)
-    assert file.first_tod == native_made.tod(start + native_made.MINUTE_US - 100)
-    assert file.last_tod == native_made.tod(start + 3 * native_made.MINUTE_US)
+    assert file.first_tod == native_builder.tod(start + native_builder.MINUTE_US - 100)
+    assert file.last_tod == native_builder.tod(start + 3 * native_builder.MINUTE_US)
     assert file.complete
     assert file.problems() == []
     assert file.changed() is None
@@ -33,11 +33,11 @@ def test_what_was_written_is_found(tmp_path: Path) -> None:
     assert (row["min_length"], row["max_length"], row["lengths"]) == (36, 36, {36: 6})
     assert row["first_tod"] == file.first_tod
     assert [(end, count) for end, count, _ in file.interval_ends()] == [
-        (native_made.tod(start + minute * native_made.MINUTE_US), 2) for minute in range(1, 4)
+        (native_builder.tod(start + minute * native_builder.MINUTE_US), 2) for minute in range(1, 4)
     ]
     records = file.records(0, 2, 3)
     assert len(records) == 3
-    assert records[0] == (row["first_offset"], native_made.processor(0, start + 60_000_000 - 100, 1))
+    assert records[0] == (row["first_offset"], native_builder.processor(0, start + 60_000_000 - 100, 1))
     assert file.records(6, 3) == []
 
 
@@ -54,17 +54,17 @@ def test_names_that_are_not_text_are_names(tmp_path: Path) -> None:
     name = os.path.join(os.fsencode(tmp_path), b"odd \xff\n.monwrite")
     path = Path(os.fsdecode(name))
     try:
-        file = native_made.write(path, range(2))
+        file = native_builder.write(path, range(2))
     except OSError:
         pytest.skip("this file system has only names that are text")
     assert file.path == str(path)
-    ((_, batch),) = list(native_made.decoder(file).batches())
+    ((_, batch),) = list(native_builder.decoder(file).batches())
     assert batch.num_rows == 6
 
 
 def test_progress_is_told_and_may_end_it(tmp_path: Path) -> None:
     path = str(tmp_path / "a")
-    size = native_made.write(tmp_path / "a", range(100)).size
+    size = native_builder.write(tmp_path / "a", range(100)).size
     told: list[tuple[int, int]] = []
     _native.MonwriteFile.open(path, lambda done, total: told.append((done, total)))
     assert told[-1] == (size, size)
@@ -97,8 +97,8 @@ def test_ctrl_c_ends_opening_and_decoding(tmp_path: Path) -> None:
         file.truncate(64 << 30)
     assert interrupted(lambda: _native.MonwriteFile.open(str(zeros))) < 3
     # The same small file again and again is a large one.
-    many = [native_made.write(tmp_path / "a", range(200), processors=100)] * 5_000
-    decoder = native_made.decoder(*many, interval_ends=[])
+    many = [native_builder.write(tmp_path / "a", range(200), processors=100)] * 5_000
+    decoder = native_builder.decoder(*many, interval_ends=[])
     assert interrupted(lambda: list(decoder.batches())) < 3
     import pyarrow
 
@@ -113,14 +113,14 @@ def test_ctrl_c_ends_opening_and_decoding(tmp_path: Path) -> None:
 
 def test_what_becomes_of_a_file_on_disk_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    file = native_made.write(path, range(200))
+    file = native_builder.write(path, range(200))
     with path.open("ab") as more:
         more.write(bytes(4096))
     assert "grown by 4096 bytes" in str(file.changed())
     with path.open("r+b") as less:
         less.truncate(8192)
     assert "lost" in str(file.changed())
-    decoder = native_made.decoder(file)
+    decoder = native_builder.decoder(file)
     rows = sum(batch.num_rows for _, batch in decoder.batches())
     assert 0 < rows < 600
     kinds = {kind for _, _, _, _, _, kind, _ in decoder.problems()}
@@ -132,7 +132,7 @@ def test_what_becomes_of_a_file_on_disk_is_told(tmp_path: Path) -> None:
 
 def test_the_writer_takes_only_records(tmp_path: Path) -> None:
     writer = _native.MonwriteWriter(str(tmp_path / "a"))
-    good = native_made.processor(0, native_made.START_US, 0)
+    good = native_builder.processor(0, native_builder.START_US, 0)
     with pytest.raises(ValueError, match="record 1 of a group"):
         writer.write([(True, 1, 0, 0, [good, good[:-1]])])
     with pytest.raises(ValueError, match="1 to 338"):

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import tools
-from browsing import VIEWS, Views, opened, watched
-from rounds import first
+from chromium import VIEWS, Views, opened, watched
+from iterations import quick_subset
 
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -34,7 +34,7 @@ def finds_nothing(page: Page, axe: str) -> None:
     assert not said, "\n".join(said)
 
 
-@pytest.mark.parametrize("view", first(2, VIEWS), indirect=True)
+@pytest.mark.parametrize("view", quick_subset(2, VIEWS), indirect=True)
 def test_axe_finds_nothing(views: Views, view: str, axe: str):
     finds_nothing(views.at(view), axe)
 

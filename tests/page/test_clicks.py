@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 from playwright.sync_api import Page, expect
 
-from browsing import opened, ready
+from chromium import opened, ready
 
 
 def settings(page: Page) -> dict[str, str]:

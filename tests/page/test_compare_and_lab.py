@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking import printed
-from browsing import opened, ready
+from chromium import opened, ready
+from ui_comparison import printed
 from zlens.compare.comparison import SideChange
 from zlens.compare.noise import NoiseVerdict
 from zlens.compare.tables import format_difference, number

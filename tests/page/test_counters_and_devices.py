@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking import asked, copied, copied_rows, setting
-from browsing import opened, ready
+from chromium import opened, ready
+from ui_comparison import asked, copied, copied_rows, setting
 
 TABLE = '[data-testid="table-devices"]'
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browsing import opened, ready, served
+from chromium import opened, ready, served
 
 
 def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from asking import (
+from chromium import opened, ready
+from patience import until
+from ui_comparison import (
     as_shown,
     asked,
     chart_rows,
@@ -24,8 +26,6 @@ from asking import (
     running,
     set_to,
 )
-from browsing import opened, ready
-from patience import until
 
 GUESTS = '[data-testid="table-guests"]'
 OWNERS = '[data-testid="chart-owners"]'

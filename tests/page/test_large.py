@@ -12,18 +12,18 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-import large_made
-from asking import asked, chart_rows, copied_rows, from_chart, running, set_to, setting
-from browsing import Window, opened, ready, served, window_at
+import large_recording
+from chromium import Window, opened, ready, served, window_at
 from patience import until
+from ui_comparison import asked, chart_rows, copied_rows, from_chart, running, set_to, setting
 
-FIRST_S = large_made.FIRST_US // 1_000_000
-SPIKE_S = FIRST_S + 60 * large_made.SPIKE
+FIRST_S = large_recording.FIRST_US // 1_000_000
+SPIKE_S = FIRST_S + 60 * large_recording.SPIKE
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return large_made.write(tmp_path_factory.mktemp("large") / "large.monwrite")
+    return large_recording.write(tmp_path_factory.mktemp("large") / "large.monwrite")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place
     guests = chart_rows(wide, "top-guests")
     names = [name for name in guests[0] if name.startswith("LNX") and " " not in name]
     # Who was busy for one interval only is among the largest, too.
-    assert large_made.SPIKY in guests[0]
+    assert large_recording.SPIKY in guests[0]
     assert len(names) == 7
     assert held(guests, names[3]) == program(large, "guest", "cpu_pct", 180, f"userid = '{names[3]}'")
     # The question behind the chart says so too, and no mean.
@@ -88,10 +88,10 @@ def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place
 
 @pytest.mark.long
 def test_one_interval_of_a_guest_is_seen_in_every_window(wide: Page, place: str, large: Path, tmp_path: Path):
-    opened(wide, place, "guests", user=large_made.SPIKY)
+    opened(wide, place, "guests", user=large_recording.SPIKY)
     one_interval_of_a_guest_is_seen_in_the_widest_window(wide, large, tmp_path)
     begin, end = SPIKE_S - 3600, SPIKE_S + 3600
-    opened(wide, place, "guests", user=large_made.SPIKY, **{"from": begin, "to": end})
+    opened(wide, place, "guests", user=large_recording.SPIKY, **{"from": begin, "to": end})
     a_narrow_window_shows_every_interval_as_it_is(wide, large, begin, end)
     opened(wide, place, "guests", user="LNX007")
     what_was_overtaken_is_ended(wide, large)
@@ -99,7 +99,7 @@ def test_one_interval_of_a_guest_is_seen_in_every_window(wide: Page, place: str,
 
 def one_interval_of_a_guest_is_seen_in_the_widest_window(wide: Page, large: Path, tmp_path: Path) -> None:
     shown = held(chart_rows(wide, "guest-cpu"), "CPU")
-    assert shown == program(large, "guest", "cpu_pct", 180, f"userid = '{large_made.SPIKY}'")
+    assert shown == program(large, "guest", "cpu_pct", 180, f"userid = '{large_recording.SPIKY}'")
     [there] = [one for one in shown if one[3] > 50]
     assert there[0] - 180 < SPIKE_S <= there[0]
     assert (there[3], there[2] < 1) == (100.0, True)

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Page
 
-from browsing import VIEWS, Views, opened, watched
+from chromium import VIEWS, Views, opened, watched
 
 BASELINES = Path(__file__).parent / "baselines"
 SIZES = ((1280, 800), (2560, 1440), (1024, 768))

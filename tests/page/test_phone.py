@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browsing import VIEWS, opened, watched
+from chromium import VIEWS, opened, watched
 
 PHONE = {"width": 390, "height": 844}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from asking import console, pasted, printed
-from browsing import opened, ready
+from chromium import opened, ready
+from ui_comparison import console, pasted, printed
 
 
 def sql(demo: Path, query: str, form: str = "table") -> str:

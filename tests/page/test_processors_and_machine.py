@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from asking import asked, copied, copied_rows, setting
-from browsing import opened, ready
+from chromium import opened, ready
+from ui_comparison import asked, copied, copied_rows, setting
 
 MAP = '[data-testid="chart-machine"]'
 MOMENT = 1715672100

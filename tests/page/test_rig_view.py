@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-import rig_made
+import rig_samples
 import zlens
-from browsing import served, watched
+from chromium import served, watched
 
 OFF = """
 [[control]]
@@ -22,7 +22,7 @@ name = "the same"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("rig")
     runs = made / "runs"
-    files = [rig_made.write(made), rig_made.write(made, rig_made.EQUAL + OFF, "blind")]
+    files = [rig_samples.write(made), rig_samples.write(made, rig_samples.EQUAL + OFF, "blind")]
     # One process: a second one imports everything again, which takes longer than the runs.
     zlens.run_rig(files, str(runs), jobs=1)
     (runs / "blind" / "1.data").unlink()

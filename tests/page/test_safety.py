@@ -14,13 +14,13 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-import guest_made
-import monwrite_made as made
+import guest_builder
+import monwrite_builder as made
 import zlens
-from asking import console, printed, running
-from browsing import CHROMIUM, FLAGS, opened, quiet, ready, served, watched
+from chromium import CHROMIUM, FLAGS, opened, quiet, ready, served, watched
+from iterations import iterations
 from patience import until
-from rounds import rounds
+from ui_comparison import console, printed, running
 
 SLOW = "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7"
 #: Were it read as HTML, there would be an element of this name.
@@ -37,9 +37,9 @@ def small(path: Path, minutes: int = 31, **config: str) -> Path:
         made.interval(
             end,
             [
-                guest_made.processor(end, 20.0 * number),
-                guest_made.activity(end, GUEST, 15.0 * number),
-                guest_made.activity(end, "PLAIN", 5.0 * number),
+                guest_builder.processor(end, 20.0 * number),
+                guest_builder.activity(end, GUEST, 15.0 * number),
+                guest_builder.activity(end, "PLAIN", 5.0 * number),
             ],
         )
         for number, end in enumerate(ends)
@@ -59,7 +59,7 @@ def test_nothing_is_asked_elsewhere(browser: Browser, address: str, tmp_path: Pa
         asked: list[str] = []
         page.context.on("request", lambda request: asked.append(request.url))
         opened(page, address, "workloads", system="ZLZ1")
-        for system in rounds(("ZLSIM", "ZLZ1"), ("ZLSIM",)):
+        for system in iterations(("ZLSIM", "ZLZ1"), ("ZLSIM",)):
             opened(page, address, "overview", system=system)
             links = [
                 link.get_attribute("href") or "" for link in page.locator("nav[aria-label=views] a").all()
@@ -125,8 +125,8 @@ def test_an_odd_address_does_no_harm(context: BrowserContext, address: str):
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("dialog", lambda dialog: wrong.append(dialog.message))
-    for number, odd in enumerate(ODD[:: rounds(1, 3)]):
-        if number % rounds(1, 4) == 0:
+    for number, odd in enumerate(ODD[:: iterations(1, 3)]):
+        if number % iterations(1, 4) == 0:
             page.goto("about:blank")
         page.goto(f"{address}/{odd}")
         quiet(page)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from browsing import opened, ready
+from chromium import opened, ready
 
 FOUND = (
     ("linux03", "guest", "guests", "user=LINUX03"),

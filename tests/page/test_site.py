@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser
 
 import tools
-from browsing import in_context, unharmed
-from documentation import ROOT, write_pages
+from chromium import in_context, unharmed
+from docs_site import ROOT, write_pages
 
 ZENSICAL = ROOT / "target" / "docs" / "bin" / "zensical"
 

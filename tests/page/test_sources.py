@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from browsing import ready, served
+from chromium import ready, served
 from zlens import demo
 
 ROWS = '[data-testid="table-processors"] tbody tr'

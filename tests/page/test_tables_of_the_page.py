@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Page, Route, expect
 
-from browsing import opened, quiet, ready
+from chromium import opened, quiet, ready
 
 
 def test_tables_and_tiles_as_they_are_read(page: Page, address: str):

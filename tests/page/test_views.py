@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browsing import VIEWS, Views, opened, ready
-from rounds import first, rounds
+from chromium import VIEWS, Views, opened, ready
+from iterations import iterations, quick_subset
 
 
 def test_the_overview_is_explained_saved_zoomed_and_left_by_keys(page: Page, address: str, tmp_path: Path):
@@ -58,12 +58,12 @@ def test_findings_are_asked_for_the_system_that_the_address_names(page: Page, ad
 
 
 # The first has little for most views; pictures are of the last.
-@pytest.mark.parametrize("system", first(1, ["ZLZ1", "ZLDEMO", "ZLSIM"]))
+@pytest.mark.parametrize("system", quick_subset(1, ["ZLZ1", "ZLDEMO", "ZLSIM"]))
 def test_views_open(page: Page, address: str, system: str):
     """Of every system, also those that have little for it: no error, nothing that never ends."""
     opened(page, address, "overview", system=system)
     for view in VIEWS:
-        if rounds(True, False):
+        if iterations(True, False):
             page.goto("about:blank")
         if system == "ZLZ1" and view == "guests":
             # z/OS has service classes and jobs in the place of guests.
@@ -89,7 +89,7 @@ def offline(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("view", first(2, VIEWS), indirect=True)
+@pytest.mark.parametrize("view", quick_subset(2, VIEWS), indirect=True)
 def test_an_exported_view_needs_nothing_else(views: Views, offline: Page, view: str, tmp_path: Path):
     page = views.at(view)
     expect(page.locator('[role="alert"]')).to_have_count(0)
@@ -113,10 +113,10 @@ def test_an_exported_view_needs_nothing_else(views: Views, offline: Page, view: 
 
 
 #: Whose links are opened by somebody else, too.
-LINKED = rounds(VIEWS, ("overview", "guests"))
+LINKED = iterations(VIEWS, ("overview", "guests"))
 
 
-@pytest.mark.parametrize("view", first(2, VIEWS), indirect=True)
+@pytest.mark.parametrize("view", quick_subset(2, VIEWS), indirect=True)
 def test_a_brush_of_the_strip_zooms_a_view_and_a_link_restores_it(views: Views, view: str):
     page = views.at(view, leaves=True)
     strip = page.locator('[data-testid="strip"] canvas')

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import opened, ready
+from chromium import opened, ready
 
 CARD = '[data-testid="happened"]'
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from browsing import opened, quiet, ready, served, watched
+from chromium import opened, quiet, ready, served, watched
 
 
 def counters(demo: Path, folder: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rmf_made import Opened
+from rmf_builder import Opened
 from zlens.inputs.options import Options, parse_zone
 from zlens.readers.rmf.postprocessor import RmfXmlSource, open_files
 

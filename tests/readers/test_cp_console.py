@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import rounds
+from iterations import iterations
 from zlens.errors import InputError
 from zlens.explain.names import explain
 
@@ -185,7 +185,7 @@ def test_what_a_known_response_should_not_have_is_kept_and_told(tmp_path: Path) 
 
 
 def test_damage_at_every_byte(tmp_path: Path) -> None:
-    for place in range(0, len(NOMINAL), rounds(1, 5)):
+    for place in range(0, len(NOMINAL), iterations(1, 5)):
         for damaged in (NOMINAL[:place], NOMINAL[:place] + "\x01" + NOMINAL[place + 1 :]):
             path = tmp_path / "damaged.txt"
             path.write_text(damaged)

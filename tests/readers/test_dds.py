@@ -13,7 +13,7 @@ import pytest
 
 import zlens
 from damage import mutated, survives
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.catalog.openmetrics import load_exporter
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -212,4 +212,4 @@ def test_damaged_text_is_read_or_refused(tmp_path: Path) -> None:
     def damaged() -> bytes:
         return mutated(MADE.encode(), chance)
 
-    survives(lambda path: dds.open_files([path], Options()), tmp_path, damaged, rounds(400, 60))
+    survives(lambda path: dds.open_files([path], Options()), tmp_path, damaged, iterations(400, 60))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zlens
-from rounds import draws, rounds
+from iterations import draws, iterations
 from samples import needs, sample
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -267,7 +267,7 @@ def test_detect() -> None:
     assert not hmc.detect(b"# HELP node_cpu_seconds_total x\n", 32)
 
 
-@pytest.mark.parametrize("seed", range(rounds(20, 6)))
+@pytest.mark.parametrize("seed", range(iterations(20, 6)))
 def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
     dice = draws(seed)
     data = bytearray(MADE.encode())

@@ -9,6 +9,7 @@ import pytest
 
 import zlens
 from damage import scrambled, survives
+from iterations import draws, iterations
 from readers.test_linux_counters import (
     LSCPUMF,
     LSHWC,
@@ -22,7 +23,6 @@ from readers.test_linux_counters import (
     perf_json,
 )
 from readers.test_linux_lshwc import JSON_SEQ, PAIRS
-from rounds import draws, rounds
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -209,7 +209,7 @@ def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None
     def damaged() -> bytes:
         return scrambled(whole, chance, pieces, (0, 10, 32, 44, 48, 57, 60, 255))
 
-    survives(lambda path: open_files([path], Options()), tmp_path, damaged, rounds(40, 12))
+    survives(lambda path: open_files([path], Options()), tmp_path, damaged, iterations(40, 12))
 
 
 def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rounds import rounds
+from iterations import iterations
 from zlens.inputs.options import Options
 from zlens.readers.linux.counters import open_files
 
@@ -167,7 +167,7 @@ def read(path: Path) -> list[dict[int, dict[int, int]]]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=rounds(8, 3), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=iterations(8, 3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(counts=counts)
 def test_every_form_tells_the_same(tmp_path: Path, form: str, counts: Counts) -> None:
     path = tmp_path / "counts"

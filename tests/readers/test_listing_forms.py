@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import listing_round
+import listing_roundtrip
 import zlens
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_time_spec
@@ -28,7 +28,7 @@ def rows(tmp_path: Path, text: str | bytes, table: str = "listing_prclog") -> li
     path = tmp_path / "listing.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with zlens.open(str(path)) as session:
-        found = listing_round.rows_of(session, table)
+        found = listing_roundtrip.rows_of(session, table)
     return [{key: value for key, value in row.items() if key not in PLACE} for row in found]
 
 

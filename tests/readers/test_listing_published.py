@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import listing_round
+import listing_roundtrip
 import zlens
 from zlens import reports
 from zlens.api import Session
@@ -32,7 +32,7 @@ def listing(request: pytest.FixtureRequest) -> Iterator[tuple[Path, Session]]:
 
 def rows(session: Session) -> list[tuple[str, dict[str, Any]]]:
     names = [row[0] for row in session.sql("SHOW TABLES").rows if row[0] in listings.tables()]
-    return [(name, row) for name in names for row in listing_round.rows_of(session, name)]
+    return [(name, row) for name in names for row in listing_roundtrip.rows_of(session, name)]
 
 
 def words(name: str, row: dict[str, Any]) -> list[str]:

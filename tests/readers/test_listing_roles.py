@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import listing_round
+import listing_roundtrip
 import zlens
 from zlens import reports
 from zlens.api import Session
@@ -101,7 +101,7 @@ def test_a_table_gives_way_to_one_of_the_same_entity(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", MONITOR)
 def test_reports_of_z_vm(name: str, sim_session: Session, tmp_path: Path) -> None:
-    same, missing, wrong = listing_round.of_measures(sim_session, name, tmp_path)
+    same, missing, wrong = listing_roundtrip.of_measures(sim_session, name, tmp_path)
     assert missing == []
     # A mean of a few waits is computed from rounded numbers. How long guests were logged on is not printed,
     # so the rate of all is not given back.
@@ -117,7 +117,7 @@ def test_reports_of_z_vm(name: str, sim_session: Session, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", DUMP)
 def test_reports_of_z_os(name: str, dump_session: Session, tmp_path: Path) -> None:
-    same, missing, wrong = listing_round.of_measures(dump_session, name, tmp_path)
+    same, missing, wrong = listing_roundtrip.of_measures(dump_session, name, tmp_path)
     assert (missing, wrong) == ([], [])
     assert same > 100
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import listing_round
+import listing_roundtrip
 import zlens
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
@@ -22,7 +22,7 @@ def test_every_demo_file_comes_back(demo_files: list[Path], tmp_path: Path) -> N
     for path in demo_files:
         with zlens.open(str(path)) as session:
             for name in SHORT:
-                count, wrong = listing_round.differences(session, name, tmp_path)
+                count, wrong = listing_roundtrip.differences(session, name, tmp_path)
                 assert not wrong, f"{path.name} {name}"
                 values[name] += count
     assert all(values[name] > 0 for name in ("prclog", "smtmet", "device", "user", "sysconf"))
@@ -34,7 +34,7 @@ def test_every_demo_file_comes_back(demo_files: list[Path], tmp_path: Path) -> N
 def test_every_report_comes_back(name: str, demo_files: list[Path], tmp_path: Path) -> None:
     for path in demo_files:
         with zlens.open(str(path)) as session:
-            _, wrong = listing_round.differences(session, name, tmp_path)
+            _, wrong = listing_roundtrip.differences(session, name, tmp_path)
         assert not wrong, path.name
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
 from zlens.catalog import events, layouts
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
-from rounds import draws
+from iterations import draws
 from zlens.api import Session
 from zlens.errors import InputError
 from zlens.readers.recognition import recognize

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
-from monwrite_made import MINUTE_US, S_US, START_US
+from monwrite_builder import MINUTE_US, S_US, START_US
 from zlens import _native
 from zlens.api import Session
 from zlens.catalog import plans

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
-from monwrite_made import MINUTE_US, START_US
+from monwrite_builder import MINUTE_US, START_US
 from zlens import _native, lake
 
 COUNT = 4

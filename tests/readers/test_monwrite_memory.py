@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import monwrite_made as made
+import monwrite_builder as made
 from zlens import _native
 
 FILES = 24

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 import zlens
 from zlens import _native
 from zlens.api import Session

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import smf_forms
+import smf_formats
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from smf_made import other, record
+from smf113_builder import other, record
 from test_monreader import capture
 
-import monwrite_made
+import monwrite_builder
 import zlens
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.errors import InputError
 from zlens.live.feeds import growing_file
 from zlens.live.watcher import Watcher
@@ -45,13 +45,13 @@ def valid(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> d
     texts = runpy.run_path(str(ROOT / "fuzz" / "texts.py"))["seeds"]()
     found = {reader: texts[name][1] for name, reader in TEXTS.items()}
     records = [record(1, 3, 300, [1, 2, 3]), *(other(30, 4, 300 * n, 100 + n) for n in range(1, 5))]
-    dumps = [form(records) for form in (smf_forms.stream, smf_forms.blocked, smf_forms.spanned)]
-    found["smf.dump"] = [*dumps, smf_forms.segments(records, 70), gzip.compress(dumps[0])]
+    dumps = [form(records) for form in (smf_formats.stream, smf_formats.blocked, smf_formats.spanned)]
+    found["smf.dump"] = [*dumps, smf_formats.segments(records, 70), gzip.compress(dumps[0])]
     monwrite = tmp_path_factory.mktemp("valid") / "monwrite"
     monwrite.write_bytes(demo_files[0].read_bytes()[: 64 * 4096])
-    small = monwrite_made.write(
+    small = monwrite_builder.write(
         monwrite.with_name("small"),
-        [monwrite_made.configuration(monwrite_made.START_US), *monwrite_made.minutes(3)],
+        [monwrite_builder.configuration(monwrite_builder.START_US), *monwrite_builder.minutes(3)],
     )
     found["zvm.monwrite"] = [path.read_bytes() for path in (monwrite, capture(small), small)]
     assert found.keys() == {*READERS}
@@ -117,7 +117,7 @@ def asked(head: bytes, size: int) -> set[str | None]:
 def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[bytes]], name: str) -> None:
     """Beginnings of files, with some bytes changed, and bytes of no file."""
     numbers = draws(name)
-    for _ in range(rounds(400, 40)):
+    for _ in range(iterations(400, 40)):
         data = bytearray(numbers.choice(valid[name]))
         del data[numbers.choice((numbers.randrange(64), numbers.randrange(len(data)) + 1)) :]
         for _ in range(numbers.choice((0, 1, 8)) if data else 0):
@@ -127,7 +127,7 @@ def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[
 
 
 @given(st.binary(max_size=300), st.integers(0, 2**40))
-@settings(max_examples=rounds(1000, 50), deadline=None)
+@settings(max_examples=iterations(1000, 50), deadline=None)
 def test_random_bytes_have_a_reader_or_an_error_of_the_input(data: bytes, size: int) -> None:
     assert told(data, size) in asked(data, size)
 
@@ -135,7 +135,7 @@ def test_random_bytes_have_a_reader_or_an_error_of_the_input(data: bytes, size: 
 def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
     """In this dump stands an S where monitor data that were translated to ASCII have one."""
     first = other(30, 4, 300, 100)
-    data = bytearray(smf_forms.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
+    data = bytearray(smf_formats.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
     data[40:41] = b"S"
     with pytest.raises(InputError, match="the file was translated to ASCII in transfer"):
         recognition.reader_module("zvm.monwrite").detect(bytes(data), len(data))

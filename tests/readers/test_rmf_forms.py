@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import zlens
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.readers.rmf.page_templates import PageTemplate, PageTemplates
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
@@ -52,7 +52,7 @@ def read(path: Path) -> tuple[dict[str, list[str]], list[str], list[str]]:
         )
 
 
-@pytest.mark.parametrize("seed", range(rounds(60, 4)))
+@pytest.mark.parametrize("seed", range(iterations(60, 4)))
 def test_pages_of_a_known_form_are_read_as_line_by_line(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

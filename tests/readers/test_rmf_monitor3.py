@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rmf_made import DECLARATION, document, kinds, report, rows, utc
-from rmf_made import monitor3 as made
+from rmf_builder import DECLARATION, document, kinds, report, rows, utc
+from rmf_builder import monitor3 as made
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.recognition import recognize

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from damage import peak_of, xml_survives
-from rmf_made import CPC_HEADS, DECLARATION, cells, document, kinds, monitor3, rows, variables
-from rounds import draws, first
+from iterations import draws, quick_subset
+from rmf_builder import CPC_HEADS, DECLARATION, cells, document, kinds, monitor3, rows, variables
 from zlens import cli
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -137,7 +137,9 @@ def test_lengths_are_bounded(read: Read, hostile: str, kind: str) -> None:
     assert rows(source, "rmf3_cpc")[-1]["interval_end"].strftime("%H%M%S") == "140320"
 
 
-@pytest.mark.parametrize("hostile", first(2, [hostile for hostile, _ in HOSTILE.values()]), ids=HOSTILE)
+@pytest.mark.parametrize(
+    "hostile", quick_subset(2, [hostile for hostile, _ in HOSTILE.values()]), ids=HOSTILE
+)
 def test_memory_is_bounded(read: Read, tmp_path: Path, hostile: str) -> None:
     hurt = monitor3(body=f"{hostile}<row>{cells(['ALPHA'] * 15)}</row>")
     source = read(document(hurt, monitor3(end="140320")))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import rmf_made
+import rmf_builder
 import zlens
 from samples import needs, sample
 from zlens.errors import InputError
@@ -194,7 +194,7 @@ def table(name: str, rows: list[dict[str, Any]]) -> str:
 
 def test_the_xml_form_printed_gives_the_same_rows(tmp_path: Path) -> None:
     xml = tmp_path / "rmf.xml"
-    xml.write_text(rmf_made.document(*rmf_made.half_hours(3)))
+    xml.write_text(rmf_builder.document(*rmf_builder.half_hours(3)))
     text = ""
     expected: dict[str, list[dict[str, Any]]] = {}
     with zlens.open(str(xml)) as session:

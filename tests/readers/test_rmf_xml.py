@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import zlens
-from rmf_made import (
+from rmf_builder import (
     ALPHA,
     CPU_HEADS,
     DECLARATION,

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from smf_made import START_US, dump, opened, other, record, rows
+from smf113_builder import START_US, dump, opened, other, record, rows
 
 import zlens
 from samples import needs, sample

@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
-from smf_made import dump, opened, other, record, rows
+from smf113_builder import dump, opened, other, record, rows
 
 import zlens
-from rounds import draws, rounds
+from iterations import draws, iterations
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.problems import KINDS
@@ -143,7 +143,7 @@ def test_a_name_that_is_odd(tmp_path: Path) -> None:
 def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
     generator = draws(20_260_113)
     whole = good.read_bytes()
-    problems, tried = 0, rounds(60, 20)
+    problems, tried = 0, iterations(60, 20)
     for nth in range(tried):
         data = bytearray(whole)
         for _ in range(generator.randrange(1, 8)):

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import smf_forms
+import smf_formats
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from smf_made import opened, other, record, rows
+from smf113_builder import opened, other, record, rows
 
 import zlens
-from rounds import draws, rounds
+from iterations import draws, iterations
 from samples import needs, sample
 from zlens.cli import main
 from zlens.errors import InputError
@@ -79,10 +79,10 @@ def counted(source: SmfSource) -> list[tuple[Any, ...]]:
 
 
 class TestForms:
-    @pytest.mark.parametrize("form", smf_forms.FORMS)
+    @pytest.mark.parametrize("form", smf_formats.FORMS)
     def test_the_same_rows(self, tmp_path: Path, form: str) -> None:
-        plain = written(tmp_path / "plain.smf", smf_forms.stream(records()))
-        data = smf_forms.FORMS[form](records())
+        plain = written(tmp_path / "plain.smf", smf_formats.stream(records()))
+        data = smf_formats.FORMS[form](records())
         source = written(tmp_path / "formed.smf", data)
         assert tables(source) == tables(plain)
         assert len(rows(source)) == 24
@@ -93,12 +93,12 @@ class TestForms:
             assert data[row["offset"] + 2] in (0, 1)
             assert data[row["offset"] + 4 : row["offset"] + 6] == records()[1][4:6]
 
-    @pytest.mark.parametrize("packing", smf_forms.PACKINGS)
+    @pytest.mark.parametrize("packing", smf_formats.PACKINGS)
     @pytest.mark.parametrize("form", ["blocks", "spanned", "one behind the other"])
     def test_packed(self, tmp_path: Path, form: str, packing: str) -> None:
-        plain = written(tmp_path / "plain.smf", smf_forms.stream(records()))
-        data = smf_forms.FORMS[form](records())
-        source = written(tmp_path / "packed", smf_forms.PACKINGS[packing](data))
+        plain = written(tmp_path / "plain.smf", smf_formats.stream(records()))
+        data = smf_formats.FORMS[form](records())
+        source = written(tmp_path / "packed", smf_formats.PACKINGS[packing](data))
         assert tables(source) == tables(plain)
         assert [p.detail for p in source.problems(complete=True) if "README" not in p.detail] == []
         (facts,) = source.info()
@@ -108,10 +108,10 @@ class TestForms:
         assert all(data[offset + 4 : offset + 6] == records()[1][4:6] for offset in offsets)
 
     @needs(SAMPLE)
-    @pytest.mark.parametrize("form", smf_forms.FORMS)
+    @pytest.mark.parametrize("form", smf_formats.FORMS)
     def test_the_sample(self, tmp_path: Path, form: str) -> None:
         plain = opened(SAMPLE)
-        data = smf_forms.FORMS[form](sample_records())
+        data = smf_formats.FORMS[form](sample_records())
         source = written(tmp_path / "formed.smf.gz", gzip.compress(data))
         assert tables(source) == tables(plain)
         assert len(source.tables) > 5
@@ -124,7 +124,7 @@ class TestForms:
     )
     # In blocks these have an S where monitor data translated to ASCII have one.
     @example(lengths=[40, 24, 24], size=70, seed=26)
-    @settings(max_examples=rounds(40, 12), deadline=None)
+    @settings(max_examples=iterations(40, 12), deadline=None)
     def test_any_records_in_any_form(
         self, tmp_path_factory: pytest.TempPathFactory, lengths: list[int], size: int, seed: int
     ) -> None:
@@ -135,9 +135,9 @@ class TestForms:
             found.append(one[:24] + generator.randbytes(length - 24))
         found.insert(generator.randrange(len(found)), record(1, 3, 300, [1, 2, 3]))
         folder = tmp_path_factory.mktemp("forms")
-        plain = written(folder / "plain", smf_forms.stream(found))
-        for nth, form in enumerate((smf_forms.blocked, smf_forms.spanned, smf_forms.segments)):
-            cut = max(size, 40_000) if form is smf_forms.blocked else size
+        plain = written(folder / "plain", smf_formats.stream(found))
+        for nth, form in enumerate((smf_formats.blocked, smf_formats.spanned, smf_formats.segments)):
+            cut = max(size, 40_000) if form is smf_formats.blocked else size
             source = written(folder / str(nth), form(found, cut))
             assert counted(source) == counted(plain)
             assert rows(source, ["tod", "cpu_id", "c2_d"]) == rows(plain, ["tod", "cpu_id", "c2_d"])
@@ -152,7 +152,7 @@ class TestInfo:
             return [other(30, 4, second, 100 + n * 10) for second in times for n in range(2)]
 
         path = tmp_path / "day.smf"
-        path.write_bytes(smf_forms.blocked([*hour(1), *hour(0), *hour(1), other(3, None)], 2000))
+        path.write_bytes(smf_formats.blocked([*hour(1), *hour(0), *hour(1), other(3, None)], 2000))
         return path
 
     def test_json(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,7 +200,7 @@ class TestInfo:
         head = bytearray(other(126, 3))[:24]
         head[4] |= 0x60
         one = bytes(head) + (32).to_bytes(2) + (1).to_bytes(2) + bytes(24) + (1154).to_bytes(2) + bytes(30)
-        source = written(tmp_path / "new.smf", smf_forms.blocked([*records(), one]))
+        source = written(tmp_path / "new.smf", smf_formats.blocked([*records(), one]))
         (row,) = [row for row in source.inventory() if row.domain == 1154]
         assert (row.name, row.count, row.min_length) == ("SMF 1154.3", 1, 84)
         assert source.problems(complete=True) == []
@@ -209,7 +209,7 @@ class TestInfo:
 class TestPacked:
     def test_cut_off(self, tmp_path: Path) -> None:
         noise = [other(30, 4, n)[:24] + random.Random(n).randbytes(900) for n in range(100)]
-        data = gzip.compress(smf_forms.blocked([*records(), *noise]))
+        data = gzip.compress(smf_formats.blocked([*records(), *noise]))
         source = written(tmp_path / "cut.gz", data[: len(data) // 2])
         found = [(p.kind, p.detail) for p in source.problems()]
         assert any(k == "truncated" and "the gzip data is damaged or cut off" in d for k, d in found)
@@ -219,7 +219,7 @@ class TestPacked:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = tmp_path / "bomb.gz"
-        path.write_bytes(gzip.compress(smf_forms.stream(records()) + bytes(5_000_000)))
+        path.write_bytes(gzip.compress(smf_formats.stream(records()) + bytes(5_000_000)))
         monkeypatch.setenv("ZLENS_UNPACK_LIMIT", "100000")
         source = written(path, path.read_bytes())
         kinds = [(p.kind, p.detail) for p in source.problems()]
@@ -234,8 +234,8 @@ class TestPacked:
     def test_members_that_are_no_dump(self, tmp_path: Path) -> None:
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_BZIP2) as archive:
-            archive.writestr("one.smf", smf_forms.stream(records()), zipfile.ZIP_STORED)
-            archive.writestr("two.smf", smf_forms.stream(records()))
+            archive.writestr("one.smf", smf_formats.stream(records()), zipfile.ZIP_STORED)
+            archive.writestr("two.smf", smf_formats.stream(records()))
             archive.writestr("photo.jpg", random.Random(1).randbytes(90_000), zipfile.ZIP_DEFLATED)
         source = written(tmp_path / "some.zip", out.getvalue())
         details = sorted(p.detail for p in source.problems())
@@ -249,7 +249,7 @@ class TestPacked:
         spool = tmp_path / "spool"
         spool.mkdir()
         monkeypatch.setenv("TMPDIR", str(spool))
-        source = written(tmp_path / "day.gz", gzip.compress(smf_forms.stream(records())))
+        source = written(tmp_path / "day.gz", gzip.compress(smf_formats.stream(records())))
         assert list(spool.iterdir()) == []
         assert len(rows(source)) == 24
         monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
@@ -258,7 +258,7 @@ class TestPacked:
 
     def test_many_packed_files_are_few_open_ones(self, tmp_path: Path) -> None:
         for n in range(150):
-            data = smf_forms.blocked([other(2, None), record(1, n, 300, [n, 7]), other(3, None)])
+            data = smf_formats.blocked([other(2, None), record(1, n, 300, [n, 7]), other(3, None)])
             (tmp_path / f"{n:03}.gz").write_bytes(gzip.compress(data))
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         open_now = len(list(Path("/proc/self/fd").iterdir()))
@@ -276,7 +276,7 @@ class TestPacked:
     def test_other_packed_files_are_not_taken(self, tmp_path: Path) -> None:
         for name, data in (
             ("text.gz", gzip.compress(b"a text" * 1000)),
-            ("zip", smf_forms.zipped(b"a text")),
+            ("zip", smf_formats.zipped(b"a text")),
         ):
             path = tmp_path / name
             path.write_bytes(data)
@@ -294,7 +294,7 @@ class TestPacked:
 
     def test_into_a_lake(self, tmp_path: Path) -> None:
         path = tmp_path / "day.smf.gz"
-        path.write_bytes(gzip.compress(smf_forms.spanned(records(), 700)))
+        path.write_bytes(gzip.compress(smf_formats.spanned(records(), 700)))
         lake = tmp_path / "lake"
         assert main(["import", str(path), "--lake", str(lake)]) == 0
         question = "select cpu_id, tod, c0_d from smf113 order by all"
@@ -323,9 +323,9 @@ class TestPacked:
 
 def test_any_damage_to_a_packed_or_blocked_dump(tmp_path: Path) -> None:
     generator = draws(20_261_122)
-    blocked = smf_forms.spanned(records(), 700)
-    wholes = [blocked, *(pack(blocked) for pack in smf_forms.PACKINGS.values())]
-    problems, tried = 0, rounds(100, 30)
+    blocked = smf_formats.spanned(records(), 700)
+    wholes = [blocked, *(pack(blocked) for pack in smf_formats.PACKINGS.values())]
+    problems, tried = 0, iterations(100, 30)
     for nth in range(tried):
         data = bytearray(wholes[nth % len(wholes)])
         for _ in range(generator.randrange(1, 5)):

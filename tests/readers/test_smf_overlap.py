@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from overlap_made import mixed
+from overlap_builder import mixed
 from zlens.api import Session
 from zlens.inputs.options import Options, parse_time_spec
 

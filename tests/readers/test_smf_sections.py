@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sections_made import SECOND, START_US, Sections, job, rmf
-from smf_made import START_US as COUNTERS_US
-from smf_made import dump, opened, record, rows
+from section_builder import SECOND, START_US, Sections, job, rmf
+from smf113_builder import START_US as COUNTERS_US
+from smf113_builder import dump, opened, record, rows
 
 import zlens
 from samples import needs, sample

@@ -7,10 +7,10 @@ import itertools
 from pathlib import Path
 
 import pytest
-from sections_made import START_US, Sections, job, rmf
-from smf_made import dump, opened, rows
+from section_builder import START_US, Sections, job, rmf
+from smf113_builder import dump, opened, rows
 
-from rounds import draws
+from iterations import draws
 from zlens.inputs.problems import KINDS
 
 MACHINE = {"MOD": "3931", "CSC": "00000000000ABCDE"}

@@ -10,9 +10,9 @@ import pytest
 
 import zlens
 from fakes import START_US
-from readers import sections_made
+from readers import section_builder
 from samples import needs, sample
-from smf70_made import US, Cpu, Logical, Lpar, encoded, record
+from smf70_builder import US, Cpu, Logical, Lpar, encoded, record
 from zlens import _native, lake
 from zlens.catalog import smf_sections, smf_writer
 from zlens.cli import main
@@ -241,14 +241,14 @@ def test_work_without_a_writer_is_of_its_sysplex(tmp_path: Path) -> None:
     records = []
     for plex, cpu_s in (("PLEXA", 1.0), ("PLEXB", 3.0)):
         for number in (1, 2):
-            at = {"ISS": sections_made.START_US + (number - 1) * 900 * US}
-            times = {"JBN": plex, **at, "IET": sections_made.START_US + number * 900 * US}
+            at = {"ISS": section_builder.START_US + (number - 1) * 900 * US}
+            times = {"JBN": plex, **at, "IET": section_builder.START_US + number * 900 * US}
             sections = {
                 "subsystem": [{"PNM": "SMF", "OSL": "SP7.3.1", "SYN": "SYSA", "SYP": plex}],
                 "id": [times],
                 "cas": [{"CPT": round(100 * cpu_s)}],
             }
-            records.append(sections_made.job(2, 900.0 * number, sections))
+            records.append(section_builder.job(2, 900.0 * number, sections))
     with zlens.open(dump(tmp_path / "jobs.smf", records)) as session:
         rows = session.sql("SELECT system, job, sum(cp_s) FROM job GROUP BY ALL ORDER BY ALL").rows
         assert rows == [("SYSA", "PLEXA", 2.0), ("SYSA-PLEXB", "PLEXB", 6.0)]

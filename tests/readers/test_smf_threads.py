@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from smf_made import SECOND, START_US, dump
-from smf_made import record as counted
+from smf113_builder import SECOND, START_US, dump
+from smf113_builder import record as counted
 
 import zlens
-from smf70_made import HIGH, LOW, MEDIUM, Core, Cpu, Logical, Lpar, Record, encoded, record
+from smf70_builder import HIGH, LOW, MEDIUM, Core, Cpu, Logical, Lpar, Record, encoded, record
 
 QUARTER_S = 900.0
 Z14 = {

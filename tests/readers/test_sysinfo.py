@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import zlens
-from sysinfo_made import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
+from sysinfo_builder import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.lake import importer

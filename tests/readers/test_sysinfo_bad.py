@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rounds import draws, rounds
-from sysinfo_made import CPUS, SYSINFO, folder, rows, tar, texts
+from iterations import draws, iterations
+from sysinfo_builder import CPUS, SYSINFO, folder, rows, tar, texts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
@@ -201,7 +201,7 @@ def test_any_bytes_are_some_sysinfo(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("seed", range(rounds(20, 6)))
+@pytest.mark.parametrize("seed", range(iterations(20, 6)))
 def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int, packed: bool) -> None:
     dice = draws(seed)
     data = bytearray(tar(texts(), packed=packed))

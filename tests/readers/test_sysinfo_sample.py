@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from samples import needs, sample
-from sysinfo_made import rows
+from sysinfo_builder import rows
 from zlens.inputs.options import Options
 from zlens.readers.linux.sysinfo import SysinfoSource, open_files
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rounds import draws
+from iterations import draws
 from zlens.errors import InputError, QueryError
 from zlens.readers.throughput import table as throughput
 

@@ -92,7 +92,7 @@ def test_nothing_but_lines_without_a_date(tmp_path: Path) -> None:
 
 
 def test_the_lines_of_a_display_around_them_stay_its_own(tmp_path: Path) -> None:
-    import zos_made as made
+    import zos_samples as made
 
     with opened(tmp_path, made.DISPLAY_HIS + LOG) as session:
         assert session.sql("SELECT count(*) FROM his_run").rows == [(1,)]

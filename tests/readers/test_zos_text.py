@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-import zos_made as made
+import zos_samples as made
 from samples import needs, sample
 from zlens.cli import main
 from zlens.inputs.options import Options

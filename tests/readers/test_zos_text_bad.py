@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import zlens
-import zos_made as made
+import zos_samples as made
 from damage import scrambled, survives
+from iterations import draws, iterations
 from readers.test_zos_text import files, opened
-from rounds import draws, rounds
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -290,7 +290,7 @@ def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: s
     def damaged() -> bytes:
         return scrambled(whole, chance, pieces, (0, 10, 21, 32, 45, 48, 57, 255), lines)
 
-    survives(lambda path: open_files([path], Options()), tmp_path, damaged, rounds(40, 12))
+    survives(lambda path: open_files([path], Options()), tmp_path, damaged, iterations(40, 12))
 
 
 def test_a_last_line_without_its_end_is_a_problem_and_no_number(tmp_path: Path) -> None:

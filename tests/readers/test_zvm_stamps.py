@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import draws
+from iterations import draws
 from zlens import _native
 
 _TOD_S = 4096_000_000

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import guest_made
-import monwrite_made as made
+import guest_builder
+import monwrite_builder as made
 import zlens
 from zlens.cli import main
 
@@ -26,8 +26,8 @@ def recording(path: Path, name: str, minute: int = 0, **config: str) -> Path:
         made.interval(
             end,
             [
-                guest_made.processor(end, 20.0 * number),
-                guest_made.activity(end, f"G{name}", 15.0 * number),
+                guest_builder.processor(end, 20.0 * number),
+                guest_builder.activity(end, f"G{name}", 15.0 * number),
             ],
         )
         for number, end in enumerate(ends)

@@ -8,8 +8,8 @@ from typing import Any
 
 import publications
 
-import guest_made as guests
-import monwrite_made as made
+import guest_builder as guests
+import monwrite_builder as made
 from zlens import _native
 from zlens.catalog import layouts, plans
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import listing_round
-from rounds import rounds
+import listing_roundtrip
+from iterations import iterations
 from zlens import reports
 from zlens.api import Session
 
@@ -23,7 +23,7 @@ def printed_reports_are_read_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Beside the demo's, these are reports of data made for one test: clusters, Linux guests, an HMC."""
-    if not rounds(many=True, few=False):
+    if not iterations(many=True, few=False):
         return
     render = reports.render
     reading = False
@@ -35,9 +35,9 @@ def printed_reports_are_read_back(
             reading = True
             try:
                 folder = tmp_path_factory.mktemp("listing")
-                _, wrong = listing_round.differences(session, name, folder)
+                _, wrong = listing_roundtrip.differences(session, name, folder)
                 if name in COMPUTED:
-                    same, _, computed = listing_round.of_measures(session, name, folder)
+                    same, _, computed = listing_roundtrip.of_measures(session, name, folder)
                     assert len(computed) <= 1 + same / 200, (name, computed[:5])
             finally:
                 reading = False

@@ -7,13 +7,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import io_made
+import io_builder
 import publications
 from fake_session import FakeSession
 
-import monwrite_made as made
-from monwrite_made import MINUTE_US, S_US, SIM_CONFIG, START_US, Way, configuration, event, interval, way_of
-from store_made import PREFIXES, Minute, alike
+import monwrite_builder as made
+from monwrite_builder import (
+    MINUTE_US,
+    S_US,
+    SIM_CONFIG,
+    START_US,
+    Way,
+    configuration,
+    event,
+    interval,
+    way_of,
+)
+from storage_builder import PREFIXES, Minute, alike
 from zlens import _native
 from zlens.catalog import groups, layouts, plans
 
@@ -33,8 +43,8 @@ def devices(
     what = {"MTRDEV_RDEVDVID": "3390", "MTRDEV_CALMODLN": 9} if model else {}
     known = dict.fromkeys(samples[0], what) if model or others else {}
     known |= {number: {"MTRDEV_RDEVCLAS": TAPE} for number in others}
-    form = io_made.Form(*way_of(way))
-    return io_made.devices(folder / "a", samples, known, minutes, form)
+    form = io_builder.Form(*way_of(way))
+    return io_builder.devices(folder / "a", samples, known, minutes, form)
 
 
 #: What rounding hides of the published numbers: the sums are of unrounded times.
@@ -84,7 +94,7 @@ def device_with_seeks(folder: Path) -> Path:
     ours |= {"IODDEV_RDEVSER": "VMPG1C", "IODDEV_RDEVLCNT": 41, "IODDEV_RDEVLPM": 0xC0}
     ours |= {"IODDEV_RDEVSID": 0x10011}
     what = {"MTRDEV_RDEVDVID": "3380", "MTRDEV_CALMODLN": 10, "MTRDEV_RDEVCHPS": "0141000000000000"}
-    told = io_made.configured({0x145: what, 0x146: {}})
+    told = io_builder.configured({0x145: what, 0x146: {}})
     groups = [configuration(START_US, SIM_CONFIG, 60 * 60, told)]
     for n in range(4):
         end = START_US + n * 60 * MINUTE_US
@@ -95,8 +105,8 @@ def device_with_seeks(folder: Path) -> Path:
             "IODCAD_NR_READ_NORMAL": round(operations * 0.54),
             "IODCAD_NR_WRITE_NORMAL": round(operations * 0.46),
         }
-        records = [io_made.activity(0x145, end, 60 * n, ours)]
-        records.append(io_made.activity(0x146, end, 60 * n, {"rate": 1.0}))
+        records = [io_builder.activity(0x145, end, 60 * n, ours)]
+        records.append(io_builder.activity(0x146, end, 60 * n, {"rate": 1.0}))
         records.append(made.sim_record("D6R4", end - 50, cache))
         for i, (device, user, virtual, first, last) in enumerate(SEEKS if n else []):
             values = {"RDEVDEV": device, "VMDUSER": user, "VDEVDEV": virtual, "CALCURCY": first}
@@ -399,7 +409,7 @@ def paging_volumes(folder: Path, runs: Sequence[str] = RUNS) -> list[Path]:
                     "rate": mean["rate"] * (1 + _swaying(number, 1)),
                     "IODDEV_RDEVSER": f"PG{number:04}",
                 }
-                records.append(io_made.activity(0x4000 + number, end, minutes, given))
+                records.append(io_builder.activity(0x4000 + number, end, minutes, given))
                 page = {"RDEVDEV": 0x4000 + number, "CALVSER": f"PG{number:04}", "CALPAGE": 1_000}
                 values = {f"{PREFIXES['D3R4']}_{name}": value for name, value in page.items()}
                 records.append(made.sim_record("D3R4", end - 100, values))

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import monwrite_made as made
-from monwrite_made import MINUTE_US, S_US, START_US, Way, configuration, interval, way_of
+import monwrite_builder as made
+from monwrite_builder import MINUTE_US, S_US, START_US, Way, configuration, interval, way_of
 
 NOMINAL = {"SYTSYG_CPUCAPAB": 696, "SYTSYG_SCPCAPAB": 696, "SYTSYG_ZLNOMCAP": 696, "SYTSYG_ZLCAPIND": 100}
 

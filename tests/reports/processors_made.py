@@ -11,9 +11,9 @@ from typing import Any
 import publications
 from fake_session import FakeSession
 
-import monwrite_made as made
-import partitions_made as lpar
-from monwrite_made import MINUTE_US, S_US, START_US, TOD_S, Way, configuration, interval, record, way_of
+import monwrite_builder as made
+import partition_builder as lpar
+from monwrite_builder import MINUTE_US, S_US, START_US, TOD_S, Way, configuration, interval, record, way_of
 from zlens import _native
 from zlens.catalog import layouts, plans
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import publications
 
-import job_made
-import smf70_made as smf70
-import sysinfo_made
+import smf30_builder
+import smf70_builder as smf70
+import sysinfo_builder
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
-from readers import smf_made
+from readers import smf113_builder
 from readers.test_dds import MADE
-from workload_made import UNITS, Row, opened, period
+from smf72_rows import UNITS, Row, opened, period
 from zlens.api import Session
 
 
@@ -23,22 +23,22 @@ def linux_system(folder: Path, more: str = "", alone: bool = False) -> Path:
     """Texts of a Linux; `more` is added to its sysinfo, which may be all there is."""
     if alone:
         path = folder / "sysinfo"
-        path.write_text(sysinfo_made.SYSINFO + more, encoding="utf-8")
-        os.utime(path, (sysinfo_made.MOMENT_S,) * 2)
+        path.write_text(sysinfo_builder.SYSINFO + more, encoding="utf-8")
+        os.utime(path, (sysinfo_builder.MOMENT_S,) * 2)
         return path
-    texts = sysinfo_made.texts(proc__sysinfo=sysinfo_made.SYSINFO + more)
-    return sysinfo_made.folder(folder / "s", texts)
+    texts = sysinfo_builder.texts(proc__sysinfo=sysinfo_builder.SYSINFO + more)
+    return sysinfo_builder.folder(folder / "s", texts)
 
 
 def capability_factors(folder: Path, factors: Mapping[int, int] | None = None) -> Path:
     """A Linux whose machine states these adjustments; by default those of the published table."""
     if factors is None:
         factors = {int(row[0]): round(float(row[2]) * 65536) for row in publications.rows("caf")}
-    lines = [line for line in sysinfo_made.SYSINFO.splitlines() if not line.startswith("Adjustment")]
+    lines = [line for line in sysinfo_builder.SYSINFO.splitlines() if not line.startswith("Adjustment")]
     at = next(k for k, line in enumerate(lines) if line.startswith("Secondary"))
     lines[at:at] = [f"Adjustment {cpus:02}-way:    {value}" for cpus, value in factors.items()]
-    texts = sysinfo_made.texts(proc__sysinfo="\n".join(lines) + "\n")
-    return sysinfo_made.folder(folder / "s", texts)
+    texts = sysinfo_builder.texts(proc__sysinfo="\n".join(lines) + "\n")
+    return sysinfo_builder.folder(folder / "s", texts)
 
 
 def scrapes(folder: Path, *msu: str) -> list[Path]:
@@ -55,15 +55,15 @@ def scrapes(folder: Path, *msu: str) -> list[Path]:
 
 def jobs(folder: Path) -> Path:
     """A job, a step and an interval of it, and another job without counts."""
-    record = job_made.record
-    records = [record(job_made.INTERVAL), record(job_made.STEP, 30), record(job_made.JOB, 31)]
-    records.append(record(job_made.JOB, 40, job="OTHER", counts=None))
-    return smf_made.dump(folder / "a", records)
+    record = smf30_builder.record
+    records = [record(smf30_builder.INTERVAL), record(smf30_builder.STEP, 30), record(smf30_builder.JOB, 31)]
+    records.append(record(smf30_builder.JOB, 40, job="OTHER", counts=None))
+    return smf113_builder.dump(folder / "a", records)
 
 
 def address_space(folder: Path) -> Path:
     """An interval of a system address space."""
-    return smf_made.dump(folder / "a", [job_made.record(job_made.SYSTEM)])
+    return smf113_builder.dump(folder / "a", [smf30_builder.record(smf30_builder.SYSTEM)])
 
 
 def ziips(folder: Path) -> Path:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-import inputs
 import pytest
-from moved_pages import moved, same
+from relocated_layouts import moved, same
 
-import monwrite_made as made
+import inputs
+import monwrite_builder as made
 import zlens
-from rounds import first
+from iterations import quick_subset
 from zlens import reports
 from zlens.catalog import layouts
 
@@ -51,7 +51,7 @@ CASES = [
 FAULTS = {"smtmet", "locklog", "ustat"}
 
 
-@pytest.mark.parametrize(("call", "records", "names"), first(6, CASES, several=True))
+@pytest.mark.parametrize(("call", "records", "names"), quick_subset(6, CASES, several=True))
 def test_reports_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, records: str, names: str
 ) -> None:

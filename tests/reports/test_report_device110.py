@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from io_made import devices
+from io_builder import devices
 
 import zlens
-from rounds import rounds
+from iterations import iterations
 from zlens import reports
 from zlens.explain.reports import explain_report
 from zlens.inputs.options import Options
@@ -37,7 +37,7 @@ BUSY = st.lists(
 )
 
 
-@settings(max_examples=rounds(8, 2), deadline=None)
+@settings(max_examples=iterations(8, 2), deadline=None)
 @given(intervals=BUSY)
 def test_means_are_of_all_operations_and_every_computes_again(
     tmp_path_factory: pytest.TempPathFactory, intervals: list[tuple[int, int, int, int]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import monwrite_made as made
+import monwrite_builder as made
 from zlens import reports
 from zlens.catalog.reports import menus
 from zlens.cli import main

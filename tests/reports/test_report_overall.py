@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import first
+from iterations import quick_subset
 from zlens.inputs.options import Options
 
 GROUPS = """
@@ -52,7 +52,7 @@ def numbers(rows: list[list[str]]) -> list[list[object]]:
 
 
 @pytest.mark.parametrize("shown", ["sum", "mean"])
-@pytest.mark.parametrize("report", first(2, OVERALL))
+@pytest.mark.parametrize("report", quick_subset(2, OVERALL))
 def test_overall_rows_are_over_members(report: str, shown: str, sim_file: Path, tmp_path: Path) -> None:
     groups = tmp_path / "groups.toml"
     groups.write_text(f'show = "{shown}"\n{GROUPS}', encoding="utf-8")
@@ -74,7 +74,7 @@ def test_a_group_has_the_virtual_processors_of_its_members(sim_file: Path, tmp_p
     assert int(linux[at]) == of_linux > 0
 
 
-@pytest.mark.parametrize("report", first(4, WHOLE))
+@pytest.mark.parametrize("report", quick_subset(4, WHOLE))
 def test_rows_over_the_window_do_not_depend_on_every(report: str, sim_file: Path, tmp_path: Path) -> None:
     rates = tmp_path / "thr.csv"
     rates.write_text(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from readers.smf_made import dump, record
+from readers.smf113_builder import dump, record
 from zlens import demo, reports
 from zlens.api import Session
 from zlens.catalog.reports import definition

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_session import FakeSession
-from io_made import devices
+from io_builder import devices
 
 import zlens
 from zlens import reports

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import guest_made as guests
-import monwrite_made as made
-from monwrite_made import Way, way_of
+import guest_builder as guests
+import monwrite_builder as made
+from monwrite_builder import Way, way_of
 from zlens import _native
 from zlens.catalog import layouts, plans
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rig_made import EQUAL, WRONG, write
+from rig_samples import EQUAL, WRONG, write
 from zlens.errors import QueryError, ZlensError
 from zlens.rig import batch, definition, results, runners
 from zlens.rig.results import RigResult

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rig_made import EQUAL, WRONG, write
+from rig_samples import EQUAL, WRONG, write
 from zlens import errors
 from zlens.rig import definition, description, expected_values, jobs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rounds import first
+from iterations import quick_subset
 from zlens.rig import definition, results, runners, tables
 
 #: Quick ones: shares, partitions, devices.
@@ -18,7 +18,7 @@ def passes(name: str, folder: str) -> None:
     assert result.passed == (rig.not_reproduced is None), tables.answer([result]).notes
 
 
-@pytest.mark.parametrize("name", first(1, FEW))
+@pytest.mark.parametrize("name", quick_subset(1, FEW))
 def test_quick_scenario_passes(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     passes(name, str(tmp_path_factory.mktemp("rig")))
 

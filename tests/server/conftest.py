@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
-from sockets import free_socket
+from ports import free_socket
 
 import zlens
 from zlens.api import Session

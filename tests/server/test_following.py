@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from sockets import free_socket
+from ports import free_socket
 
-from rounds import rounds
+from iterations import iterations
 from zlens import _native
 from zlens.api import Session
 from zlens.cli.serve import config
@@ -195,7 +195,7 @@ def test_a_query_whose_data_are_gone_is_asked_of_newer_ones(served: Served, newe
 
 def test_many_clients_get_the_newest_event(served: Served) -> None:
     """Those that come late or are slow get the newest one, not all of them."""
-    clients = rounds(200, 10)
+    clients = iterations(200, 10)
     served.pass_by(3)
     served.pass_by(1)
     newest = served.live.step_number

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 import zlens
+from iterations import draws
 from patience import until
-from rounds import draws
 from zlens.server import static_files
 from zlens.server.limits import RequestLimits
 from zlens.server.running_requests import RunningRequests

@@ -10,7 +10,7 @@ import pytest
 
 import zlens
 from conftest import Serve
-from rounds import first
+from iterations import quick_subset
 from zlens import lake
 
 
@@ -34,7 +34,7 @@ def scramble(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("damage", first(1, [scramble, Path.unlink, cut]))
+@pytest.mark.parametrize("damage", quick_subset(1, [scramble, Path.unlink, cut]))
 @pytest.mark.parametrize("is_read_before", [False, True])
 def test_no_error_tells_where_the_lake_is(
     serve_over: Serve, whole: Path, tmp_path: Path, damage: Callable[[Path], None], is_read_before: bool

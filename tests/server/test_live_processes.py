@@ -10,12 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-from programs import Program, program
+from server_process import Program, program
 from test_processes import DEAF, in_background, is_running
 
-from monwrite_made import beginning
+from iterations import iterations, quick_subset
+from monwrite_builder import beginning
 from patience import until
-from rounds import first, rounds
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
 
@@ -95,7 +95,7 @@ def test_answers_are_of_the_newest_intervals(growing: Growing) -> None:
     assert growing.served.sql("SELECT count(*) FROM d0r2").json()["rows"][0][0] > 0
 
 
-@pytest.mark.parametrize("query", first(1, [LIST, DEAF["nesting"]]), ids=["list", "nesting"])
+@pytest.mark.parametrize("query", quick_subset(1, [LIST, DEAF["nesting"]]), ids=["list", "nesting"])
 def test_what_takes_much_memory_ends_in_an_error_and_not_in_the_monitor(growing: Growing, query: str) -> None:
     monitor = growing.served.process.pid
     before = resident(monitor)
@@ -112,7 +112,7 @@ def test_what_takes_much_memory_ends_in_an_error_and_not_in_the_monitor(growing:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "query", first(1, [DEAF["a constant"], DEAF["padding"]]), ids=["constant", "padding"]
+    "query", quick_subset(1, [DEAF["a constant"], DEAF["padding"]]), ids=["constant", "padding"]
 )
 def test_the_monitor_follows_while_a_query_runs_and_after_its_process_is_killed(
     growing: Growing, query: str
@@ -174,7 +174,7 @@ def test_a_query_that_nobody_waits_for_ends(growing: Growing) -> None:
 @pytest.mark.long
 def test_processes_of_earlier_intervals_end_with_their_files(growing: Growing) -> None:
     earlier: set[int] = set()
-    for _ in range(rounds(3, 2)):
+    for _ in range(iterations(3, 2)):
         assert growing.served.sql("SELECT count(*) FROM d0r2").status_code == 200
         workers = {*growing.workers()}
         assert workers

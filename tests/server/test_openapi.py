@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rounds import rounds
+from iterations import iterations
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.openapi import document
 from zlens.server.response_bodies import LINES
@@ -129,7 +129,7 @@ def test_nothing_that_is_asked_makes_the_server_fail(served, endpoint):
     schema = endpoint.record.schema()
 
     @settings(
-        max_examples=rounds(25, 8),
+        max_examples=iterations(25, 8),
         deadline=None,
         database=None,
         derandomize=True,

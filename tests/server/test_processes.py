@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import Program, program
+from server_process import Program, program
 
+from iterations import quick_subset
 from patience import until
-from rounds import first
 from zlens.server.limits import RequestLimits
 from zlens.server.sql_workers import MAX_WORKERS
 
@@ -74,7 +74,7 @@ def test_answers_and_errors_are_those_of_one_process(served: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", [*first(2, DEAF.values()), *first(1, ENDLESS.values())], ids=[*DEAF, *ENDLESS]
+    "query", [*quick_subset(2, DEAF.values()), *quick_subset(1, ENDLESS.values())], ids=[*DEAF, *ENDLESS]
 )
 def test_whatever_it_does_it_ends_when_it_is_canceled(served: Program, query: str) -> None:
     thread, found = in_background(lambda: served.sql(query, id="deaf"))
@@ -90,7 +90,7 @@ def test_whatever_it_does_it_ends_when_it_is_canceled(served: Program, query: st
     assert found[0].json()["error"]["kind"] == "Cancelled"
 
 
-@pytest.mark.parametrize("query", first(2, LARGE.values()), ids=LARGE)
+@pytest.mark.parametrize("query", quick_subset(2, LARGE.values()), ids=LARGE)
 def test_the_memory_of_a_question_has_a_limit_that_the_error_names(served: Program, query: str) -> None:
     before = served.megabytes()
     most = [before]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import rig_made
+import rig_samples
 import zlens
 from zlens.errors import InputError, QueryError
 from zlens.server.rig_runs import RigRuns
@@ -18,7 +18,7 @@ from zlens.server.workspace import Workspace
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("rig")
-    zlens.run_rig([rig_made.write(made)], str(made / "runs"))
+    zlens.run_rig([rig_samples.write(made)], str(made / "runs"))
     return made / "runs"
 
 

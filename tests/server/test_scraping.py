@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import collecting
-import copilot
+import otel_collector
+import pcp
 from conftest import Serve, Served
-from prometheus import answered, started
-from scraped import samples
+from exposition_parser import samples
+from prometheus_server import answered, started
 from zlens.api import Session
 from zlens.cli.listen_socket import DEFAULT_PORT
 from zlens.server.guard import Guard
@@ -86,15 +86,15 @@ def test_prometheus_answers_with_the_number_of_sql(
 def test_pcp_answers_with_the_numbers_of_sql(tmp_path: Path, served: Served) -> None:
     """PCP's agent reads the page by the file in contrib/, and pminfo shows what SQL gives."""
     url = (CONTRIB / "pcp" / "zlens.url").read_text(encoding="utf-8")
-    with copilot.running(tmp_path, url.replace(f"http://127.0.0.1:{DEFAULT_PORT}", served.address)) as pcp:
-        found = pcp.values("openmetrics.zlens.zvm_cpu_busy_ratio")
+    with pcp.running(tmp_path, url.replace(f"http://127.0.0.1:{DEFAULT_PORT}", served.address)) as agent:
+        found = agent.values("openmetrics.zlens.zvm_cpu_busy_ratio")
     assert sum(found.values()) * 100 == pytest.approx(busy(served.session), rel=1e-9)
     assert all("system:ZLDEMO" in labels for labels in found)
 
 
 def test_the_collector_hands_on_the_numbers_of_sql(tmp_path: Path, served: Served) -> None:
     """By the file in contrib/: OTLP to one backend, remote write to another, which is a Prometheus."""
-    backend = collecting.Backend()
+    backend = otel_collector.Backend()
     text = (CONTRIB / "opentelemetry" / "collector.yaml").read_text(encoding="utf-8")
     wanted = pytest.approx(busy(served.session), rel=1e-12)
     with started(tmp_path, None) as prometheus:
@@ -107,7 +107,7 @@ def test_the_collector_hands_on_the_numbers_of_sql(tmp_path: Path, served: Serve
         }.items():
             assert text.count(there) == 1
             text = text.replace(there, here)
-        with collecting.running(tmp_path, text):
+        with otel_collector.running(tmp_path, text):
             points = backend.points("zvm_cpu_busy_ratio")
             written = answered(prometheus, "sum by (system) (zvm_cpu_busy_ratio) * 100")
     backend.end()

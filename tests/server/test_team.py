@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sockets import free_socket
+from ports import free_socket
 
 import tools
 import zlens

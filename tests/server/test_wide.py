@@ -10,7 +10,7 @@ import pytest
 
 import zlens
 from conftest import Serve
-from lake_made import piece, write
+from lake_builder import piece, write
 from zlens import lake, stores
 from zlens.inputs import data_quality
 from zlens.inputs.options import Options

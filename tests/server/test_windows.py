@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rounds import rounds
+from iterations import iterations
 from zlens.api import Session
 from zlens.catalog import aggregation, measures
 from zlens.catalog.aggregation import MeasureQuery
@@ -61,7 +61,7 @@ def test_a_window_from_parts_is_that_of_its_rows(place: Workspace, name: str, by
     question = MeasureQuery(table, wanted(table, by), quote(name), by)
     first, last = ends(place)
 
-    @settings(max_examples=rounds(60, 4))
+    @settings(max_examples=iterations(60, 4))
     @given(
         st.floats(first - 200, last + 200), st.floats(0, 1.2 * (last - first)), st.booleans(), st.booleans()
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rounds import rounds
+from iterations import iterations
 from zlens.stores import bucket_sql
 
 #: One or two of each source.
@@ -15,7 +15,7 @@ MEASURES = ("load", "cpu", "guest", "device", "cpumf", "partition", "workload", 
 
 @pytest.fixture(scope="module", autouse=True)
 def few_measures_of_lakes() -> Iterator[None]:
-    kept = rounds(bucket_sql.measures(), [name for name in bucket_sql.measures() if name in MEASURES])
+    kept = iterations(bucket_sql.measures(), [name for name in bucket_sql.measures() if name in MEASURES])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bucket_sql, "measures", lambda: kept)
         yield

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import draws, first, rounds
+from iterations import draws, iterations, quick_subset
 from zlens import _native, cli, demo, lake, stores
 from zlens.api import Session
 from zlens.errors import InputError, LakeError
@@ -113,7 +113,7 @@ def test_every_interval_with_a_raw_row_is_in_the_measure_it_feeds(
     source: str, demo_folder: Path, tmp_path: Path
 ) -> None:
     make = makers(demo_folder)[source]
-    for seed in range(rounds(25, 3)):
+    for seed in range(iterations(25, 3)):
         path = make(tmp_path / f"{seed}.data", draws(f"{source} {seed}"))
         try:
             session = zlens.open(path, options=Options(tz=parse_zone("+01:00")))
@@ -154,10 +154,10 @@ def unflagged_hours(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("source", first(2, ["smf", "listing", "zvm", "rmf_xml", "hmc"]))
+@pytest.mark.parametrize("source", quick_subset(2, ["smf", "listing", "zvm", "rmf_xml", "hmc"]))
 def test_what_is_removed_is_retained_in_the_measures(source: str, demo_folder: Path, tmp_path: Path) -> None:
     make = makers(demo_folder)[source]
-    for seed in range(rounds(8, 1)):
+    for seed in range(iterations(8, 1)):
         path, made = tmp_path / f"{seed}.data", tmp_path / f"lake{seed}"
         if source in TEXTS:
             # A printed report that was cut has rows that no measure shows: they are a problem.
@@ -221,7 +221,7 @@ def test_intervals_of_rmf_are_selected_where_there_are_no_counters(without_count
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("split", first(1, [True, False]))
+@pytest.mark.parametrize("split", quick_subset(1, [True, False]))
 def test_days_without_counters_are_rolled_up(
     without_counters: Path, demo_folder: Path, tmp_path: Path, split: bool
 ) -> None:

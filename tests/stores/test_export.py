@@ -16,8 +16,8 @@ import pyarrow.parquet
 import pytest
 
 import zlens
-from lake_made import piece, write
-from rounds import first, rounds
+from iterations import iterations, quick_subset
+from lake_builder import piece, write
 from zlens import cli, lake, stores
 from zlens.catalog import measures
 from zlens.cli import export as command
@@ -28,7 +28,7 @@ from zlens.stores import bucket_sql, export_targets
 deltalake = pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
 FORMS = ("parquet", "delta", "iceberg")
-TABLES = rounds(("cpu", "load", "guest", "device"), ("cpu", "load"))
+TABLES = iterations(("cpu", "load", "guest", "device"), ("cpu", "load"))
 
 
 def of_parquet(base: Path, table: str) -> pa.Table:
@@ -84,7 +84,7 @@ def parts(tmp_path: Path) -> list[str]:
     return [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]
 
 
-@pytest.mark.parametrize("form", first(1, FORMS))
+@pytest.mark.parametrize("form", quick_subset(1, FORMS))
 def test_rows_are_those_of_sql_and_stay_so(form: str, parts: list[str], tmp_path: Path) -> None:
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add([parts[0], parts[2]], made)
@@ -138,7 +138,7 @@ stores.export(sys.argv[1], sys.argv[2], sys.argv[3], tables=["cpu"])
 """
 
 
-@pytest.mark.parametrize("form", first(1, FORMS))
+@pytest.mark.parametrize("form", quick_subset(1, FORMS))
 def test_an_export_that_died_doubles_nothing(form: str, parts: list[str], tmp_path: Path) -> None:
     """It died after its tables were written and before that was noted."""
     made, base = tmp_path / "lake", tmp_path / "out"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import zlens
-from lake_made import piece, write
-from rounds import first
+from iterations import quick_subset
+from lake_builder import piece, write
 from zlens import lake, stores
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_time_spec
@@ -92,7 +92,7 @@ def test_all_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     "options",
-    first(
+    quick_subset(
         1,
         [
             Options(systems=("FIRST", "THIRD", "FOURTH")),

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import zlens
-from lake_made import START_US, differences, end_us, piece, tables, write
-from rounds import first, rounds
+from iterations import iterations, quick_subset
+from lake_builder import START_US, differences, end_us, piece, tables, write
 from zlens import cli, demo, lake, stores
 from zlens.api import Session
 from zlens.catalog import aggregation, measures
@@ -52,7 +52,7 @@ def demo_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     made = tmp_path_factory.mktemp("rollup") / "lake"
     # z/VM and z/OS of one machine; the second machine's files are the larger half.
     files = [demo_folder / name for name in (demo.MONWRITE_NAME, demo.RMF_NAME, demo.SMF_NAME)]
-    lake.add(rounds([demo_folder], files), made)
+    lake.add(iterations([demo_folder], files), made)
     stores.rollup(made)
     return made
 
@@ -90,7 +90,7 @@ def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
                 ).rows
                 assert [[*map(near, row)] for row in found] == [[*map(near, row)] for row in expected], name
             compared += len(expected)
-    assert compared > rounds(100, 50)
+    assert compared > iterations(100, 50)
 
 
 def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
@@ -142,7 +142,9 @@ def by_hand(
 
 @pytest.mark.parametrize(
     ("table", "key", "mean", "total"),
-    first(1, [("guest", "userid", "cpu_pct", "cpu_s"), ("cpu", "cpu_id", "user_pct", "NULL")], several=True),
+    quick_subset(
+        1, [("guest", "userid", "cpu_pct", "cpu_s"), ("cpu", "cpu_id", "user_pct", "NULL")], several=True
+    ),
 )
 def test_hours_are_what_the_intervals_make(
     demo_lake: Path, table: str, key: str, mean: str, total: str

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import theilslopes
 
 import zlens
-from lake_made import piece, write
+from lake_builder import piece, write
 from zlens import lake, stores, studies
 from zlens.answers.answer import Answer
 from zlens.errors import QueryError, ScenarioError

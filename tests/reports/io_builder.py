@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, interval, record, sim_record, write
+from monwrite_builder import (
+    MINUTE_US,
+    SIM_CONFIG,
+    START_US,
+    configuration,
+    interval,
+    record,
+    sim_record,
+    write,
+)
 
 #: High-frequency samples of a minute.
 SAMPLES = 30

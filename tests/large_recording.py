@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import guest_made
-import monwrite_made as made
+import guest_builder
+import monwrite_builder as made
 from zlens import _native
 from zlens.catalog import layouts
 
@@ -37,7 +37,7 @@ def write(path: Path, seed: int = 1) -> Path:
         add("D0R2", {"SYTPRP_PFXCPUAD": cpu, "SYTPRP_PFXCPUTY": 3, "SYTPRP_PFXPRBTM": 1 << 62})
     for number in range(GUESTS):
         values = {"VMDUSER": f"LNX{number:03}", "VMDSLIST": 55, "VMDPUTYP": 3}
-        values |= {"CALTODON": guest_made.tod(guest_made.LOGON_US)}
+        values |= {"CALTODON": guest_builder.tod(guest_builder.LOGON_US)}
         add("D4R3", {f"USEACT_{key}": value for key, value in values.items()})
     for number in range(DEVICES):
         add("D6R3", {"IODDEV_RDEVDEV": 0x1000 + number, "IODDEV_RDEVSID": number})
@@ -61,7 +61,7 @@ def write(path: Path, seed: int = 1) -> Path:
         used += 60.0 if number == SPIKE else 0.06
         data = total.to_bytes(ends[-1], "big")
         found = [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-        spiky = [guest_made.activity(end, SPIKY, used), guest_made.processor(end, used, cpu=CPUS)]
+        spiky = [guest_builder.activity(end, SPIKY, used), guest_builder.processor(end, used, cpu=CPUS)]
         writer.write([(True, 0x80, 0, 0x0200, [*found, *spiky, made.record("D1R11", end)])])
         total += chosen.choice(steps)
     writer.finish()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import monwrite_made as made
+import monwrite_builder as made
 from zlens import _native
 
 #: Writes a record by its name, time and values.

@@ -17,8 +17,8 @@ _seed: int | None = None
 T = TypeVar("T")
 
 
-def try_all() -> None:
-    """Make `rounds` the larger number; files of tests ask for it as they are imported."""
+def run_all() -> None:
+    """Make `iterations` the larger number; files of tests ask for it as they are imported."""
     global _all
     _all = True
 
@@ -37,11 +37,11 @@ def draws(name: int | str) -> random.Random:
     return random.Random(name if _seed is None else f"{_seed} {name}")
 
 
-def rounds(many: T, few: T) -> T:
+def iterations(many: T, few: T) -> T:
     return many if _all else few
 
 
-def first(count: int, cases: Iterable[Any], several: bool = False) -> list[Any]:
+def quick_subset(count: int, cases: Iterable[Any], several: bool = False) -> list[Any]:
     """Cases of a test with one parameter, or with several: all but so many are long."""
     return [
         case if at < count else pytest.param(*(case if several else (case,)), marks=pytest.mark.long)

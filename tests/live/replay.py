@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rounds import rounds
+from iterations import iterations
 from zlens import _native
 from zlens.catalog import measures
 from zlens.live.feeds import Feed, FeedChunk, Position
@@ -20,7 +20,7 @@ PATIENCE_S = 120
 #: Sums of the same numbers in another order differ in their last digits.
 CLOSE = 1e-12
 #: The measures that are compared, at most six of each source; None: all.
-MEASURES: tuple[str, ...] | None = rounds(
+MEASURES: tuple[str, ...] | None = iterations(
     None, ("load", "cpu", "guest", "cpumf", "partition", "workload", "job")
 )
 #: Measures that tell of files, not of the system.

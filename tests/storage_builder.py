@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, interval, sim_record, write
+from monwrite_builder import MINUTE_US, SIM_CONFIG, START_US, configuration, interval, sim_record, write
 
 Maker = Callable[..., bytes]
 

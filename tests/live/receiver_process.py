@@ -1,4 +1,4 @@
-"""A receiver as a program, for tests that kill it: receiving.py FOLDER PORT."""
+"""A receiver as a program, for tests that kill it: receiver_process.py FOLDER PORT."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-import monwrite_made as made
+import monwrite_builder as made
 from zlens import _native
 from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import HEADER_LENGTH, MonitorField, MonitorSection, RecordLayout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from readers.smf_made import SECOND, START_US, dump, record
+from readers.smf113_builder import SECOND, START_US, dump, record
 from zlens.catalog import smf_sections, smf_writer
 
 #: Polarity in SMF70POF.
