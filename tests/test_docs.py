@@ -134,7 +134,7 @@ def test_the_limits_of_security_are_those_of_the_program() -> None:
         sql_workers.MAX_WORKERS
     )
     assert rows["memory of such a question"].startswith(f"{RequestLimits().memory // gb} GB")
-    assert rows["time of a request (`--question-time`)"] == f"{RequestLimits().seconds:g} s"
+    assert rows["time of a request (`--request-time`)"] == f"{RequestLimits().seconds:g} s"
     assert rows["requests of one user in progress, where a proxy names users"] == str(
         RequestLimits().questions
     )

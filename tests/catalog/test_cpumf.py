@@ -84,7 +84,7 @@ def test_machine_by_type_first_and_version_second(
     asked = (
         f"SELECT {cpumf_formulas.generation_sql()}, {cpumf_formulas.generation_by_sql()} "
         "FROM (SELECT CAST(? AS VARCHAR) AS machine_type, CAST(? AS BIGINT) AS csvn, "
-        "CAST(? AS VARCHAR) AS told_generation) AS counter"
+        "CAST(? AS VARCHAR) AS generation_from_names) AS counter"
     )
     assert duckdb.execute(asked, [machine_type, version, None]).fetchall() == [(chosen, said)]
     # What names tell counts where nothing else does.

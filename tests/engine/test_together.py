@@ -43,7 +43,7 @@ def test_no_question_is_answered_by_nothing(demo_folder: Path) -> None:
 def test_the_names_of_a_helpers_columns_need_no_data(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos.smf") as session:
         store = session.engine._store
-        assert nodes.is_helper("_doubt")
-        assert store.column_names("_doubt") == ["system", "source", "kind", "detail"]
-        assert not store.has_columns("_breach", ())
+        assert nodes.is_helper("_counter_problems")
+        assert store.column_names("_counter_problems") == ["system", "source", "kind", "detail"]
+        assert not store.has_columns("_contradicting_systems", ())
         assert not store.has_columns("_counter", ())

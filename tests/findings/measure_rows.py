@@ -27,7 +27,7 @@ _MORE = {
         "system": "text", "source": "text", "name": "text", "class": "text", "count": "int",
         "first_time": "time", "last_time": "time",
     },
-    "_breach": {
+    "_contradicting_systems": {
         "system": "text", "source": "text", "balance": "text", "text": "text", "times": "int",
         "first_end": "time", "cpu_id": "int", "found": "float", "allowed": "float",
     },

@@ -428,7 +428,7 @@ CASES: dict[str, Case] = {
     "BAL-005": Case(
         {
             "system": system(),
-            "_breach": [
+            "_contradicting_systems": [
                 {
                     **SYSTEM,
                     "balance": "problem-state",

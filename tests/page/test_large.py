@@ -178,7 +178,7 @@ def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
     assert FIRST_S < begin < end
     assert found
     for name, said in found:
-        windowed = ("aggregate", "happened", "moved")
+        windowed = ("aggregate", "peak", "correlations")
         assert name in windowed, "findings, schema and the like are those of the whole recording"
         assert (float(str(said["from"])), float(str(said["to"]))) == (begin, end)
     # Each only once.

@@ -78,7 +78,7 @@ def base() -> duckdb.DuckDBPyConnection:
         made.execute(create(f'"{table}"', columns_of(table)))
     # What reading found, and what counters say of themselves.
     made.execute(create("_noted", columns_of("problem")))
-    made.execute(create("_doubt", dict.fromkeys(("system", "source", "kind", "detail"), "text")))
+    made.execute(create("_counter_problems", dict.fromkeys(("system", "source", "kind", "detail"), "text")))
     made.execute('CREATE VIEW "_interval" AS SELECT *, NULL::TIMESTAMPTZ AS gap_end FROM "interval"')
     # Roles without rows: a report may ask them too.
     made.execute(empty_roles())

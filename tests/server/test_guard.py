@@ -6,7 +6,7 @@ import pytest
 
 import zlens
 from zlens.errors import QueryError
-from zlens.server.guard import BODY, ENTER, Guard, Request
+from zlens.server.guard import BODY, LOGIN, Guard, Request
 from zlens.server.proxy import Proxy, PublicUrl
 
 TOKEN = "correct-horse-battery-staple"
@@ -117,20 +117,20 @@ def test_a_browser_enters_with_the_token(demo_files, serve_over):
         # A token in the address is not taken: addresses are shown, stored and shared.
         assert served.client.get("/", params={"token": TOKEN}).status_code == 200
         assert served.get("schema", token=TOKEN).status_code == 401
-        wrong = served.post("enter", token="wrong")
+        wrong = served.post("login", token="wrong")
         assert (wrong.status_code, wrong.json()["error"]["message"]) == (401, "this is not the token")
         assert "set-cookie" not in wrong.headers
-        assert served.post("enter", token=TOKEN).json() == {"entered": True}
+        assert served.post("login", token=TOKEN).json() == {"entered": True}
         assert served.get("schema").status_code == 200
 
 
 def test_only_pages_of_this_server_enter():
     guard = Guard(frozenset(), TOKEN)
     kind = {"content_type": "application/json"}
-    assert guard.check_request(request(ENTER, "POST", **kind)) is None
-    assert guard.check_request(request(ENTER, "POST", **kind, origin="http://evil.example")).kind == "Origin"
-    assert guard.check_request(request(ENTER, "POST", **kind, sec_fetch_site="same-site")).kind == "Origin"
-    assert guard.check_request(request(ENTER, "POST", content_type="text/plain")).status == 415
+    assert guard.check_request(request(LOGIN, "POST", **kind)) is None
+    assert guard.check_request(request(LOGIN, "POST", **kind, origin="http://evil.example")).kind == "Origin"
+    assert guard.check_request(request(LOGIN, "POST", **kind, sec_fetch_site="same-site")).kind == "Origin"
+    assert guard.check_request(request(LOGIN, "POST", content_type="text/plain")).status == 415
 
 
 PUBLIC = PublicUrl.read("https://Perf.example:443/zlens/")

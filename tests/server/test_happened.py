@@ -14,24 +14,24 @@ def data(response):
 
 @pytest.fixture(scope="module")
 def happened(served):
-    return data(served.get("happened", system="ZLDEMO"))
+    return data(served.get("peak", system="ZLDEMO"))
 
 
 def test_the_busiest_interval_is_that_of_the_laboratory(served, happened):
     end = interval_choice.choose_interval(served.session, "ZLDEMO", None)
-    assert happened["lead"]["to"] == end.timestamp()
+    assert happened["busiest"]["to"] == end.timestamp()
     for model in ("shares", "partitions"):
         answer = data(served.post("expected", model=model, system="ZLDEMO"))
         assert answer["at"] == end.isoformat().replace("+00:00", "Z")
     plan = data(served.post("plan", system="ZLDEMO"))
     assert "interval that ended 2010-03-09 09:11:00" in plan["answer"]["title"]
-    assert happened["lead"]["value"] == pytest.approx(99.78, abs=0.01)
+    assert happened["busiest"]["value"] == pytest.approx(99.78, abs=0.01)
 
 
 def test_usual_is_the_median_and_the_peak_is_half_way_above_it(served, happened):
     [row] = served.session.sql("SELECT median(busy_pct) FROM load").rows
-    assert happened["lead"]["usual"] == pytest.approx(row[0])
-    half = (happened["lead"]["value"] + happened["lead"]["usual"]) / 2
+    assert happened["busiest"]["usual"] == pytest.approx(row[0])
+    half = (happened["busiest"]["value"] + happened["busiest"]["usual"]) / 2
     rows = served.session.sql("SELECT epoch(interval_end), busy_pct FROM load ORDER BY 1").rows
     peak = happened["peak"]
     inside = [busy for end, busy in rows if peak["from"] < end <= peak["to"]]
@@ -51,7 +51,7 @@ def test_it_leads_to_the_vary_off_and_the_logon(happened):
 
 
 def test_the_guest_that_logged_on_grew_most(happened):
-    groups = {group["title"]: group for group in happened["grew"]}
+    groups = {group["title"]: group for group in happened["growth"]}
     first = groups["Guests"]["rows"][0]
     assert first["subject"] == "LNXBAT01"
     # It was logged on during the peak and for a few minutes after it: without rows it used nothing.
@@ -65,16 +65,16 @@ def test_the_guest_that_logged_on_grew_most(happened):
 
 
 def test_a_window_has_its_own_busiest_interval(served, happened):
-    early = data(served.get("happened", system="ZLDEMO", to=happened["peak"]["from"]))
-    assert early["lead"]["to"] <= happened["peak"]["from"]
-    assert early["lead"]["usual"] == happened["lead"]["usual"]
-    empty = data(served.get("happened", system="ZLDEMO", to=0))
-    assert empty["lead"] is None
-    assert empty["grew"] == empty["events"] == []
+    early = data(served.get("peak", system="ZLDEMO", to=happened["peak"]["from"]))
+    assert early["busiest"]["to"] <= happened["peak"]["from"]
+    assert early["busiest"]["usual"] == happened["busiest"]["usual"]
+    empty = data(served.get("peak", system="ZLDEMO", to=0))
+    assert empty["busiest"] is None
+    assert empty["growth"] == empty["events"] == []
 
 
 def test_what_moved_with_busy(served):
-    answer = data(served.get("moved", system="ZLDEMO"))
+    answer = data(served.get("correlations", system="ZLDEMO"))
     rows = {row["explain"]: row for row in answer["rows"]}
     assert rows["cec.total_pct"]["correlation"] > answer["least"]
     assert rows["cec.total_pct"]["value"] > 1.5 * rows["cec.total_pct"]["usual"]
@@ -82,10 +82,10 @@ def test_what_moved_with_busy(served):
     assert strengths == sorted(strengths, reverse=True)
     # Parts of busy move with it by definition.
     assert "load.guest_pct" not in rows
-    short = data(served.get("moved", system="ZLDEMO", **{"from": 1268122260, "to": 1268122500}))
+    short = data(served.get("correlations", system="ZLDEMO", **{"from": 1268122260, "to": 1268122500}))
     assert short["rows"] == []
 
 
 def test_an_unknown_system_is_an_error(served):
-    for name in ("happened", "moved"):
+    for name in ("peak", "correlations"):
         assert served.get(name, system="NOSUCH").json()["error"]["message"] == "no system is named 'NOSUCH'"

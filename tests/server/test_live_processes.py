@@ -60,7 +60,7 @@ def growing(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     path = tmp_path_factory.mktemp("growing") / "growing"
     path.touch()
     # Of the raw records as little as possible is kept.
-    limits = ["--question-memory", MEMORY, "--part", "2m", "--raw", "2m"]
+    limits = ["--query-memory", MEMORY, "--part", "2m", "--raw", "2m"]
     with program(str(path), *limits, command="live") as served:
         found = Growing(served, path, demo_folder / "zldemo.monwrite")
         found.grow()

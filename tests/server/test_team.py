@@ -199,9 +199,9 @@ def test_sql_of_one_user_runs_in_one_process(demo_files: list[Path], tmp_path: P
         (["--public-url", "perf.example/zlens"], "is not the address of a page"),
         (["--log", "/"], "the log cannot be written"),
         (["--listen", "unix:/nowhere/at/all"], "cannot listen on /nowhere/at/all"),
-        (["--user-questions", "0"], "--user-questions 0 is out of range"),
-        (["--question-memory", "0.1"], "--question-memory 0.1 is out of range"),
-        (["--question-time", "nan"], "--question-time nan is out of range"),
+        (["--user-requests", "0"], "--user-requests 0 is out of range"),
+        (["--query-memory", "0.1"], "--query-memory 0.1 is out of range"),
+        (["--request-time", "nan"], "--request-time nan is out of range"),
     ],
 )
 def test_options_that_do_not_fit(options, message, demo_files, capsys):

@@ -2,8 +2,8 @@
 
 A metric that all machines compute alike is one formula; where generations differ, it is a case over
 `counter.generation`, with the metrics it is built from inlined separately for each generation.
-The private view `_counted` adds that column to the role, and omits the samples that `_breached` names and the
-systems that `_breach` does.
+The private view `_valid_counters` adds that column to the role, and omits the samples that `_contradicting_samples` names and the
+systems that `_contradicting_systems` does.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def generation_sql() -> str:
 
 _NO_TYPE = "coalesce(trim(counter.machine_type), '') = ''"
 #: The generation by counter names, if the record has no version.
-_GENERATION_FROM_NAMES = "CASE WHEN counter.csvn IS NULL THEN counter.told_generation END"
+_GENERATION_FROM_NAMES = "CASE WHEN counter.csvn IS NULL THEN counter.generation_from_names END"
 
 
 def _type_in(generation: str) -> str:

@@ -78,7 +78,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
     )
     limits.add_argument(
-        "--user-questions",
+        "--user-requests",
         type=int,
         metavar="N",
         default=LIMITS.questions,
@@ -86,14 +86,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "one at a time",
     )
     limits.add_argument(
-        "--question-memory",
+        "--query-memory",
         type=float,
         metavar="GB",
         default=LIMITS.memory / _GB,
         help="memory of a question in SQL, or of a scenario (%(default)g)",
     )
     limits.add_argument(
-        "--question-time",
+        "--request-time",
         type=float,
         metavar="SECONDS",
         default=LIMITS.seconds,
@@ -173,14 +173,14 @@ def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | Non
 
 def _limits(arguments: argparse.Namespace) -> RequestLimits:
     for name, value, least, most in (
-        ("--user-questions", arguments.user_questions, 1, 64),
-        ("--question-memory", arguments.question_memory, 0.25, 1024),
-        ("--question-time", arguments.question_time, 1, 86400),
+        ("--user-requests", arguments.user_requests, 1, 64),
+        ("--query-memory", arguments.query_memory, 0.25, 1024),
+        ("--request-time", arguments.request_time, 1, 86400),
     ):
         if not least <= value <= most:
             raise QueryError(f"{name} {value:g} is out of range", expected=f"{least:g} to {most:g}")
     return RequestLimits(
-        arguments.question_time, int(arguments.question_memory * _GB), arguments.user_questions
+        arguments.request_time, int(arguments.query_memory * _GB), arguments.user_requests
     )
 
 

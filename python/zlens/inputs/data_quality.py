@@ -20,9 +20,9 @@ COLUMNS = ("system", "source", "kind", "detail")
 def quality_views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
     """Helpers that find problems, the records concerned, and the roles without which they find nothing."""
     return (
-        ("_doubt", "CPU MF", ("counter",)),
-        ("_moved", None, ("counter", "own_partition")),
-        ("_impossible", None, _bounded_entities()),
+        ("_counter_problems", "CPU MF", ("counter",)),
+        ("_moved_systems", None, ("counter", "own_partition")),
+        ("_withheld_values", None, _bounded_entities()),
     )
 
 

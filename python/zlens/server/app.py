@@ -100,7 +100,7 @@ def _methods(
             response.headers["allow"] = allowed
             return response
         try:
-            if endpoint.name == "enter":
+            if endpoint.name == "login":
                 return await _exchange_token(endpoint, request, guard)
             if endpoint.lines:
                 return await _streamed(endpoint, request, served, running)

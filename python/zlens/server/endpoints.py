@@ -380,15 +380,15 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        "happened",
-        "What happened: the busiest interval of a window, what grew with it, and the events around it",
+        "peak",
+        "The busiest interval of a window, what grew with it, and the events around it",
         "peaks:answer",
         (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
-            "lead": "the busiest interval: value, usual (the median of all intervals), unit, from and to; "
+            "busiest": "the busiest interval: value, usual (the median of all intervals), unit, from and to; "
             "null: no complete interval in the window",
             "peak": "from and to: the stretch around it in which busy is more than half-way up from usual",
-            "grew": "groups of subjects, each with those that grew most in the peak: value, usual, unit, "
+            "growth": "groups of subjects, each with those that grew most in the peak: value, usual, unit, "
             "their events, and the view that shows them",
             "events": "events from `minutes` before the peak to `minutes` after it, without frequent kinds",
             "minutes": "see events",
@@ -464,12 +464,12 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        "moved",
-        "Metrics that moved with busy in a window, up or down, strongest first",
+        "correlations",
+        "Metrics that are correlated with busy in a window, strongest first",
         "peaks:correlated_metrics",
         (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
-            "rows": "metrics with their rank correlation with busy, their value in the peak of /happened and "
+            "rows": "metrics with their rank correlation with busy, their value in the peak of /peak and "
             "outside it (usual)",
             "least": "the rank correlation from which a metric is listed",
             "fewest": "the fewest intervals from which there is a correlation",
@@ -587,7 +587,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        "enter",
+        "login",
         "Exchange the token for a cookie",
         "",
         (Key("token", Text(1000, 1), "the token that zlens serve printed"),),

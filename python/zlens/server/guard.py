@@ -22,7 +22,7 @@ from zlens.server.proxy import Proxy, PublicUrl, user_of
 #: Prefix of the API, and what Prometheus scrapes. Other paths are the page itself, which contains no data.
 API = "/api/"
 #: Takes the token by POST and answers with a cookie.
-ENTER = "/api/v1/enter"
+LOGIN = "/api/v1/login"
 METRICS = "/metrics"
 #: Whether the server answers, and whether it has data to answer from.
 READY = "/readyz"
@@ -115,7 +115,7 @@ class Guard(Struct):
                 "cross-site request not allowed",
                 "open the address that zlens serve prints",
             )
-        refusal = None if request.path == ENTER else self._refuse_unauthenticated(request)
+        refusal = None if request.path == LOGIN else self._refuse_unauthenticated(request)
         if refusal is not None:
             return refusal
         if request.method == "POST":

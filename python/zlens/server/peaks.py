@@ -63,15 +63,15 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     peak = _peak(place, request)
     shown = facts.load_peak_facts()
     if peak is None:
-        return {"lead": None, "peak": None, "grew": [], "events": [], "minutes": shown.minutes}
+        return {"busiest": None, "peak": None, "growth": [], "events": [], "minutes": shown.minutes}
     around = dt.timedelta(minutes=shown.minutes)
     events = _events(place, request["system"])
     whole = _recording_baselines(place, request["system"], peak.source)
     near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
     return {
-        "lead": _busiest_interval(peak),
+        "busiest": _busiest_interval(peak),
         "peak": {"from": json_values.epoch_seconds(peak.start), "to": json_values.epoch_seconds(peak.end)},
-        "grew": [
+        "growth": [
             group
             for declared_group, of_recording in whole
             for group in [_group(place, request["system"], declared_group, of_recording, peak, near)]

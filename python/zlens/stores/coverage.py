@@ -158,13 +158,14 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
 
 
 def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:
-    """Intervals with counters that contradict each other, and all of a system if many do (`_counted`)."""
+    """Intervals with counters that contradict each other, and all of a system if many do (`_valid_counters`)."""
     ends = session.select(
-        "SELECT DISTINCT system, source, epoch_us(interval_end) FROM _breached",
-        {"_breached": ("system", "source", "interval_end")},
+        "SELECT DISTINCT system, source, epoch_us(interval_end) FROM _contradicting_samples",
+        {"_contradicting_samples": ("system", "source", "interval_end")},
     ).rows
     systems = session.select(
-        "SELECT system, source FROM _breach WHERE of_system", {"_breach": ("system", "source", "of_system")}
+        "SELECT system, source FROM _contradicting_systems WHERE of_system",
+        {"_contradicting_systems": ("system", "source", "of_system")},
     ).rows
     samples, full = {*map(tuple, ends)}, {*map(tuple, systems)}
     return {

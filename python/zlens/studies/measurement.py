@@ -53,7 +53,7 @@ SELECT load.system, load.source, load.interval_end, load.seconds, load.flag,
     counted.cycles / counted.seconds AS cycle_rate, counted.finite_cycles / counted.seconds AS finite_rate
 FROM load
 LEFT JOIN per_transaction AS cost USING (system, source, interval_end)
-LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
+LEFT JOIN _counters_by_load_interval AS counted USING (system, source, interval_end)
 ORDER BY load.system, load.interval_end
 """
 

@@ -13,7 +13,7 @@ WITH processors AS (
                     OVER (PARTITION BY system, source, interval_end, cpu_type),
                 max(counted.seconds) OVER (PARTITION BY system, source, interval_end, cpu_type)
             ) AS whole
-        FROM _counted AS counted
+        FROM _valid_counters AS counted
         LEFT JOIN interval AS i USING (system, source, interval_end)
     )
     GROUP BY system, source, interval_end, cpu_type
@@ -37,7 +37,7 @@ cores AS (
         CASE WHEN count(c203) = count(*) THEN sum(c203) END AS c203,
         CASE WHEN count(c204) = count(*) THEN sum(c204) END AS c204,
         CASE WHEN count(c205) = count(*) THEN sum(c205) END AS c205
-    FROM _core_counted
+    FROM _core_counters
     WHERE cpu_type IS NOT NULL
     GROUP BY system, source, interval_end, cpu_type
 )

@@ -9,8 +9,8 @@ SELECT
     counted.finite_cycles / counted.seconds AS finite_cycle_rate,
     counted.ghz
 FROM load
-JOIN (SELECT * FROM _achieved WHERE of_load) AS achieved USING (system, source, interval_end)
-LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
+JOIN (SELECT * FROM _system_throughput WHERE of_load) AS achieved USING (system, source, interval_end)
+LEFT JOIN _counters_by_load_interval AS counted USING (system, source, interval_end)
 UNION ALL BY NAME
 SELECT
     system, source, interval_end, counted.seconds, counted.flag, achieved.rate AS etr,
@@ -19,7 +19,7 @@ SELECT
     counted.cycles / counted.seconds AS cycle_rate,
     counted.finite_cycles / counted.seconds AS finite_cycle_rate,
     counted.ghz
-FROM _counted_work AS counted
-JOIN (SELECT * FROM _achieved WHERE NOT of_load) AS achieved USING (system, source, interval_end)
+FROM _system_work AS counted
+JOIN (SELECT * FROM _system_throughput WHERE NOT of_load) AS achieved USING (system, source, interval_end)
 -- As in load: rate and counters must cover the same time.
 WHERE achieved.covered_time >= 0.9 * counted.seconds AND system NOT IN (SELECT DISTINCT system FROM load)

@@ -36,7 +36,7 @@ placed AS (
             AS sampled
     FROM ends AS e
     JOIN _interval AS within
-        ON within.system = e.system AND within.source = e.source AND within.interval_end = e.told_in
+        ON within.system = e.system AND within.source = e.source AND within.interval_end = e.recorded_in
     JOIN (
         SELECT
             *,
@@ -60,7 +60,7 @@ last_sample AS (
     FROM placed AS p
     JOIN role.guest_sample AS g
         ON g.system = p.system AND g.source = p.source AND g.userid = p.userid AND g.vcpu = p.vcpu
-        AND g.told_in BETWEEN p.before AND p.interval_end
+        AND g.recorded_in BETWEEN p.before AND p.interval_end
         AND coalesce(g.logon = p.logon, true) AND g.moment < p.tod
     WHERE p.sampled AND p.kind = 'logoff'
     GROUP BY p.system, p.source, p.userid, p.vcpu, p.tod

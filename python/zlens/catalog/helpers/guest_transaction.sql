@@ -3,7 +3,7 @@ SELECT
     e.system, e.source, i.interval_end, e.userid, count(*) / any_value(i.seconds) AS rate
 FROM role.guest_end AS e
 JOIN _interval AS within
-    ON within.system = e.system AND within.source = e.source AND within.interval_end = e.told_in
+    ON within.system = e.system AND within.source = e.source AND within.interval_end = e.recorded_in
 JOIN interval AS i
     ON i.system = e.system AND i.source = e.source AND i.interval_end = within.bucket_end
 WHERE e.kind = 'transaction'

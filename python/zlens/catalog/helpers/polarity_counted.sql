@@ -6,5 +6,5 @@ SELECT
     CASE WHEN count(parked_pct) = count(*) THEN avg(parked_pct) END AS parked_pct,
     max(generation) AS generation, max(generation_by) AS generation_by,
     avg(cpsp) AS cpsp{counter_sums}
-FROM _counted_part AS counted
+FROM _counters_with_online_share AS counted
 GROUP BY system, source, interval_end, cpu_type, polarity

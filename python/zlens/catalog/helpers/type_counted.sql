@@ -5,5 +5,5 @@ SELECT
     CASE WHEN count(cpu_id) = count(*) THEN count(*) END AS processors,
     max(generation) AS generation, max(generation_by) AS generation_by,
     avg(cpsp) AS cpsp{counter_sums}
-FROM _counted_part AS counted
+FROM _counters_with_online_share AS counted
 GROUP BY system, source, interval_end, counted.cpu_type

@@ -108,7 +108,7 @@ class CounterStore:
                     "cpu_id": cpu,
                     "processors": None if cpu is None else 1,
                     "machine_type": moment.run.info.machine_type,
-                    "told_generation": moment.run.told,
+                    "generation_from_names": moment.run.told,
                     "version1": moment.run.cfvn,
                     "version2": moment.run.csvn,
                     "cpsp": moment.run.cpsp,

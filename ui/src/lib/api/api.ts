@@ -190,7 +190,7 @@ export const api = {
   intervals: (system: string, signal?: AbortSignal) =>
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),
   happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
-    call<Happened>(query("/happened", values), null, signal),
+    call<Happened>(query("/peak", values), null, signal),
   /** All systems side by side, over a span. */
   fleet: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Fleet>(query("/fleet", values), null, signal),
@@ -204,7 +204,7 @@ export const api = {
   trend: (shifts: string, signal?: AbortSignal) =>
     call<{ answer: ModelAnswer }>(query("/trend", { shifts }), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
-    call<MovedAnswer>(query("/moved", values), null, signal),
+    call<MovedAnswer>(query("/correlations", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Evidence>(query("/evidence", values), null, signal),
   compare: <T>(question: object, signal?: AbortSignal) => call<T>("/compare", question, signal),
@@ -222,7 +222,7 @@ export const api = {
   running: (signal?: AbortSignal) => call<Running[]>("/running", null, signal),
   /** Exchanges the token for a cookie. */
   enter: async (token: string): Promise<void> => {
-    const response = await fetch(`${ROOT}/enter`, post({ token }));
+    const response = await fetch(`${ROOT}/login`, post({ token }));
     if (!response.ok) throw errorOf(await response.json(), response.status);
   },
 };

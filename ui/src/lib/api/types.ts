@@ -222,7 +222,7 @@ export interface FindingsPart {
 /** The busiest interval of a window, and what grew with it. Times are seconds UTC. */
 export interface Happened {
   /** Null without a complete interval in the window. */
-  lead: {
+  busiest: {
     explain: string;
     unit: string;
     text: string;
@@ -235,7 +235,7 @@ export interface Happened {
   } | null;
   /** The stretch around it in which busy is more than half-way up from usual. */
   peak: { from: number; to: number } | null;
-  grew: {
+  growth: {
     title: string;
     unit: string;
     explain: string;

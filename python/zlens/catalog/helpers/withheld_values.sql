@@ -1,4 +1,4 @@
--- _impossible: the rows of `problem` about values that cannot be, which roles withhold: one part for each role with
+-- _withheld_values: the rows of `problem` about values that cannot be, which roles withhold: one part for each role with
 -- bounds, and machines that have fewer processors than their partitions used.
 {impossible_rows}
 UNION ALL

@@ -1,5 +1,5 @@
 -- materialized
--- _counted: counters with the machine generation that determines their meaning, and with facts about the processor from
+-- _valid_counters: counters with the machine generation that determines their meaning, and with facts about the processor from
 -- other records of the system: these are better on its type, which SMF 113 reported late. A sample whose counters
 -- contradict each other is left out, and a system if many do: the meaning of its numbers is unknown.
 SELECT
@@ -10,6 +10,6 @@ SELECT
     placed.polarity, placed.parked_pct,
     {generation} AS generation, {generation_by} AS generation_by
 FROM _counter AS counter
-LEFT JOIN _placed AS placed USING (system, source, interval_end, cpu_id)
-ANTI JOIN _breached USING (system, source, interval_end, cpu_id)
-ANTI JOIN (SELECT system, source FROM _breach WHERE of_system) USING (system, source)
+LEFT JOIN _processor_facts AS placed USING (system, source, interval_end, cpu_id)
+ANTI JOIN _contradicting_samples USING (system, source, interval_end, cpu_id)
+ANTI JOIN (SELECT system, source FROM _contradicting_systems WHERE of_system) USING (system, source)

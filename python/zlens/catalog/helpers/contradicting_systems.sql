@@ -1,5 +1,5 @@
 -- materialized
--- _breach: systems with samples that contradict each other, and the first time they do. of_system: too many to be damage,
+-- _contradicting_systems: systems with samples that contradict each other, and the first time they do. of_system: too many to be damage,
 -- so that the meaning of all its counters is in doubt.
 SELECT
     breached.system, breached.source, breached.balance, any_value(breached.text) AS text,
@@ -8,9 +8,9 @@ SELECT
     arg_min(breached.found, (breached.interval_end, breached.cpu_id)) AS found,
     arg_min(breached.allowed, (breached.interval_end, breached.cpu_id)) AS allowed,
     any_value(broken.samples) > {damage} * any_value(counted.samples) AS of_system
-FROM _breached AS breached
+FROM _contradicting_samples AS breached
 JOIN (
-    SELECT system, source, count(DISTINCT (interval_end, cpu_id)) AS samples FROM _breached GROUP BY system, source
+    SELECT system, source, count(DISTINCT (interval_end, cpu_id)) AS samples FROM _contradicting_samples GROUP BY system, source
 ) AS broken USING (system, source)
 JOIN (SELECT system, source, count(*) AS samples FROM _counter GROUP BY system, source) AS counted
     USING (system, source)

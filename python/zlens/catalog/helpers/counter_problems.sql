@@ -1,4 +1,4 @@
--- _doubt: the rows of `problem` about counters: systems and samples that are withheld, unknown machines, lost or impossible
+-- _counter_problems: the rows of `problem` about counters: systems and samples that are withheld, unknown machines, lost or impossible
 -- counters, and other records that give another type or other intervals.
 SELECT
     system, source, CASE WHEN of_system THEN 'section' ELSE 'impossible' END AS kind,
@@ -8,12 +8,12 @@ SELECT
     END || text || ' (processor ' || coalesce(CAST(cpu_id AS VARCHAR), '?')
     || ', ' || strftime(first_end, '%Y-%m-%d %H:%M:%S') || ' UTC: ' || format('{:.0f}', found) || ' against '
     || format('{:.0f}', allowed) || '; ' || times || ' times in all)' AS detail
-FROM _breach
+FROM _contradicting_systems
 UNION ALL
 SELECT
     system, source, 'no_layout' AS kind,
     'counters of ' || count(*) || ' samples: ' || generation_by AS detail
-FROM _counted
+FROM _valid_counters
 WHERE generation IS NULL
 GROUP BY system, source, generation_by
 UNION ALL
@@ -25,7 +25,7 @@ SELECT
     || format('{:.0f}', CAST(arg_min(c0, (interval_end, cpu_id)) FILTER (WHERE over) AS DOUBLE)) || ' against '
     || format('{:.0f}', CAST(arg_min(available, (interval_end, cpu_id)) FILTER (WHERE over) AS DOUBLE)) AS detail
 FROM (
-    SELECT *, NOT coalesce(lost, false) AND coalesce(c0 > 1.01 * available, false) AS over FROM _counted
+    SELECT *, NOT coalesce(lost, false) AND coalesce(c0 > 1.01 * available, false) AS over FROM _valid_counters
 )
 GROUP BY system, source
 HAVING bool_or(over)
@@ -48,7 +48,7 @@ SELECT
     || counter.cpu_type || ' in the records of the counters, ' || placed.cpu_type || ' in those of ' || placed.told_by
     || '; shown as ' || placed.cpu_type AS detail
 FROM _counter AS counter
-JOIN _placed AS placed USING (system, source, interval_end, cpu_id)
+JOIN _processor_facts AS placed USING (system, source, interval_end, cpu_id)
 WHERE counter.cpu_type <> placed.cpu_type AND counter.cpu_type <> 'ZCBP'
 GROUP BY counter.system, counter.source, counter.cpu_type, placed.cpu_type, placed.told_by
 UNION ALL
@@ -58,6 +58,6 @@ SELECT
     || count(*) || ' samples): polarity and parked time are joined by overlap, and polarity is left out where it '
     || 'changed meanwhile' || CASE source WHEN 'smf' THEN '; SMFINTVAL=SYNC of HIS lets them end together' ELSE '' END
     AS detail
-FROM _placed
+FROM _processor_facts
 GROUP BY system, source, told_by
 HAVING count(*) FILTER (WHERE apart) > 0.1 * count(*)

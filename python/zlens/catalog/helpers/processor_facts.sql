@@ -1,5 +1,5 @@
 -- materialized
--- _placed: facts from another record of the same system about a processor that counted. Its intervals need not be those
+-- _processor_facts: facts from another record of the same system about a processor that counted. Its intervals need not be those
 -- of the counters: parked time is that of the time both cover, assuming that it spreads evenly over each record.
 -- If polarity changed meanwhile, it is NULL. A hundredth at both ends is left out: one source stamps its records
 -- a little later than the other. Records that cover less than nine tenths of the interval are ignored.

@@ -1,4 +1,4 @@
--- _counted_beside: counters of a system for each interval of its load: from the same source, else from another one.
+-- _counters_by_load_interval: counters of a system for each interval of its load: from the same source, else from another one.
 -- Counters belong to the interval that contains their middle; those that cover less than nine tenths are left out.
 SELECT system, source, interval_end, seconds, instructions, cycles, finite_cycles, ghz
 FROM (
@@ -13,7 +13,7 @@ FROM (
         SELECT
             work.*, told.source AS load_source,
             work.interval_end - to_microseconds(CAST(work.seconds * 5e5 AS BIGINT)) AS middle
-        FROM _counted_work AS work
+        FROM _system_work AS work
         JOIN (SELECT DISTINCT system, source FROM load) AS told ON told.system = work.system
     ) AS counted
     ASOF JOIN load

@@ -1,13 +1,13 @@
 -- materialized
--- _counted_part: counters with the length of the interval of their type, and the part of it that a processor was
+-- _counters_with_online_share: counters with the length of the interval of their type, and the part of it that a processor was
 -- online: a processor that was offline for a while may report a longer time than the others, and counts with its part.
 SELECT counted.*, length.whole, least(1, length.whole / nullif(counted.seconds, 0)) AS part
-FROM _counted AS counted
+FROM _valid_counters AS counted
 JOIN (
     SELECT
         system, source, interval_end, cpu_type,
         coalesce(max(c.seconds) FILTER (WHERE c.seconds <= {gap_factor} * i.seconds), max(c.seconds)) AS whole
-    FROM _counted AS c
+    FROM _valid_counters AS c
     LEFT JOIN interval AS i USING (system, source, interval_end)
     GROUP BY system, source, interval_end, cpu_type
 ) AS length

@@ -1,4 +1,4 @@
--- _moved: systems whose records name several machines or partitions, in the order of their appearance.
+-- _moved_systems: systems whose records name several machines or partitions, in the order of their appearance.
 SELECT
     system, source, 'changed' AS kind,
     'records of this system name ' || count(*) || ' ' || what || ': '

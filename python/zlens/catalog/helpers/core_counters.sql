@@ -1,5 +1,5 @@
 -- materialized
--- _core_counted: what was counted on one core. The hypervisor's own times of a core take precedence; without them, the
+-- _core_counters: what was counted on one core. The hypervisor's own times of a core take precedence; without them, the
 -- counters of the whole core come from one thread, the first that has them, and the counters of its threads are added.
 -- Times take the place of counters: c448 with one thread running, c449 with two, of those available.
 WITH told AS (
@@ -23,7 +23,7 @@ counted AS (
         CASE WHEN count(c203) = count(*) THEN sum(c203) END AS c203,
         CASE WHEN count(c204) = count(*) THEN sum(c204) END AS c204,
         CASE WHEN count(c205) = count(*) THEN sum(c205) END AS c205
-    FROM _counted
+    FROM _valid_counters
     WHERE core_id IS NOT NULL
     GROUP BY system, source, interval_end, core_id
 )

@@ -1,4 +1,4 @@
--- _device_told: the configuration of a device, with the times from and until which it applies. Joining by both is fast
+-- _device_configuration: the configuration of a device, with the times from and until which it applies. Joining by both is fast
 -- for many devices; looking for the latest row of each is not.
 SELECT
     *,
