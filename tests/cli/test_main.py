@@ -205,7 +205,7 @@ def test_info_json(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
     (one,) = json.loads(out)
     assert one["file"] == str(rmf_file)
     assert one["system"] == "ZLZ1"
-    assert one["made"] is True
+    assert one["synthetic"] is True
     assert one["first"] == "2010-03-09T07:30:00Z"
     assert one["last"] == "2010-03-09T08:30:00Z"
     assert one["problems"] == []

@@ -27,7 +27,7 @@ def test_an_hour_of_three_processors(session: Session) -> None:
     )
     assert answer.rows == [(cpu, 60, 60.0, 60.0, 0) for cpu in range(3)]
     (info,) = session.systems
-    assert (info.system, info.machine, info.release, info.utc_offset_s, info.nominal_s, info.made) == (
+    assert (info.system, info.machine, info.release, info.utc_offset_s, info.nominal_s, info.synthetic) == (
         machine.ZOS_SYSTEM, "2097-D3E01", "1.11", machine.ZONE_S, 60, True,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from zlens.catalog import layouts
 
 
 def test_it_says_what_it_is(session: Session) -> None:
-    rows = session.sql("SELECT system, release, made, mt_cp, mt_ifl, nominal_s FROM system").rows
+    rows = session.sql("SELECT system, release, synthetic, mt_cp, mt_ifl, nominal_s FROM system").rows
     assert rows == [("ZLSIM", layouts.SIM, True, 1, 2, 60.0)]
     assert session.all_problems() == []
     (count,) = session.sql('SELECT count(*) FROM "interval" WHERE flag IS NULL').rows

@@ -31,5 +31,5 @@ def test_models_plans_and_the_overview_mean_the_same_interval(demo_files: list[P
         assert set(ends.values()) == {busiest}, ends
         assert planning.choose_interval(session, [], system, None) == (system, busiest)
         request = {"system": system, "from": None, "to": None}
-        lead = peaks.answer(Workspace(session, [str(demo_files[file])]), request)["lead"]
+        lead = peaks.answer(Workspace(session, [str(demo_files[file])]), request)["busiest"]
         assert lead["to"] == busiest.timestamp()

@@ -300,7 +300,7 @@ def test_folded_in_a_terminal_only() -> None:
 
 
 def test_header_and_what_is_lacking_fit_a_terminal() -> None:
-    made = system("A") | {"release": "zlens-sim", "source": "zvm-monitor", "made": True}
+    made = system("A") | {"release": "zlens-sim", "source": "zvm-monitor", "synthetic": True}
     longer = definition_file.read(
         REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every"
     )

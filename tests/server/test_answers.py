@@ -34,7 +34,7 @@ def told(response):
 def test_the_schema_tells_systems_tables_reports_and_models(served):
     found = told(served.get("schema"))
     assert [one["system"] for one in found["systems"]] == ["ZLDEMO"]
-    assert found["made"] is True
+    assert found["synthetic"] is True
     assert found["systems"][0]["start"] == "2010-03-09T07:30:00Z"
     assert {one["name"] for one in found["tables"] if one["kind"] == "measure"} == set(
         measures.measure_names()

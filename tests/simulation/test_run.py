@@ -33,7 +33,7 @@ def test_its_records_are_read_back(tmp_path: Path) -> None:
     with zlens.open(done.files["ZVM1"]) as session:
         [system] = session.systems
         assert system.system == "ZVM1"
-        assert system.made
+        assert system.synthetic
         used = dict(session.sql("SELECT userid, avg(cpu_pct) FROM guest GROUP BY ALL").rows)
     for name, user in done.summary["systems"]["ZVM1"]["users"].items():
         assert used[name] == pytest.approx(100 * user["cpu_s"] / 20, rel=0.02)

@@ -147,7 +147,7 @@ def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str,
         "release": info.release,
         "lpar": info.lpar,
         "lpar_number": info.lpar_number,
-        "made": info.made,
+        "synthetic": info.synthetic,
         "interval_s": info.nominal_s,
         "utc_offset_s": info.utc_offset_s,
         "local_time": info.local_time,
@@ -250,7 +250,7 @@ def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespa
     if not again:
         facts = [entry["format"], f"{entry['bytes']:,} bytes", *_facts(entry["facts"])]
         put("Format", replace_controls(", ".join(facts)))
-    if entry.get("made"):
+    if entry.get("synthetic"):
         put("MADE", "synthetic data, written by zlens; not measured")
     if entry["system"]:
         parts = [entry["system"]]

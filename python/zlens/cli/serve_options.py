@@ -179,9 +179,7 @@ def _limits(arguments: argparse.Namespace) -> RequestLimits:
     ):
         if not least <= value <= most:
             raise QueryError(f"{name} {value:g} is out of range", expected=f"{least:g} to {most:g}")
-    return RequestLimits(
-        arguments.request_time, int(arguments.query_memory * _GB), arguments.user_requests
-    )
+    return RequestLimits(arguments.request_time, int(arguments.query_memory * _GB), arguments.user_requests)
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     for info in infos:
         run = systems.setdefault(info.system, SystemRun(info.system))
         run.machine_type = run.machine_type or info.machine_type
-        run.made = run.made or info.made
+        run.made = run.made or info.synthetic
     _spans(session, systems)
     _doubts(session, systems)
     filled_facts = [

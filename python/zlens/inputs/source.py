@@ -114,7 +114,7 @@ class SystemInfo(Struct):
     first_us: int | None = None
     last_us: int | None = None
     files: list[str] = field(default_factory=list)
-    made: bool = False
+    synthetic: bool = False
     #: Its name in the records, if they contradict those of the system that has this name.
     recorded_name: str | None = None
     #: The first and the last interval end, if they are known without reading the intervals.

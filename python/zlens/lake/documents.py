@@ -44,7 +44,7 @@ _MOST = 2**63
 #: Stored facts of a system; the others follow from its parts.
 _SYSTEM = (
     "machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex", "utc_offset_s",
-    "leap_s", "local_time", "made", "nominal_s", "threads",
+    "leap_s", "local_time", "nominal_s", "synthetic", "threads",
 )  # fmt: skip
 
 
@@ -318,7 +318,7 @@ _SYSTEM_KEYS = (
     Key("utc_offset_s", validators.WHOLE, default=None),
     Key("leap_s", validators.WHOLE),
     Key("local_time", Boolean()),
-    Key("made", Boolean()),
+    Key("synthetic", Boolean()),
     Key("nominal_s", Number(), default=None),
     Key("threads", MapOf(validators.COUNT, 0)),
 )

@@ -319,7 +319,7 @@ class LakeSource:
             utc_offset_s=first.utc_offset_s,
             leap_s=first.leap_s,
             local_time=first.local_time,
-            made=first.made,
+            synthetic=first.synthetic,
             moves=moves(machine for stored in parts for machine in stored.part.machines),
             nominal_s=spans[0].nominal_s if spans else first.nominal_s,
             first_us=min((time for time, _ in times if time is not None), default=None),

@@ -58,7 +58,7 @@ class RetainedSource:
         """The source of files, with the systems that are known."""
         source = parts.open([*parts.sizes], options)
         systems = [
-            _with_intervals(replace(info, made=infos[info.system, info.source].made), intervals)
+            _with_intervals(replace(info, synthetic=infos[info.system, info.source].synthetic), intervals)
             for info in source.systems
             if (info.system, info.source) in infos
         ]

@@ -112,7 +112,7 @@ class Block(Struct):
     @property
     def made(self) -> bool:
         """Whether any of the data are synthetic."""
-        return any(system.get("made") is True for system in self.systems)
+        return any(system.get("synthetic") is True for system in self.systems)
 
     @property
     def system(self) -> str:

@@ -119,7 +119,7 @@ ENDPOINTS = (
         (),
         {
             "version": "of zlens",
-            "made": "whether any of the data are synthetic",
+            "synthetic": "whether any of the data are synthetic",
             "inputs": "inputs the server was started with",
             "systems": "systems and their time spans",
             "tables": "measures, raw tables and roles with their columns",

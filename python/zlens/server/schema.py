@@ -36,7 +36,7 @@ def _schema(place: Workspace) -> dict[str, Any]:
     fills = session.measures_by_source
     return {
         "version": VERSION,
-        "made": any(info.made for info in session.systems),
+        "synthetic": any(info.synthetic for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
         "systems": [
             {
@@ -110,7 +110,7 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
         "intervals": count,
         "start": _time(first),
         "end": _time(last),
-        "made": info.made,
+        "synthetic": info.synthetic,
         "forgotten": info.system in gone,
     }
 

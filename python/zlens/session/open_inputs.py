@@ -57,7 +57,7 @@ def open_inputs(
             source.take_identity_from([info for systems in companions for info in systems])
     for source in sources:
         for info in source.systems:
-            info.made = info.made or is_synthetic(info.system, info.serial)
+            info.synthetic = info.synthetic or is_synthetic(info.system, info.serial)
     if not sources and errors:
         raise errors[0]
     if opened:

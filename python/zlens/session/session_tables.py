@@ -232,7 +232,7 @@ def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
         "first_time": info.first_us,
         "last_time": info.last_us,
         "files": len(info.files),
-        "made": info.made,
+        "synthetic": info.synthetic,
     }
     return tuple(values.get(column.name) for column in measures.load_measure("system").columns)
 

@@ -241,7 +241,7 @@ class ListingSource:
         info.model = info.model or header.model
         info.serial = info.serial or header.serial
         info.release = info.release or header.release
-        info.made = info.made or header.made
+        info.synthetic = info.synthetic or header.made
 
     def _offset(self, zone_s: int | None, report: ListingReport) -> int | None:
         if zone_s is not None:

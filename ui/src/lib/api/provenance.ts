@@ -11,6 +11,6 @@ export function provenance([from, to] = session.window): string[] {
   return [
     `${system}, ${dateTime(from, offset)} to ${dateTime(to, offset)} (${zone})`,
     `${inputs} (${kinds}); zlens ${schema?.version}`,
-    ...(schema?.made ? ["Synthetic data, written by zlens; nothing in it was measured."] : []),
+    ...(schema?.synthetic ? ["Synthetic data, written by zlens; nothing in it was measured."] : []),
   ];
 }

@@ -26,7 +26,7 @@ export interface SystemInfo {
   same: boolean;
   start: string | null;
   end: string | null;
-  made: boolean;
+  synthetic: boolean;
   /** Whether a lake keeps measures by hour and day only, of some of its time at least. */
   forgotten: boolean;
 }
@@ -82,7 +82,7 @@ export interface ModelInfo {
 
 export interface Schema {
   version: string;
-  made: boolean;
+  synthetic: boolean;
   inputs: { name: string }[];
   systems: SystemInfo[];
   tables: TableInfo[];
