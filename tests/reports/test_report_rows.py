@@ -391,7 +391,7 @@ def test_footnotes() -> None:
     problem = Problem("A", "zvm-monitor", "f", 4096, "D0R2", "truncated", "cut off", 12)
     session = FakeSession(
         {
-            "system": [system("A", release="6.3.0", made=True)],
+            "system": [system("A", release="6.3.0", synthetic=True)],
             "cpu": [cpu("A", 3, 0, 10.0) | {"user_pct": None}],
         },
         problems=[problem, problem],

@@ -2,8 +2,8 @@
 
 A metric that all machines compute alike is one formula; where generations differ, it is a case over
 `counter.generation`, with the metrics it is built from inlined separately for each generation.
-The private view `_valid_counters` adds that column to the role, and omits the samples that `_contradicting_samples` names and the
-systems that `_contradicting_systems` does.
+The private view `_valid_counters` adds that column to the role. It omits the samples in
+`_contradicting_samples` and the systems in `_contradicting_systems`.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
 
 
 def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:
-    """Intervals with counters that contradict each other, and all of a system if many do (`_valid_counters`)."""
+    """Intervals whose counters contradict each other, and all of a system if many do (`_valid_counters`)."""
     ends = session.select(
         "SELECT DISTINCT system, source, epoch_us(interval_end) FROM _contradicting_samples",
         {"_contradicting_samples": ("system", "source", "interval_end")},
