@@ -71,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.seed is not None:
         iterations.set_seed(config.option.seed)
     if everything:
-        iterations.try_all()
+        iterations.run_all()
     elif not config.option.markexpr:
         config.option.markexpr = "not long"
 
