@@ -32,9 +32,9 @@ class Wording(str):
 class ZlensError(Exception):
     """Base of all errors of zlens.
 
-    message   what is wrong, one sentence without full stop
-    file      path of the input concerned, or None
-    offset    byte offset in that file, or None
+    message   description, one sentence without full stop
+    file      path of the affected input, or None
+    offset    offset in that file in bytes, or None
     expected  what was expected instead, or None
     cure      fix for the user, or None; a Wording if interfaces differ
     """

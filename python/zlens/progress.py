@@ -1,6 +1,6 @@
 """A progress line on the terminal: amount done, rate and time left.
 
-Nothing is shown in a pipe, or for work that takes less than PATIENCE_S.
+Nothing is shown in a pipe, or for work of less than PATIENCE_S.
 """
 
 from __future__ import annotations

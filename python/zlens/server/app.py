@@ -41,7 +41,7 @@ from zlens.server.workspace import Workspace
 FOLLOW = f"{ROOT}/follow"
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
-#: Header of every response: the number of problems found so far, which shows that their count changed.
+#: Header of every response: the number of problems found so far; a change means a new complete count.
 PROBLEMS = "zlens-problems"
 #: A file path in a message, except paths that are the same on every machine.
 _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^\s'\";,/]+)")
@@ -132,7 +132,7 @@ async def _exchange_token(endpoint: Endpoint, request: Request, guard: Guard) ->
 def _metrics(
     served: ServedWorkspace, running: RunningRequests, bodies: BodySender, pages: metrics.MetricsPages
 ) -> Any:
-    """Return the handler of the page that Prometheus scrapes."""
+    """Return the handler of /metrics."""
     preparing: dict[bool, asyncio.Task[None]] = {}
 
     async def page(*, openmetrics: bool) -> WorkerResponse:
@@ -297,7 +297,7 @@ async def _streamed(
     queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
     def append(line: bytes | None) -> None:
-        # The event loop may be closed; the line is then not needed.
+        # The event loop may be closed, and no client waits for the line.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(queue.put_nowait, line)
 
@@ -539,7 +539,7 @@ class Guarded:
         await self._app(scope, receive, send)
 
     def _what(self, path: str) -> str:
-        """Return the name of a path in the log: only paths of endpoints, because others may contain anything."""
+        """Return the name of a path for the log; only endpoints by path, as others may contain anything."""
         if path in self._known:
             return path
         return "page" if static_files.exists(path) else "unknown"

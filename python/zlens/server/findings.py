@@ -123,7 +123,7 @@ class _SharedEvaluation:
             with self._guard:
                 self._readers -= 1
                 if not self._readers:
-                    # An open iterator would keep its session in use, which then could not be closed.
+                    # An open iterator uses its session, which then cannot be closed.
                     self._pending = None
 
     def _compute(self) -> None:

@@ -114,7 +114,7 @@ def _span(request: dict[str, Any]) -> fleet.Span:
 
 
 def _series(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> list[Any]:
-    """Return the value of each hour of an axis; None if it has none."""
+    """Return the value of each hour of an axis; None for a missing hour."""
     known = dict(hours)
     return [json_values.json_value(known.get(end)) for end in axis]
 

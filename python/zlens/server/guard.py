@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from zlens.server.proxy import Proxy, PublicUrl, user_of
 
-#: Prefix of the API. Paths other than these and METRICS are files of the web UI, which contain no data.
+#: Prefix of the API. Paths without it, except METRICS, are files of the web UI, which contain no data.
 API = "/api/"
 #: Accepts the token by POST and responds with a cookie.
 ENTER = "/api/v1/enter"

@@ -45,7 +45,7 @@ class ServedWorkspace:
 
     @contextmanager
     def use(self) -> Iterator[Workspace]:
-        """The current workspace; it stays open until the context exits, even if it is replaced."""
+        """Yield the current workspace; it stays open until the context exits, even if it is replaced."""
         with self._guard:
             workspace = self._workspace
             key = id(workspace)

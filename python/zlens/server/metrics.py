@@ -28,7 +28,7 @@ class MetricsPages:
 
     def page(self, workspace: Workspace, *, openmetrics: bool) -> bytes:
         """Return the metrics of the newest interval of each system."""
-        # One at a time: a second scrape waits for the page of the first one.
+        # One at a time: a second scrape waits and uses the page of the first.
         with cancellation.hold_lock(self._lock):
             intervals = newest(workspace)
             cached_intervals, body = self._cached.get(openmetrics, (None, b""))

@@ -12,7 +12,7 @@ import sys
 from zlens.errors import InputError
 from zlens.schema.wording import phrase
 
-#: The log goes to standard error.
+#: Stands for standard error as the log.
 STDERR = "-"
 
 

@@ -26,7 +26,7 @@ class RigRuns(Struct, frozen=True):
     folder: str
 
     def results(self) -> dict[str, Any]:
-        """Return the results; raises InputError if the folder has none."""
+        """Return the results; raises InputError if they are missing or invalid."""
         path = Path(self.folder) / RESULTS
         try:
             if path.stat().st_size > _LONGEST:

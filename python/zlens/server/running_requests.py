@@ -127,11 +127,11 @@ class RunningRequests:
             try:
                 loop.call_soon_threadsafe(settle, result, failed)
             except RuntimeError:
-                # The server has ended; the result is not needed.
+                # The server has ended, and no client waits for the result.
                 return
 
         context = contextvars.copy_context()
-        # A daemon thread, because one that hangs must not keep the program from ending.
+        # A daemon thread, because a hanging one must not prevent the program from ending.
         threading.Thread(target=context.run, args=(run,), name=f"zlens-{what}", daemon=True).start()
         disconnect = asyncio.ensure_future(wait_for_disconnect())
         try:

@@ -101,7 +101,7 @@ class SqlWorkers:
     def __init__(
         self, work: Work, closing: socket.socket | None = None, limits: RequestLimits | None = None
     ) -> None:
-        """`closing` is a socket that workers must not keep open. Each worker has the memory limit."""
+        """Start the fork server; workers close the socket `closing`. The memory limit is per worker."""
         memory = self._memory = (limits or RequestLimits()).memory
         self._folder = tempfile.mkdtemp(prefix="zlens-")
         self._guard = threading.Lock()
@@ -358,7 +358,7 @@ def _read_exactly(channel: socket.socket, size: int) -> bytes | None:
 
 
 def _fork_server(control: socket.socket, work: Work, memory: int) -> NoReturn:
-    """Main loop of the fork server: fork a worker for every channel it receives."""
+    """Run the fork server: fork a worker for every channel that it receives."""
     # Ctrl-C reaches all processes of a terminal; the server decides when workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -379,7 +379,7 @@ def _fork_server(control: socket.socket, work: Work, memory: int) -> NoReturn:
 
 
 def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoReturn:
-    """Main loop of a worker: run queries until the server closes the channel."""
+    """Run a worker: answer requests until the server closes the channel."""
     try:
         tempfile.tempdir = folder
         os.nice(5)

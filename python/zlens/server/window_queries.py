@@ -15,7 +15,7 @@ from zlens.server.workspace import Workspace
 
 #: Rows from which the blocks of a table are cached; shorter tables are read as fast.
 LONG_TABLE_ROWS = 100_000
-#: Blocks that the time of a table is divided into.
+#: Number of blocks that divide the time range of a table.
 BLOCKS = 48
 
 

@@ -42,7 +42,7 @@ MAX_PARTIAL_TABLES = 4
 class Workspace(Struct):
     """The data that requests read.
 
-    inputs      inputs as named by the user; no other file is read
+    inputs      names of the inputs; no other file is read
     processes   workers for SQL and scenarios of the user; None if this process runs them
     runs        runs of the rig that can be opened, if any
     live        whether data are still arriving
