@@ -1,4 +1,4 @@
-"""zlens as a library: sessions over files, with reports and findings, and simulations."""
+"""The Python API: sessions with queries, reports and findings; simulations and the rig."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 class Session(session.CoreSession):
-    """Inputs opened together. A context manager; `close` gives back memory and the spill folder."""
+    """Open inputs. A context manager; `close` frees memory and removes the spill folder."""
 
     def sql(self, query: str) -> QueryResult:
-        """Answer one SELECT over measures, raw tables and roles; QueryError if it is invalid.
+        """Run one SELECT over measures, raw tables and roles; raises QueryError if it is invalid.
 
-        The answer has `rows`, exports Arrow to pandas, Polars and others, and is a table in notebooks.
+        The result has `rows`, exports Arrow to pandas, Polars and others, and is a table in notebooks.
         """
         from zlens.rendering import notebook
 
-        answer = super().sql(query)
-        answer.html = lambda: notebook.table(answer, self)
-        return answer
+        result = super().sql(query)
+        result.html = lambda: notebook.table(result, self)
+        return result
 
     def report(
         self, name: str, format: str = "text", *, width: int | None = None, only: Sequence[str] = ()
     ) -> str:
-        """A classic report by its short name or FCX number, as text, csv, json or html.
+        """Return a classic report, by short name or FCX number, as text, csv, json or html.
 
-        `only` keeps the subjects of these names or patterns: a device, some guests.
+        `only` limits it to subjects by name or pattern: a device, some guests.
         """
         from zlens import reports
 
@@ -51,10 +51,10 @@ class Session(session.CoreSession):
         rules: Iterable[str | os.PathLike[str]] = (),
         baseline: Session | None = None,
     ) -> FindingsResult:
-        """What stands out, worst first: the rules of the catalog, the user's and those of more folders.
+        """Return the findings, worst first: rules of the catalog, of the user and of the folders `rules`.
 
-        Rules of thumb of our own (class `ours`) are held only when `classes` names that class, `only` names
-        the rule, or where a baseline was better.
+        zlens' own rules of thumb (class `ours`) apply only if `classes` names that class, `only` names the
+        rule, or a baseline was better.
         """
         from zlens.findings.evaluate import find
 
@@ -72,10 +72,9 @@ def simulate(
 ) -> list[SimulationRun]:
     """Simulate a scenario, a file or its parsed TOML, and write the monitor records of its z/VM systems.
 
-    Each run has the files it wrote by system, the file of its throughput, and a summary: use by partition
-    and user, and transactions. Several runs have seeds one apart and files numbered from 001; they are
-    processes of their own, so a program that asks for them has `if __name__ == "__main__":`. Raises
-    ScenarioError.
+    Each run has its files by system, its throughput file, and a summary: use by partition and user, and
+    transactions. Several runs have consecutive seeds and files numbered from 001; they run in processes of
+    their own, so the calling program needs `if __name__ == "__main__":`. Raises ScenarioError.
 
     >>> import zlens
     >>> [run] = zlens.simulate("shares.toml", "shares.data", hours=0.5)
@@ -86,8 +85,8 @@ def simulate(
 
     file = None if isinstance(scenario, Mapping) else os.fspath(scenario)
     values = scenario if isinstance(scenario, Mapping) else read(os.fspath(scenario))
-    ready = run.prepare_seeds(values, runs, file=file, seed=seed, hours=hours)
-    return run.simulate(ready, os.fspath(output), progress=progress)
+    prepared = run.prepare_seeds(values, runs, file=file, seed=seed, hours=hours)
+    return run.simulate(prepared, os.fspath(output), progress=progress)
 
 
 def run_rig(
@@ -99,12 +98,11 @@ def run_rig(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[RigResult]:
-    """Run scenarios whose right answers are known, and compare: files, or names of those that zlens ships.
+    """Run scenarios with known results and compare: files, or names of scenarios that zlens ships.
 
-    Monitor data, report.html and results.json stay in the folder `output`; runs that it has are not made
-    again. Each result has its rig,
-    its outcomes with their verdicts, and `passed`. Runs are processes of their own, so a program that asks
-    for them has `if __name__ == "__main__":`. Raises ScenarioError and QueryError.
+    Monitor data, report.html and results.json are written to the folder `output`; completed runs in it are
+    reused. Each result has its rig, its outcomes with their verdicts, and `passed`. Runs are processes of
+    their own, so the calling program needs `if __name__ == "__main__":`. Raises ScenarioError and QueryError.
 
     >>> import zlens
     >>> [result] = zlens.run_rig("unequal-shares", "rig")
@@ -114,11 +112,11 @@ def run_rig(
 
     names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
     rigs = [definition.find(name) for name in names]
-    found = results.run(
+    outcomes = results.run(
         rigs, runners.find(runner), os.fspath(output), seeds=seeds, workers=jobs, progress=progress
     )
-    folder.write(found, os.fspath(output))
-    return found
+    folder.write(outcomes, os.fspath(output))
+    return outcomes
 
 
 def open(
@@ -127,7 +125,7 @@ def open(
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Session:
-    """Open files, folders or patterns. Raises InputError when nothing in them can be read.
+    """Open files, folders or patterns. Raises InputError if nothing in them can be read.
 
     >>> import zlens
     >>> with zlens.open("monwrite.data") as session:

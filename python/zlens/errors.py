@@ -1,7 +1,4 @@
-"""The errors zlens raises: one sentence a person can act on, never a traceback.
-
-Every error says where it is (file, byte offset), what was expected and what to do.
-"""
+"""Exceptions of zlens: one sentence each, with file, byte offset, expectation and fix where known."""
 
 from __future__ import annotations
 
@@ -23,23 +20,23 @@ class Wording(str):
 
     @staticmethod
     def for_command_line(text: str) -> str:
-        """A text as the program says it."""
+        """Return the wording for the command line."""
         return text.command if isinstance(text, Wording) else text
 
     @staticmethod
     def for_web_ui(text: str) -> str:
-        """A text as the page says it."""
+        """Return the wording for the web UI."""
         return text.page if isinstance(text, Wording) else text
 
 
 class ZlensError(Exception):
     """Base of all errors of zlens.
 
-    message   what is wrong, one sentence without full stop
-    file      path of the input concerned, or None
-    offset    byte offset in that file, or None
-    expected  what should have been there, or None
-    cure      what the user can do about it, or None; a Wording where faces differ
+    message   description, one sentence without full stop
+    file      path of the affected input, or None
+    offset    offset in that file in bytes, or None
+    expected  what was expected instead, or None
+    cure      fix for the user, or None; a Wording if interfaces differ
     """
 
     def __init__(
@@ -61,42 +58,42 @@ class ZlensError(Exception):
     def __str__(self) -> str:
         return self.text_for(str)
 
-    def text_for(self, face: Callable[[str], str]) -> str:
-        """The whole sentence as a face says it, such as Wording.as_command."""
-        where = self.file or ""
+    def text_for(self, wording: Callable[[str], str]) -> str:
+        """Return the complete sentence in a wording, such as Wording.for_command_line."""
+        location = self.file or ""
         if self.offset is not None:
-            where += f" at byte {self.offset:,}"
-        parts = [f"{where}: {face(self.message)}" if where else face(self.message)]
+            location += f" at byte {self.offset:,}"
+        parts = [f"{location}: {wording(self.message)}" if location else wording(self.message)]
         if self.expected:
-            parts.append(f"expected {face(self.expected)}")
+            parts.append(f"expected {wording(self.expected)}")
         if self.cure:
-            parts.append(face(self.cure))
+            parts.append(wording(self.cure))
         return "; ".join(parts)
 
 
 class InputError(ZlensError):
-    """An input file cannot be read at all, or is not what it should be."""
+    """An input cannot be read or is invalid."""
 
 
 class LakeError(ZlensError):
-    """A lake cannot be written to, or not with what it is given."""
+    """A lake cannot be read or written, or does not accept an input."""
 
 
 class ReceiverError(ZlensError):
-    """A receiver cannot listen, or what a forwarder sends is not what it should be."""
+    """A receiver cannot listen, or a forwarder violates the protocol."""
 
 
 class ScenarioError(ZlensError):
-    """A scenario file of the models is wrong."""
+    """A scenario of a model is invalid."""
 
 
 class QueryError(ZlensError):
-    """A question (SQL, report name, table name, option) is wrong."""
+    """A query, name or option is invalid."""
 
 
 class CatalogError(ZlensError):
-    """A catalog file or an imported layout pack is wrong."""
+    """A catalog file or an imported layout pack is invalid."""
 
 
 class CanceledError(ZlensError):
-    """A question was ended before its answer was there, because it is not wanted any more."""
+    """A query or request was canceled."""

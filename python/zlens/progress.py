@@ -1,6 +1,6 @@
-"""A progress line on the terminal: how much was read, how fast, how long it still takes.
+"""A progress line on the terminal: amount done, rate and time left.
 
-Nothing is shown in a pipe, and nothing of work that is over before a person would look.
+Nothing is shown in a pipe, or for work of less than PATIENCE_S.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
-#: Before this many seconds nothing is shown; then at most ten times a second.
+#: Seconds before the line appears, and minimum seconds between two updates.
 PATIENCE_S = 0.4
 EVERY_S = 0.1
 
@@ -21,7 +21,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def bytes_text(count: float) -> str:
-    """1536000 -> '1.5 MB'."""
+    """Format a number of bytes: 1536000 -> '1.5 MB'."""
     unit = 0
     while count >= 999.5 and unit < len(_UNITS) - 1:
         count /= 1000
@@ -30,15 +30,15 @@ def bytes_text(count: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """75 -> '1:15'; 4000 -> '1:06:40'."""
-    whole = max(0, round(seconds))
-    hours, rest = divmod(whole, 3600)
+    """Format seconds as a duration: 75 -> '1:15'; 4000 -> '1:06:40'."""
+    total = max(0, round(seconds))
+    hours, rest = divmod(total, 3600)
     minutes, secs = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes}:{secs:02}"
 
 
 class Progress:
-    """Called with (done, total, what) as work goes on; a context manager that leaves the line clean."""
+    """A callable (done, total, what) that draws the line; a context manager that wipes it at the end."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Progress:
         self.clock = clock
         self.amount = amount
         self.shown = self.stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._begun: float | None = None
+        self._start: float | None = None
         self._what = ""
         self._last = 0.0
         self._width = 0
@@ -59,12 +59,12 @@ class Progress:
         if not self.shown:
             return
         now = self.clock()
-        if self._begun is None or what != self._what:
-            # Rate and time left are those of the step that runs, patience is of the whole.
+        if self._start is None or what != self._what:
+            # Rate and time left refer to the current step, PATIENCE_S to all steps.
             self._step = (now, done)
             self._what = what
-            self._begun = now if self._begun is None else self._begun
-        if now - self._begun < PATIENCE_S or now - self._last < EVERY_S:
+            self._start = now if self._start is None else self._start
+        if now - self._start < PATIENCE_S or now - self._last < EVERY_S:
             return
         self._last = now
         self._draw(line(done, total, what, now - self._step[0], done - self._step[1], self.amount))
@@ -76,7 +76,7 @@ class Progress:
             self.stream.write("\r" + text.ljust(self._width))
             self.stream.flush()
         except OSError:
-            # A terminal that went away must not end the work.
+            # A closed terminal must not end the work.
             self.shown = False
         self._width = len(text)
 
@@ -104,15 +104,15 @@ def line(
     total: int,
     what: str,
     seconds: float,
-    moved: int,
+    step_done: int,
     amount: Callable[[float], str] = bytes_text,
 ) -> str:
-    """One state of the progress line; `amount` words what is done."""
-    part = min(1.0, done / total) if total else 0.0
-    filled = round(part * 20)
-    text = f"{what}  [{'#' * filled}{'.' * (20 - filled)}] {part:4.0%}"
+    """Return the text of the line; `amount` formats done, total and rate."""
+    fraction = min(1.0, done / total) if total else 0.0
+    filled = round(fraction * 20)
+    text = f"{what}  [{'#' * filled}{'.' * (20 - filled)}] {fraction:4.0%}"
     text += f"  {amount(done)} of {amount(total)}"
-    if seconds > 0 and moved > 0:
-        rate = moved / seconds
+    if seconds > 0 and step_done > 0:
+        rate = step_done / seconds
         text += f"  {amount(rate)}/s  {duration_text((total - done) / rate)} left"
     return text

@@ -5,13 +5,13 @@
     spark.dataSource.register(ZlensDataSource)
     spark.read.format("zlens").option("table", "load").load("/data/lake").show()
 
-A partition is the systems of a machine, whose measures depend on each other. Executors compute its rows as
-any zlens does, with DuckDB, so that no statement is translated; they need zlens, and the input under the same
-path. PYSPARK_PYTHON names their Python.
+A partition contains the systems of a machine, because their measures depend on each other. Executors compute
+its rows with DuckDB, so no statement is translated; they need zlens, and the input under the same path.
+PYSPARK_PYTHON names their Python.
 
-Options, besides the path: `table`; `columns`, separated by commas (all); `system`, names separated by commas;
-`from` and `to`, as on the command line; `tz`. A schema that is given narrows the columns, too. Conditions on
-`system` and on the end of intervals are taken from a query where Spark hands them down
+Options in addition to the path: `table`; `columns`, separated by commas (all); `system`, names separated by
+commas; `from` and `to`, as on the command line; `tz`. An explicit schema narrows the columns, too. Conditions
+on `system` and `interval_end` are applied to the input if Spark pushes filters down
 (spark.sql.python.filterPushdown.enabled).
 """
 
@@ -44,7 +44,7 @@ _ARROW = {
 }
 _KINDS = {spark: kind for kind, spark in _TYPES.items()}
 _OPTIONS = ("path", "table", "columns", "system", "from", "to", "tz")
-#: Comparisons of Spark's filters, by the names of their classes.
+#: SQL operators by the class names of Spark's filters.
 _COMPARED = {
     "EqualTo": "=",
     "GreaterThan": ">",
@@ -56,7 +56,7 @@ _COMPARED = {
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What is asked of an input: as plain values, since it goes to other processes."""
+    """Options of a read, as plain values, because they are pickled for other processes."""
 
     path: str
     table: str
@@ -68,33 +68,33 @@ class ReadOptions:
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> ReadOptions:
-        """From the options of a reader; QueryError for one that is missing or unknown."""
-        given = {name.lower(): value for name, value in options.items()}
-        if unknown := sorted(given.keys() - {*_OPTIONS}):
+        """Parse the options of a reader; raises QueryError if one is missing or unknown."""
+        values = {name.lower(): value for name, value in options.items()}
+        if unknown := sorted(values.keys() - {*_OPTIONS}):
             raise QueryError(f"there is no option {unknown[0]}", expected=f"one of {', '.join(_OPTIONS)}")
         for name in ("path", "table"):
-            if not given.get(name):
+            if not values.get(name):
                 raise QueryError(f"the option {name} is missing", cure=_CURE[name])
         return cls(
-            given["path"],
-            given["table"],
-            _listed(given.get("columns", "")),
-            _listed(given.get("system", "")),
-            given.get("from"),
-            given.get("to"),
-            given.get("tz"),
+            values["path"],
+            values["table"],
+            _listed(values.get("columns", "")),
+            _listed(values.get("system", "")),
+            values.get("from"),
+            values.get("to"),
+            values.get("tz"),
         )
 
     def open(self, systems: Iterable[str] = ()) -> Session:
-        """The input, as far as some systems need it."""
-        start, end = (None if one is None else parse_time_spec(one) for one in (self.start, self.end))
+        """Open the input, limited to `systems` if any are named."""
+        start, end = (None if text is None else parse_time_spec(text) for text in (self.start, self.end))
         zone = None if self.tz is None else parse_zone(self.tz)
         options = Options(systems=tuple(systems) or self.system, start=start, end=end, tz=zone)
         return zlens.open(self.path, options=options)
 
     def select(self, columns: Iterable[str], condition: str = "") -> str:
-        listed = ", ".join(quote(name) for name in columns) or "*"
-        return f"SELECT {listed} FROM {quote(self.table)}{condition and f' WHERE {condition}'}"
+        column_list = ", ".join(quote(name) for name in columns) or "*"
+        return f"SELECT {column_list} FROM {quote(self.table)}{condition and f' WHERE {condition}'}"
 
 
 _CURE = {"path": "name the input: .load(PATH)", "table": 'name it: .option("table", "load")'}
@@ -106,7 +106,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 @dataclass
 class MachineInputPartition(InputPartition):  # type: ignore[misc]
-    """The systems of a machine; none: everything, of a table that is not of systems."""
+    """The systems of a machine; empty for a table that is not partitioned by system."""
 
     names: tuple[str, ...] = ()
 
@@ -119,41 +119,41 @@ class ZlensDataSource(DataSource):  # type: ignore[misc]
         return "zlens"
 
     def schema(self) -> str:
-        question = ReadOptions.from_options(self.options)
-        with question.open() as session:
-            answer = session.sql(question.select(question.columns))
-            pairs = zip(answer.columns, answer.types, strict=True)
+        options = ReadOptions.from_options(self.options)
+        with options.open() as session:
+            result = session.sql(options.select(options.columns))
+            pairs = zip(result.columns, result.types, strict=True)
             return ", ".join(f"`{name}` {_TYPES[kind]}" for name, kind in pairs)
 
     def reader(self, schema: Any) -> DataSourceReader:
-        question = ReadOptions.from_options(self.options)
-        made = _FilteringReader if _pushes_filters(sys._getframe().f_back) else _Reader
-        return made(question, _arrow(schema))
+        options = ReadOptions.from_options(self.options)
+        reader_type = _FilteringReader if _pushes_filters(sys._getframe().f_back) else _Reader
+        return reader_type(options, _arrow(schema))
 
 
 def _pushes_filters(caller: FrameType | None) -> bool:
-    """Whether filters will be handed down.
+    """Return whether the caller is the program of Spark that pushes filters down.
 
-    Spark refuses a reader that takes filters where the setting is off, and does not say in which process it
-    makes one: that which hands filters down is a program of its own.
+    Spark rejects a reader that accepts filters if pushdown is off, and does not say which of its programs
+    creates the reader.
     """
     name = "" if caller is None else os.path.basename(caller.f_code.co_filename)
     return name.startswith("data_source_pushdown_filters")
 
 
 def _arrow(schema: Any) -> pa.Schema:
-    """The types that rows must have: Spark gives its own schema, Sail one of Arrow."""
+    """Return the Arrow schema of the rows: Spark passes its own kind of schema, Sail one of Arrow."""
     if isinstance(schema, pa.Schema):
         return schema
     fields = []
-    for one in schema.fields:
-        kind = _KINDS.get(one.dataType.simpleString())
+    for column in schema.fields:
+        kind = _KINDS.get(column.dataType.simpleString())
         if kind is None:
             raise QueryError(
-                f"the column {one.name} cannot be {one.dataType.simpleString()}",
+                f"the column {column.name} cannot be {column.dataType.simpleString()}",
                 expected=f"one of {', '.join(_KINDS)}",
             )
-        fields.append((one.name, _ARROW[kind]))
+        fields.append((column.name, _ARROW[kind]))
     return pa.schema(fields)
 
 
@@ -165,17 +165,19 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> list[InputPartition]:
         with self.question.open() as session:
-            named = "system" in session.sql(self.question.select(())).columns
-            # Problems of a file are of no system.
-            if not named or self.question.table == "problem":
+            has_system = "system" in session.sql(self.question.select(())).columns
+            # Problems of a file have no system.
+            if not has_system or self.question.table == "problem":
                 return [MachineInputPartition()]
             machines: dict[str, dict[str, None]] = {}
-            of_system: dict[str, str] = {}
+            machine_by_system: dict[str, str] = {}
             for info in session.systems:
                 if info.machine:
-                    of_system.setdefault(info.system, info.machine)
+                    machine_by_system.setdefault(info.system, info.machine)
             for info in session.systems:
-                machines.setdefault(of_system.get(info.system, f"\n{info.system}"), {})[info.system] = None
+                machines.setdefault(machine_by_system.get(info.system, f"\n{info.system}"), {})[
+                    info.system
+                ] = None
         return [MachineInputPartition(tuple(names)) for names in machines.values()] or [
             MachineInputPartition()
         ]
@@ -183,42 +185,44 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         with self.question.open(partition.names) as session:
             if (self.question.table,) not in {row[:1] for row in session.sql("SHOW TABLES").rows}:
-                # A raw table that other systems have.
+                # A raw table that only other systems have.
                 return
-            # Layouts differ by release: what these systems do not have is NULL.
-            there = {*session.sql(self.question.select(())).columns} & {*self.schema.names}
+            # Layouts differ by release: columns that these systems do not have are NULL.
+            available = {*session.sql(self.question.select(())).columns} & {*self.schema.names}
             condition = " AND ".join(self.conditions)
-            answer = session.sql(self.question.select(sorted(there) or ["system"], condition))
-            for batch in pa.RecordBatchReader.from_stream(answer):
+            result = session.sql(self.question.select(sorted(available) or ["system"], condition))
+            for batch in pa.RecordBatchReader.from_stream(result):
                 columns = [
-                    batch.column(one.name) if one.name in there else pa.nulls(len(batch), one.type)
-                    for one in self.schema
+                    batch.column(column.name)
+                    if column.name in available
+                    else pa.nulls(len(batch), column.type)
+                    for column in self.schema
                 ]
                 yield from pa.table(columns, names=self.schema.names).cast(self.schema).to_batches()
 
 
 @dataclass
 class _FilteringReader(_Reader):
-    """Takes conditions on system and time; Spark checks all others, and does not check these."""
+    """A reader that applies conditions on system and time; Spark applies all others."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802
-        for one in filters:
-            condition = _condition(one)
+        for spark_filter in filters:
+            condition = _condition(spark_filter)
             if condition is None:
-                yield one
+                yield spark_filter
             else:
                 self.conditions.append(condition)
 
 
-def _condition(one: Any) -> str | None:
-    """SQL of a filter on system or the end of an interval; None for any other."""
-    compared = _COMPARED.get(type(one).__name__)
-    name, *deeper = getattr(one, "attribute", ("",))
-    if compared is None or deeper:
+def _condition(spark_filter: Any) -> str | None:
+    """Return the SQL of a filter on system or interval end; None for any other filter."""
+    operator = _COMPARED.get(type(spark_filter).__name__)
+    name, *nested = getattr(spark_filter, "attribute", ("",))
+    if operator is None or nested:
         return None
-    value = one.value
-    if name == "system" and compared == "=" and isinstance(value, str):
+    value = spark_filter.value
+    if name == "system" and operator == "=" and isinstance(value, str):
         return f"system = {literal(value)}"
     if name == "interval_end" and isinstance(value, dt.datetime) and value.tzinfo is not None:
-        return f"interval_end {compared} TIMESTAMPTZ {literal(value.isoformat())}"
+        return f"interval_end {operator} TIMESTAMPTZ {literal(value.isoformat())}"
     return None

@@ -1,7 +1,7 @@
 """The program zlens: one module per command, each with `configure` (its arguments) and `run`.
 
 A command prints its result on standard output, everything else on standard error, and returns the exit
-status: 0 done, 1 done with problems under --strict, 2 no usable input or a wrong question, 130 interrupted.
+status: 0 done, 1 problems with --strict, 2 no usable input or invalid arguments, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import NoReturn
 from zlens.errors import Wording, ZlensError
 
 DONE, WITH_PROBLEMS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
-#: New objects between two searches for reference cycles.
+#: New objects between two garbage collections.
 _OBJECTS = 100_000
-#: Signals that this command has received.
+#: Numbers of the signals that this command has received.
 _signals: list[int] = []
 _BROKEN = (
     "the query needs more than its 8 GB of memory, or broke the engine; "
@@ -31,13 +31,13 @@ _BROKEN = (
 
 
 def program() -> NoReturn:
-    """Run the command that this process was started for, and end the process with its exit status."""
+    """Run the command of this process and exit with its status."""
     status = main()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
         sys.exit(status)
-    # Taking the interpreter apart, object by object, takes a tenth of the time of a short command.
+    # Skip finalizing the interpreter, which needs a tenth of the time of a short command.
     atexit._run_exitfuncs()
-    # `main` has written what there was; what handlers add may find the streams closed.
+    # `main` has flushed the streams; exit handlers may have closed them.
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -45,13 +45,13 @@ def program() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; the only exception raised is the SystemExit of --help."""
-    # A command creates many lasting objects and few cycles; searching for cycles took a tenth of its time.
+    """Run one command and return its exit status; raises only the SystemExit of --help."""
+    # A command creates many lasting objects and few cycles; collecting them needed a tenth of its time.
     gc.set_threshold(_OBJECTS, 50, 50)
     debug = bool(os.environ.get("ZLENS_DEBUG"))
     _open_streams()
     _signals.clear()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         from zlens.cli.parser import build
 
@@ -69,23 +69,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             if argv is None and arguments.run.__module__ == "zlens.cli.sql":
                 from zlens.cli import watchdog
 
-                # Only as a program of its own: what calls this function may have threads.
-                ended = watchdog.run_watched()
-                if ended is not None:
-                    return ended if ended != watchdog.BROKEN else complain(_BROKEN)
+                # Only as a program of its own, because a calling program may have threads.
+                watched_status = watchdog.run_watched()
+                if watched_status is not None:
+                    return watched_status if watched_status != watchdog.BROKEN else complain(_BROKEN)
             status: int = arguments.run(arguments)
         finally:
             sys.stdout.flush()
             if argv is not None and threading.current_thread() is threading.main_thread():
-                # Called by another program, whose handlers stay its own.
-                for number, handler in before.items():
+                # Restore the handlers of the calling program.
+                for number, handler in previous.items():
                     signal.signal(number, handler)
         return status
     except ZlensError as error:
         if debug:
             raise
         if _signals:
-            # Raised while the engine read a table, which made it an error of the query.
+            # A signal while the engine reads a table becomes an error of the query.
             return 128 + _signals[0]
         return complain(error.text_for(Wording.for_command_line))
     except KeyboardInterrupt:
@@ -93,14 +93,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader closed the pipe; keep the interpreter from complaining when it flushes.
+        # The reader closed the pipe; prevent an error when the interpreter flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:
         if debug:
             raise
-        where = f"{error.filename}: " if error.filename else ""
-        return complain(f"{where}{error.strerror or error}")
+        location = f"{error.filename}: " if error.filename else ""
+        return complain(f"{location}{error.strerror or error}")
     except MemoryError:
         return complain("out of memory; narrow the query with --from and --to")
     except Exception as error:
@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Give what the caller has closed: otherwise the next file opened would get what is printed."""
+    """Open standard streams that the caller has closed; otherwise output would go to the next opened file."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
@@ -123,7 +123,7 @@ def _open_streams() -> None:
         if handle != number:
             os.dup2(handle, number)
             os.close(handle)
-        # As Python opens them: one that was closed reads nothing, and writes to nowhere.
+        # Reads return nothing, and writes are discarded.
         setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8"))
 
 

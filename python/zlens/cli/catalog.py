@@ -1,4 +1,4 @@
-"""zlens catalog: the built-in facts and the user's layout packs."""
+"""zlens catalog: show and check the built-in facts; import layout packs."""
 
 from __future__ import annotations
 
@@ -84,22 +84,22 @@ def _show(arguments: argparse.Namespace, out: TextIO) -> int:
         _overview(out)
         return 0
     record = _record(arguments.name)
-    # Measures and roles are described by zlens explain.
+    # zlens explain describes measures and roles.
     out.write(explain(arguments.name) if record is None else describe.describe(record, arguments.release))
     return 0
 
 
 def _record(name: str) -> str | None:
-    """The record named by D0R2, d0r2 or its DSECT; None if there is no such record."""
+    """Return the record named by D0R2, d0r2 or its DSECT; None if there is no such record."""
     from zlens.catalog import layouts
 
-    wanted = name.upper()
+    upper_name = name.upper()
     records = layouts.records()
-    if wanted in records:
-        return wanted
+    if upper_name in records:
+        return upper_name
     for record in records:
-        head = layouts.record_info(record)
-        if head is not None and wanted in (head.dsect, head.dsect.removeprefix("MR")):
+        info = layouts.record_info(record)
+        if info is not None and upper_name in (info.dsect, info.dsect.removeprefix("MR")):
             return record
     return None
 
@@ -118,10 +118,10 @@ def _overview(out: TextIO) -> None:
     for name in roles.entities():
         out.write(f"  {name:<14} {roles.entity(name).text}\n")
     out.write("\nYour layout packs\n")
-    listed = packs.installed_packs()
-    for pack in listed:
+    installed = packs.installed_packs()
+    for pack in installed:
         out.write(f"  {pack.release:<5} {len(pack.records)} records  {pack.path}\n")
-    if not listed:
+    if not installed:
         out.write("  none; zlens catalog import makes one from IBM's record pages\n")
     out.write(f"\nYour roles ({user_roles.path()})\n")
     bindings = user_roles.bindings()
@@ -130,9 +130,9 @@ def _overview(out: TextIO) -> None:
         out.write(f"  {binding.entity}.{binding.role}: {fields} of {binding.table}\n")
     if not bindings:
         out.write("  none; each line of this file binds a role to a field\n")
-    own = ", ".join(layouts.sim_records())
+    synthetic_records = ", ".join(layouts.sim_records())
     out.write(f"\nLayouts of zlens' own pack, for files written with it ({layouts.SIM})\n")
-    out.writelines(f"  {line}\n" for line in textwrap.wrap(own, 98))
+    out.writelines(f"  {line}\n" for line in textwrap.wrap(synthetic_records, 98))
     out.write("\nTables of SMF records\n")
     for name, text in explain_smf.summary():
         out.write(f"  {name:<15} {text}\n")
@@ -161,8 +161,8 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
         out.write(f"{sentence}\n")
     for name in reports.names():
         reports.load_report(name)
-    counted = f"{check.summary()}, {len(reports.names())} reports, {len(rules.names())} rules"
-    out.write(f"{counted}: {len(errors) or 'no'} error{'' if len(errors) == 1 else 's'}\n")
+    summary = f"{check.summary()}, {len(reports.names())} reports, {len(rules.names())} rules"
+    out.write(f"{summary}: {len(errors) or 'no'} error{'' if len(errors) == 1 else 's'}\n")
     questions = constants.open_questions()
     out.write(f"\n{len(questions)} open questions about the models (zlens solve):\n")
     for question in questions:
@@ -201,7 +201,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
             raise QueryError(
                 "the input contains no z/VM monitor data", cure="only monitor records have layouts to import"
             )
-        # Data in a lake are decoded already; only the needs of reports apply to them.
+        # Data in a lake are already decoded, so only missing data of reports apply to them.
         for source, group in groups:
             info = group.info
             if info.release == SIM:
@@ -223,10 +223,10 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
                     out.write(f"          {need.page}: {need.url}\n")
             out.write("Save those pages, then: zlens catalog import FOLDER\n")
         engine = session.engine
-        named = {name for source in session.sources for name in source.tables}
-        tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in named}
-        listed = [row for source in session.sources for row in source.inventory(with_layouts=False)]
-        records = frozenset(row.name for row in listed)
+        table_names = {name for source in session.sources for name in source.tables}
+        tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in table_names}
+        inventory = [row for source in session.sources for row in source.inventory(with_layouts=False)]
+        records = frozenset(row.name for row in inventory)
         available = missing_data.AvailableData(tables, records)
         out.write(f"\n{missing_data.format_missing(missing_data.missing_by_report(session, available))}")
     return 0

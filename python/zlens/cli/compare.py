@@ -1,4 +1,4 @@
-"""zlens compare: two runs or more side by side."""
+"""zlens compare: compare two or more runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Examples:
   zlens compare old.data --throughput old.csv -- new.data --throughput new.csv --format html -o compare.html
   zlens compare 1.data -- 2.data -- 3.data --against previous
 """
-#: Options that belong together: a side has its own or takes those of BASE.
+#: Groups of options: a side has its own or uses the group of BASE.
 _KINDS = (
     ("inputs",),
     ("system", "source"),
@@ -51,29 +51,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.in_parts = True
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
     inputs.add_inputs(parser, required=False)
-    how = parser.add_argument_group("comparison")
-    how.add_argument("--name", metavar="NAME", help="name of this side")
-    how.add_argument(
+    comparison = parser.add_argument_group("comparison")
+    comparison.add_argument("--name", metavar="NAME", help="name of this side")
+    comparison.add_argument(
         "--against",
         choices=("first", "previous"),
         help="compare with BASE (first: cumulative) or with the side before (previous: incremental)",
     )
-    how.add_argument(
+    comparison.add_argument(
         "--form",
         choices=("new/base", "base/new", "percent", "points"),
         help="form of differences (new/base); shares are compared in points",
     )
-    how.add_argument(
+    comparison.add_argument(
         "--burg",
         action="store_true",
         help="the form of IBM's CPU MF tables: base/new for everything, including shares",
     )
-    how.add_argument(
+    comparison.add_argument(
         "--across-generations",
         action="store_true",
         help="compare everything even if the machines are of different generations",
     )
-    how.add_argument("--seed", type=int, metavar="N", help="seed of the random draws of the tests (1)")
+    comparison.add_argument("--seed", type=int, metavar="N", help="seed of the random draws of the tests (1)")
     parser.add_argument("--format", choices=("text", "csv", "json", "html"), help="output format (text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     inputs.add_options(parser)
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _complete(parts: list[argparse.Namespace]) -> dict[str, Any]:
-    """Complete every side with the options of BASE it lacks; return the options common to all sides."""
+    """Add missing options of BASE to every side; return the options common to all sides."""
     side_options = {"name", *(name for kind in _KINDS for name in kind)}
     if not parts[0].inputs:
         raise QueryError("BASE has no input", cure="zlens compare BASE -- OTHER")
@@ -142,11 +142,11 @@ def _choice(common: dict[str, Any]) -> CompareOptions:
 
 
 def _names(parts: list[argparse.Namespace]) -> list[str]:
-    """Names of the sides: --name, else the file names if they differ, else base, other, other2, ..."""
+    """Return the names of the sides: --name, else distinct file names, else base, other, other2, ..."""
     stems = [os.path.basename(os.path.normpath(part.inputs[0])).partition(".")[0] for part in parts]
-    distinct = len(set(stems)) == len(stems) and all(0 < len(stem) <= 20 for stem in stems)
-    places = ["base", "other", *(f"other{number}" for number in range(2, len(parts)))]
-    names = [part.name or (stems if distinct else places)[index] for index, part in enumerate(parts)]
+    are_distinct = len(set(stems)) == len(stems) and all(0 < len(stem) <= 20 for stem in stems)
+    defaults = ["base", "other", *(f"other{number}" for number in range(2, len(parts)))]
+    names = [part.name or (stems if are_distinct else defaults)[index] for index, part in enumerate(parts)]
     if len(set(names)) < len(names):
         duplicate = max(names, key=names.count)
         raise QueryError(f"two sides are named {duplicate!r}", cure="give one another name with --name")
@@ -165,7 +165,7 @@ def _side(part: argparse.Namespace, name: str, progress: Progress) -> tuple[Side
 
 
 def _runs(words: list[str]) -> list[list[str]]:
-    """The inputs of each run: `a + b c` is two runs, the first of two inputs."""
+    """Return the inputs of each run: `a + b c` is two runs, the first of two inputs."""
     runs: list[list[str]] = []
     joined = False
     for word in words:

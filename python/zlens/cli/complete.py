@@ -1,4 +1,4 @@
-"""zlens complete: completion of commands, options and files by the shell."""
+"""zlens complete: print completions for the shell."""
 
 from __future__ import annotations
 

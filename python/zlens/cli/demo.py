@@ -1,4 +1,4 @@
-"""zlens demo: sample files, and a first look at them."""
+"""zlens demo: write sample files and show their contents."""
 
 from __future__ import annotations
 

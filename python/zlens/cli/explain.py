@@ -1,4 +1,4 @@
-"""zlens explain: where a number comes from."""
+"""zlens explain: show the origin of a number."""
 
 from __future__ import annotations
 

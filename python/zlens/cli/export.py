@@ -1,4 +1,4 @@
-"""zlens export: measures where other programs query them."""
+"""zlens export: write measures for other programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Examples:
   zlens sql -q "select userid, sum(cpu_s) from 'measures/guest/*/*.parquet' group by all"
 """
 
-#: Those of `zlens.stores.TARGETS`, which is slow to import.
+#: The formats of `zlens.stores.TARGETS`, which is slow to import.
 FORMATS = ("parquet", "delta", "iceberg")
 
 

@@ -29,16 +29,16 @@ _CLASSES = ("ibm", "ibm-qual", "vendor", "ours", "unverified")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
-    chosen = parser.add_argument_group("which rules")
-    chosen.add_argument("--all", action="store_true", help="rules of every class")
-    chosen.add_argument(
+    rules = parser.add_argument_group("which rules")
+    rules.add_argument("--all", action="store_true", help="rules of every class")
+    rules.add_argument(
         "--class", dest="classes", action="append", choices=_CLASSES, help="this class (may be repeated)"
     )
-    chosen.add_argument(
+    rules.add_argument(
         "--rule", dest="only", action="append", metavar="ID", help="this rule (may be repeated)"
     )
-    chosen.add_argument("--rules", action="append", default=[], metavar="DIR", help="folder with more rules")
-    chosen.add_argument("--baseline", metavar="INPUT", help="compare the input with this baseline")
+    rules.add_argument("--rules", action="append", default=[], metavar="DIR", help="folder with more rules")
+    rules.add_argument("--baseline", metavar="INPUT", help="compare the input with this baseline")
     parser.add_argument(
         "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
     )
@@ -81,11 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _baseline_options(options: Options) -> Options:
-    """The options without systems and dates: those of the baseline differ."""
+    """Return the options without systems and dates, which differ in the baseline."""
     times = {
-        side: moment
-        for side, moment in (("start", options.start), ("end", options.end))
-        if moment is not None and moment.date is None
+        side: time
+        for side, time in (("start", options.start), ("end", options.end))
+        if time is not None and time.date is None
     }
     return replace(
         options,

@@ -1,4 +1,4 @@
-"""zlens import: decode once, into a lake."""
+"""zlens import: decode files into a lake."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         def report(added: ImportResult) -> None:
             progress.close()
-            into = "the lake" if arguments.stage is None else arguments.stage
-            out.write(f"{replace_controls(result_line(added, into))}\n")
+            target_name = "the lake" if arguments.stage is None else arguments.stage
+            out.write(f"{replace_controls(result_line(added, target_name))}\n")
             out.flush()
             import_problems.extend(added.problems)
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def result_line(added: ImportResult, target: str = "the lake") -> str:
-    """The result of importing a file into a target, on one line."""
+    """Return the result of importing a file into a target, on one line."""
     from zlens.progress import bytes_text
 
     if added.again:

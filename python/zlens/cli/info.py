@@ -1,4 +1,4 @@
-"""zlens info: the contents of the input, without decoding it."""
+"""zlens info: show the contents of the input without decoding it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Examples:
 #: Sources whose times come from TOD clocks, which may count leap seconds.
 _TOD_SOURCES = frozenset({"zvm-monitor", "smf"})
 
-#: Facts of a reader that other keys of the object contain.
+#: Facts of a reader that other keys contain.
 _ELSEWHERE = frozenset({"path", "file", "system", "first_time", "last_time"})
 
-#: Record types listed without --all: the largest ones.
+#: Record types listed without --all, the largest first.
 TOP = 8
 
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
-        # Before problems: choosing the layouts of records can add some.
+        # Before problems, because selecting layouts can add problems.
         inventory = [source.inventory() for source in session.sources]
         problems = session.all_problems() if arguments.check else session.problems
         objects = list(_objects(session.sources, inventory, problems, options.leap))
@@ -87,9 +87,9 @@ def _objects(
     problems: Iterable[Problem],
     leap: int | None,
 ) -> Iterator[dict[str, Any]]:
-    """One object per file and system."""
+    """Yield one object per file and system."""
     by_file: dict[str, list[Problem]] = defaultdict(list)
-    # Problems of values over all files of a system, listed with its first file.
+    # Problems of values in all files of a system are listed with its first file.
     by_system: dict[str | None, list[Problem]] = defaultdict(list)
     for problem in problems:
         if problem.file:
@@ -105,19 +105,19 @@ def _objects(
             systems: list[SystemInfo | None] = [info for info in source.systems if path in info.files]
             for info in systems or [None]:
                 name = info.system if info else None
-                listed = records.get((path, name), [])
+                rows = records.get((path, name), [])
                 yield {
                     "file": path,
                     **_file_facts(file),
                     **_system(info, source.name, leap),
-                    **_span(listed, info),
-                    "records": [_record(row) for row in listed],
+                    **_span(rows, info),
+                    "records": [_record(row) for row in rows],
                     "problems": list(_kinds(_problems_of(path, by_file) + by_system.pop(name, []))),
                 }
 
 
 def _problems_of(path: str, by_file: Mapping[str, list[Problem]]) -> list[Problem]:
-    """The problems of an input: a file, the files of a folder, or the archive that contains it."""
+    """Return the problems of an input: a file, the files of a folder, or the archive that contains it."""
     if os.path.isfile(path):
         return by_file.get(path, [])
     return [problem for file, problems in by_file.items() if _is_inside(file, path) for problem in problems]
@@ -128,9 +128,9 @@ def _is_inside(file: str, path: str) -> bool:
 
 
 def _file_facts(file: dict[str, Any]) -> dict[str, Any]:
-    """Format, size and the reader's other facts about the file."""
-    own = {name: value for name, value in file.items() if name not in _ELSEWHERE}
-    return {"format": own.pop("format"), "bytes": own.pop("bytes"), "facts": own}
+    """Return format, bytes and other facts of the reader about a file."""
+    facts = {name: value for name, value in file.items() if name not in _ELSEWHERE}
+    return {"format": facts.pop("format"), "bytes": facts.pop("bytes"), "facts": facts}
 
 
 def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str, Any]:
@@ -156,12 +156,12 @@ def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str,
     }
 
 
-def _span(listed: list[InventoryRow], info: SystemInfo | None) -> dict[str, Any]:
+def _span(rows: list[InventoryRow], info: SystemInfo | None) -> dict[str, Any]:
     if info is not None and len(info.files) == 1:
         return {"first": _time(info.first_us), "last": _time(info.last_us)}
-    # The span of this file if its records have times, else of all files of the system.
-    first = min((row.first_us for row in listed if row.first_us is not None), default=None)
-    last = max((row.last_us for row in listed if row.last_us is not None), default=None)
+    # Use the time range of this file if its records have times, else of all files.
+    first = min((row.first_us for row in rows if row.first_us is not None), default=None)
+    last = max((row.last_us for row in rows if row.last_us is not None), default=None)
     if info is not None:
         first = info.first_us if first is None else first
         last = info.last_us if last is None else last
@@ -193,7 +193,7 @@ def _record(row: InventoryRow) -> dict[str, Any]:
 
 
 def _kinds(problems: Iterable[Problem]) -> Iterator[dict[str, Any]]:
-    """Problems by kind, with the first of each."""
+    """Yield the problems by kind, with the first of each."""
     kinds: dict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
         kinds[problem.kind].append(problem)
@@ -328,28 +328,28 @@ def _write_records(
     undecoded = f"; {unknown} without a known layout" if unknown else ""
     put("Records", f"{count:,} of {len(records)} types{undecoded}")
     order = records if everything else sorted(records, key=lambda r: (-(r["bytes"] or 0), -r["count"]))[:TOP]
-    widest = max(len(record["name"]) for record in order)
+    name_width = max(len(record["name"]) for record in order)
     for record in order:
         size = "" if record["bytes"] is None else f"{record['bytes']:,}"
         note = "" if record["layout"] is not None else "  (no layout)"
         title = "" if record["title"] in record["name"] else replace_controls(record["title"])
         name = replace_controls(record["name"])
-        row = f"    {name:<{widest}} {record['count']:>10,} {size:>14}  {title}{note}"
+        row = f"    {name:<{name_width}} {record['count']:>10,} {size:>14}  {title}{note}"
         out.write(f"{row.rstrip()}\n")
         for line in _record_details(record, zone):
-            out.write(f"    {'':<{widest}} {line}\n")
+            out.write(f"    {'':<{name_width}} {line}\n")
     if len(order) < len(records):
         out.write(f"    and {len(records) - len(order)} more types; --all lists them\n")
 
 
 def _record_details(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
-    """Times, lengths and order of records, from readers that check every record."""
+    """Yield a line on times, lengths and order of records, for readers that check every record."""
     if record["duplicates"] is None:
         return
-    least, most = record["min_length"], record["max_length"]
-    parts = [f"{least:,} bytes each"]
-    if least != most:
-        parts = [f"{least:,} to {most:,} bytes, mean {record['mean_length']:,.0f}"]
+    min_length, max_length = record["min_length"], record["max_length"]
+    parts = [f"{min_length:,} bytes each"]
+    if min_length != max_length:
+        parts = [f"{min_length:,} to {max_length:,} bytes, mean {record['mean_length']:,.0f}"]
     if record["first"] and record["last"]:
         parts.insert(0, _time_range(record, zone))
     if record["interval_s"] is not None:
@@ -368,10 +368,10 @@ def _write_problems(
     count = f"{sum(kind['count'] for kind in kinds):,}" if kinds else "none"
     put("Problems", count if checked else f"{count} so far; --check decodes every value")
     for kind in kinds if everything else kinds[:TOP]:
-        at = "" if kind["first_offset"] is None else f", first at byte {kind['first_offset']:,}"
+        first = "" if kind["first_offset"] is None else f", first at byte {kind['first_offset']:,}"
         lost = f", {kind['bytes']:,} bytes lost" if kind["bytes"] else ""
         out.write(
-            f"    {kind['kind']} {kind['count']:,}{lost}{at}: {replace_controls(kind['first_detail'])}\n"
+            f"    {kind['kind']} {kind['count']:,}{lost}{first}: {replace_controls(kind['first_detail'])}\n"
         )
 
 

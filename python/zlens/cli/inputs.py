@@ -29,11 +29,11 @@ from zlens.inputs.problems import Problem
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
-#: Bytes of standard input, which is copied to a file: recognizing and reading take more than one pass.
+#: Maximum bytes of standard input, which is copied to a file because reading needs several passes.
 SPOOL_LIMIT = 64 * 1024**3
-#: Part of the free space of the temporary file's disk that it may take: others write there too.
+#: Maximum share of the disk's free space for this file, because other programs write there too.
 SPOOL_SHARE = 0.5
-#: Bytes left free there in any case.
+#: Bytes that must remain free on that disk.
 SPOOL_RESERVE = 256 * 1024**2
 _BLOCK = 1024 * 1024
 
@@ -45,7 +45,7 @@ def add_inputs(parser: argparse.ArgumentParser, *, required: bool = True) -> Non
 
 
 def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, throughput: bool = True) -> None:
-    """Add the common options; `selection`: also those that select intervals."""
+    """Add the common options; with `selection`, also options that select intervals."""
     if selection:
         data = parser.add_argument_group("which data")
         data.add_argument(
@@ -118,7 +118,7 @@ def _add_throughput(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_options(arguments: argparse.Namespace) -> Options:
-    """The Options of the command line; QueryError if one cannot be parsed."""
+    """Parse the options of the command line; raises QueryError if one is invalid."""
     values = vars(arguments)
     start, end, shift = values.get("start"), values.get("end"), values.get("shift")
     peak, every = values.get("peak"), values.get("every")
@@ -168,14 +168,14 @@ def print_throughput_notes(session: CoreSession) -> None:
 
 @contextmanager
 def input_files(inputs: Iterable[str]) -> Iterator[list[str]]:
-    """The inputs, with standard input (`-`) copied to a temporary file that is removed at the end."""
+    """Yield the inputs, with standard input (`-`) copied to a temporary file."""
     names = list(inputs)
     if "-" not in names:
         yield names
         return
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
-    folder = tempfile.mkdtemp(prefix="zlens-")  # readable by this user only
+    folder = tempfile.mkdtemp(prefix="zlens-")  # readable only by this user
     path = os.path.join(folder, "stdin")
     try:
         spool(sys.stdin.buffer, path)
@@ -189,20 +189,20 @@ def input_files(inputs: Iterable[str]) -> Iterator[list[str]]:
 
 
 def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, share: float = SPOOL_SHARE) -> None:
-    """Copy a stream into a new file; InputError before it exceeds the limit or its share of the disk."""
+    """Copy a stream to a new file; raises InputError before it exceeds the limit or its share of the disk."""
     folder = os.path.dirname(path)
-    most = min(limit, int(shutil.disk_usage(folder).free * share))
+    max_bytes = min(limit, int(shutil.disk_usage(folder).free * share))
     size = 0
     with open(path, "xb") as file:
         while block := stream.read(_BLOCK):
             size += len(block)
-            # Others may fill the disk meanwhile.
-            if size > most or shutil.disk_usage(folder).free < len(block) + SPOOL_RESERVE:
+            # Other programs may fill the disk in the meantime.
+            if size > max_bytes or shutil.disk_usage(folder).free < len(block) + SPOOL_RESERVE:
                 raise InputError(
                     "standard input is too large for a temporary file",
                     file="-",
                     offset=size - len(block),
-                    expected=f"at most {most:,} bytes: {share:.0%} of what is free there, "
+                    expected=f"at most {max_bytes:,} bytes: {share:.0%} of what is free there, "
                     f"and no more than {limit:,}",
                     cure="give a file instead, or set TMPDIR to a disk with more room",
                 )
@@ -215,10 +215,10 @@ def exit_status(problems: Iterable[Problem], *, strict: bool, quiet: bool = Fals
     if not kinds:
         return 0
     if not quiet:
-        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         total = sum(kinds.values())
         print(
-            f"zlens: {total} problem{'s' if total > 1 else ''} so far ({listed}); "
+            f"zlens: {total} problem{'s' if total > 1 else ''} so far ({counts}); "
             'list all with zlens sql INPUT -q "from problem"',
             file=sys.stderr,
         )

@@ -1,4 +1,4 @@
-"""zlens lake: show, verify or trim a lake, join what was staged, keep measures by hour and day."""
+"""zlens lake: show, verify or trim a lake, commit staged inputs, compute rollups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from zlens.lake import Held
     from zlens.lake.summary import FileTotals, SystemContents
 
-#: Faults listed without --all.
+#: Maximum faults listed without --all.
 _MOST = 20
 
 DESCRIPTION = """\
@@ -209,13 +209,15 @@ def _object(contents: Held) -> dict[str, Any]:
     return result
 
 
-def _table(out: TextIO, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _table(out: TextIO, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     cells = [
-        list(head),
+        list(header),
         *([f"{cell:,}" if isinstance(cell, int) else replace_controls(cell) for cell in row] for row in rows),
     ]
-    texts = [not rows or not all(isinstance(row[index], int) for row in rows) for index in range(len(head))]
-    out.writelines(f"{line}\n" for line in align_columns(cells, texts))
+    is_text = [
+        not rows or not all(isinstance(row[index], int) for row in rows) for index in range(len(header))
+    ]
+    out.writelines(f"{line}\n" for line in align_columns(cells, is_text))
 
 
 # Check ------------------------------------------------------------------------------------------
@@ -232,8 +234,8 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
         out.write(f"{fault.kind}: {replace_controls(fault.path)}: {replace_controls(fault.detail)}\n")
     if len(shown) < len(result.faults):
         out.write(f"and {len(result.faults) - len(shown):,} more; --all lists them\n")
-    counted = f"{format_count(result.files, 'file')} of {bytes_text(result.bytes)}"
-    out.write(f"{counted}: {format_count(len(result.faults), 'fault') if result.faults else 'no faults'}\n")
+    summary = f"{format_count(result.files, 'file')} of {bytes_text(result.bytes)}"
+    out.write(f"{summary}: {format_count(len(result.faults), 'fault') if result.faults else 'no faults'}\n")
     return 1 if result.faults else 0
 
 
@@ -276,11 +278,11 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     for entry in removed.proof:
         out.write(f"{'kept as measures' if entry.is_retained else 'lost'}: {replace_controls(str(entry))}\n")
     for system, path in removed.unmeasured:
-        kept = replace_controls(f"{system} of {path}")
-        out.write(f"kept {kept}: imported too late to be in the measures\n")
+        retained = replace_controls(f"{system} of {path}")
+        out.write(f"kept {retained}: imported too late to be in the measures\n")
     for system, path in removed.gone:
-        gone = replace_controls(f"{system} of {path}")
-        out.write(f"{'would remove' if arguments.dry_run else 'removed'} {gone}\n")
+        removed_part = replace_controls(f"{system} of {path}")
+        out.write(f"{'would remove' if arguments.dry_run else 'removed'} {removed_part}\n")
     for system, path in removed.kept:
         out.write(
             f"kept {replace_controls(system)} of {replace_controls(path)}: only partly within these times\n"
@@ -293,11 +295,11 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
         )
         out.write(f"{amount} {'would be removed' if arguments.dry_run else 'removed'}\n")
     if removed.waiting:
-        why = "being read, or not removable now"
+        reason = "being read, or not removable now"
         if is_url(arguments.lake):
-            why = "for a day, as they may be being read"
+            reason = "for a day, as they may be being read"
         count = format_count(removed.waiting, "file")
-        out.write(f"{count} still there ({why}); the next import or removal deletes them\n")
+        out.write(f"{count} still there ({reason}); the next import or removal deletes them\n")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Where a server listens: a port of this machine, other addresses, or a Unix socket."""
+"""Sockets of servers: a port of this machine, another address, or a Unix socket."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from zlens.errors import QueryError
 
 DEFAULT_PORT = 8017
-#: Number of ports tried after the default one if none is given.
+#: Number of ports to try after the default port.
 _NEXT = 20
-#: Prefix of --listen for the file of a Unix socket.
+#: Prefix of a Unix socket in --listen.
 UNIX = "unix:"
 
 
 def address(listener: socket.socket) -> tuple[str, str, int]:
-    """The address to print, and the host and port in it."""
+    """Return the address to print, and its host and port."""
     name = listener.getsockname()
     if isinstance(name, str):
         return f"{UNIX}{name}", "localhost", 0
@@ -30,9 +30,9 @@ def address(listener: socket.socket) -> tuple[str, str, int]:
 
 @contextmanager
 def open_socket(arguments: argparse.Namespace) -> Iterator[socket.socket]:
-    """The bound socket, opened before any input is read, so that a taken port fails at once."""
+    """Yield the bound socket; used before inputs are read, so that a port in use fails at once."""
     listener = _socket(arguments)
-    # The server closes it, and a closed socket has no name.
+    # Read the name now, because the server closes the socket.
     name = listener.getsockname()
     try:
         yield listener
@@ -70,17 +70,17 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
 
 
 def _unix(file: str) -> socket.socket:
-    """A Unix socket that its owner and group may connect to."""
+    """Open a Unix socket for its owner and group."""
     if not hasattr(socket, "AF_UNIX"):
         raise QueryError("this system has no Unix sockets", cure="use --listen HOST:PORT")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _remove_stale(file)
-        former = os.umask(0o117)
+        previous_mask = os.umask(0o117)
         try:
             listener.bind(file)
         finally:
-            os.umask(former)
+            os.umask(previous_mask)
         listener.listen(128)
     except (OSError, ValueError) as error:
         listener.close()
@@ -92,15 +92,15 @@ def _unix(file: str) -> socket.socket:
 
 
 def _remove_stale(file: str) -> None:
-    """Remove the socket of a server that has ended; one that answers stays."""
+    """Remove the socket of a server that has ended, but not of one that accepts connections."""
     try:
         if not stat.S_ISSOCK(os.stat(file).st_mode):
             return
     except OSError:
         return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
-            asked.connect(file)
+            connection.connect(file)
         except ConnectionRefusedError:
             os.unlink(file)
 
@@ -108,13 +108,13 @@ def _remove_stale(file: str) -> None:
 def _bind(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # With its protocol, which asyncio asks for: else an answer on a kept connection waits 40 ms.
+        # With its protocol, which asyncio checks: else a response on a persistent connection waits 40 ms.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     except OSError as error:
         raise QueryError(f"{host} is not the address of a machine: {error.strerror or error}") from None
     try:
         if os.name == "posix":
-            # Otherwise the port of a server that just ended stays in use for a minute.
+            # Otherwise the port remains in use for a minute after a server ends.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(128)
@@ -128,5 +128,5 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 def _display_host(host: str) -> str:
-    """The host to print: the machine's name if all its addresses are listened on."""
+    """Return the host to print: the name of the machine if the server listens on all addresses."""
     return socket.gethostname().lower() if host in ("0.0.0.0", "::") else host

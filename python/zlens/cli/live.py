@@ -52,14 +52,14 @@ Examples:
   perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
   zlens live --replay zlens-demo/zldemo.monwrite --speed 60
 """
-#: Seconds between two looks at the sources, and between two places for the page.
+#: Seconds between two polls of the feeds, and minimum seconds between two workspaces of the web UI.
 _PAUSE_S = 0.2
 _PUBLISH_S = 1.0
-#: Prefix of a source that is an address for forwarders.
+#: Prefix of an address for forwarders.
 _FORWARDER = "forwarder://"
-#: Prefixes of addresses that are polled.
+#: Prefixes of polled addresses.
 _POLLED = ("http://", "https://")
-#: A file with a login is one short line.
+#: Maximum bytes of a file with a login.
 _LOGIN_SIZE = 4096
 
 
@@ -75,39 +75,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--speed", type=float, metavar="N", help="how many times faster than real time it is played (1)"
     )
-    bounds = parser.add_argument_group("what is kept")
-    bounds.add_argument(
+    limits = parser.add_argument_group("what is kept")
+    limits.add_argument(
         "--lake",
         metavar="DIR",
         help="import received data into a lake; a restart resumes where it stopped",
     )
-    bounds.add_argument("--part", metavar="LENGTH", default="1h", help="how much is imported at a time (1h)")
-    bounds.add_argument("--raw", metavar="LENGTH", default="1h", help="raw records that can be queried (1h)")
-    bounds.add_argument("--keep", metavar="LENGTH", default="1d", help="measures kept in memory (1d)")
-    bounds.add_argument(
+    limits.add_argument("--part", metavar="LENGTH", default="1h", help="how much is imported at a time (1h)")
+    limits.add_argument("--raw", metavar="LENGTH", default="1h", help="raw records that can be queried (1h)")
+    limits.add_argument("--keep", metavar="LENGTH", default="1d", help="measures kept in memory (1d)")
+    limits.add_argument(
         "--grace",
         metavar="LENGTH",
         default="10s",
         help="how long SMF records may come after their interval (10s)",
     )
-    told = parser.add_argument_group("findings")
-    told.add_argument(
+    findings = parser.add_argument_group("findings")
+    findings.add_argument(
         "--on-finding",
         action="append",
         default=[],
         metavar="COMMAND",
         help="run COMMAND when findings appear or clear; it reads them as JSON from its input (repeatable)",
     )
-    told.add_argument(
+    findings.add_argument(
         "--webhook", action="append", default=[], metavar="URL", help="send the same by POST (repeatable)"
     )
-    told.add_argument(
+    findings.add_argument(
         "--finding-hold",
         metavar="LENGTH",
         default="0",
         help="report a finding after it has held, or been clear, for this long (0)",
     )
-    told.add_argument(
+    findings.add_argument(
         "--finding-pause", metavar="LENGTH", default="60s", help="minimum time between two messages (60s)"
     )
     forwarders = parser.add_argument_group("forwarders")
@@ -170,53 +170,53 @@ def run(arguments: argparse.Namespace) -> int:
     )
     options = inputs.parse_options(arguments)
     with (
-        _address(arguments) as where,
-        # Forked before anything starts a thread.
-        _processes(where) as processes,
-        _hooks(arguments) as hooks,
+        _address(arguments) as server,
+        # Fork workers before any thread starts.
+        _processes(server) as workers,
+        _hooks(arguments) as notifier,
         _forwarders(arguments) as received,
         _stop_event() as stop,
     ):
         feeds = _feeds(arguments, received)
         live = Watcher(feeds, options, lake=arguments.lake, limits=limits)
-        watching = _Watching(live, stop, arguments.strict, hooks)
+        loop = _Watching(live, stop, arguments.strict, notifier)
         try:
-            if where is None:
-                watching.run()
+            if server is None:
+                loop.run()
             else:
                 names = [feed.name for feed in live.streams] or arguments.sources
-                _serve(watching, where, names, processes, open=arguments.open)
+                _serve(loop, server, names, workers, open=arguments.open)
         finally:
-            watching.finish()
-        return INTERRUPTED if stop.is_set() else watching.status
+            loop.finish()
+        return INTERRUPTED if stop.is_set() else loop.status
 
 
 @contextmanager
 def _address(arguments: argparse.Namespace) -> Iterator[ServeOptions | None]:
-    """Where the page is served, if anywhere."""
+    """Yield the options of the server of the web UI; None without one."""
     if arguments.no_serve:
         yield None
         return
-    with serve_options.open_server(arguments) as where:
-        yield where
+    with serve_options.open_server(arguments) as server:
+        yield server
 
 
 @contextmanager
-def _processes(where: ServeOptions | None) -> Iterator[SqlWorkers | None]:
-    """Processes for SQL and scenarios of the user, where there is a page and the system can make them."""
-    if where is None or sys.platform != "linux":
+def _processes(server: ServeOptions | None) -> Iterator[SqlWorkers | None]:
+    """Yield workers for SQL and scenarios; None without a web UI or outside of Linux."""
+    if server is None or sys.platform != "linux":
         yield None
         return
     from zlens.server.app import live_answers
     from zlens.server.sql_workers import SqlWorkers
 
-    with closing(SqlWorkers(live_answers(), where.listener, where.limits)) as processes:
-        yield processes
+    with closing(SqlWorkers(live_answers(), server.listener, server.limits)) as workers:
+        yield workers
 
 
 @contextmanager
 def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
-    """The receivers of findings, if any are named."""
+    """Yield the notifier of findings; None without receivers."""
     if not arguments.on_finding and not arguments.webhook:
         yield None
         return
@@ -225,20 +225,20 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
     receivers: list[MessageReceiver] = [*map(CommandHook.from_line, arguments.on_finding)]
     receivers += map(Webhook.from_url, arguments.webhook)
     hold = 0.0 if arguments.finding_hold == "0" else parse_duration(arguments.finding_hold)
-    hooks = Notifier(receivers, hold, parse_duration(arguments.finding_pause), _Watching.print_line)
+    notifier = Notifier(receivers, hold, parse_duration(arguments.finding_pause), _Watching.print_line)
     try:
-        yield hooks
+        yield notifier
     finally:
-        hooks.close()
+        notifier.close()
 
 
 @contextmanager
 def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
-    """What forwarders send to the addresses that are named as sources."""
+    """Yield the feeds of forwarders, if a source is an address for them."""
     names = [name for name in arguments.sources if name.startswith(_FORWARDER)]
-    keep = _retention_policy(arguments)
+    retention = _retention_policy(arguments)
     if not names:
-        if keep != type(keep)():
+        if retention != type(retention)():
             raise QueryError(
                 "--received-keep and --received-size need a source forwarder://HOST:PORT",
                 cure="leave them out",
@@ -260,11 +260,11 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     with receiver:
         host, number = receiver.address
         _Watching.print_line(f"listening for forwarders on {host}:{number}")
-        yield [ForwarderFeeds(receiver, keep)]
+        yield [ForwarderFeeds(receiver, retention)]
 
 
 def _retention_policy(arguments: argparse.Namespace) -> RetentionPolicy:
-    """What stays of received files."""
+    """Return the retention of received files."""
     from zlens.live.received_files import RetentionPolicy
 
     size = arguments.received_size
@@ -291,7 +291,7 @@ def _access(arguments: argparse.Namespace) -> AccessPolicy:
 
 
 def _login(arguments: argparse.Namespace) -> Login | None:
-    """The login for polls, from a file or the terminal: command lines have no secrets."""
+    """Return the login for polls, from a file or the terminal, because command lines are not secret."""
     from zlens.live.polling import Login
     from zlens.schema import user_files
 
@@ -302,7 +302,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
         data = user_files.read_content(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
         return Login.read_file(user_files.decoded(data, name, "write one line, USER:PASSWORD"), name)
     if ":" in name or os.sep in name:
-        # Without the text, which may contain a password.
+        # Without its value, which may contain a password.
         raise QueryError("--poll-login is neither a file nor a user", cure="write USER:PASSWORD into a file")
     if sys.stdin is None or not sys.stdin.isatty():
         raise QueryError(
@@ -314,7 +314,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
 
 
 def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
-    """Check the options of polling; return what makes a polled source of a name."""
+    """Check the options of polling; return a function that creates a polling feed by name."""
     from zlens.live import polling
 
     every_s = None if arguments.poll is None else parse_duration(arguments.poll)
@@ -379,71 +379,71 @@ def _open(name: str) -> int:
 
 @contextmanager
 def _stop_event() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set."""
+    """Yield an event that Ctrl-C and SIGTERM set."""
     stop = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in previous:
         signal.signal(number, lambda *_: stop.set())
     try:
         yield stop
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
 class _Watching:
-    """Steps until the end, each with a line on standard output."""
+    """A loop over steps, which prints a line per closed interval."""
 
-    def __init__(self, live: Watcher, stop: threading.Event, strict: bool, hooks: Notifier | None) -> None:
+    def __init__(self, live: Watcher, stop: threading.Event, strict: bool, notifier: Notifier | None) -> None:
         self.live = live
-        self._hooks = hooks
+        self._notifier = notifier
         self.stop = stop
         self.status = 0
-        #: What ended it early.
+        #: Exception that ended the loop.
         self.failed: BaseException | None = None
         self._strict = strict
-        self._ended = threading.Event()
+        self._is_finished = threading.Event()
         self._reload = threading.Event()
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: self._reload.set())
 
     def run(self, publish: Callable[[WatchStep | None], None] = lambda _: None, stay: bool = False) -> None:
-        """Step until stopped or until nothing more comes; with `stay` the latter is no end."""
-        told = False
-        while not self.stop.is_set() and not self._ended.is_set():
+        """Step until stopped, or without `stay` until no more data will arrive."""
+        is_reported = False
+        while not self.stop.is_set() and not self._is_finished.is_set():
             if self._reload.is_set():
                 self._reload.clear()
                 self.print_line(self.live.reload())
             step = self.live.step()
             publish(step)
-            if self._hooks is not None:
-                self._notify(self._hooks)
+            if self._notifier is not None:
+                self._notify(self._notifier)
             if step is not None:
                 self._print(step)
                 self._release_sessions()
             elif self.live.done:
                 if not stay:
                     return
-                if not told:
-                    told = True
+                if not is_reported:
+                    is_reported = True
                     self.print_line("no more data will arrive; press Ctrl-C to stop")
                 time.sleep(_PAUSE_S)
             else:
                 time.sleep(_PAUSE_S)
 
     def _release_sessions(self) -> None:
-        """Free the sessions of the step, with their open files: they are in reference cycles."""
+        """Free the sessions of the step and their open files, which are in reference cycles."""
         gc.collect()
 
-    def _notify(self, hooks: Notifier) -> None:
+    def _notify(self, notifier: Notifier) -> None:
         alerts = {} if self.live.alerts is None else self.live.alerts.open
-        hooks.observe({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
+        notifier.observe({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
 
     def end(self) -> None:
-        self._ended.set()
+        self._is_finished.set()
 
     def finish(self) -> None:
-        """Bring what is closed into the lake."""
+        """Import closed intervals into the lake and close the watcher."""
         try:
             self.live.finish()
         finally:
@@ -456,19 +456,19 @@ class _Watching:
         for error in step.errors:
             self.print_line(error)
         last = len(step.closed) - 1
-        for place, closed in enumerate(step.closed):
+        for index, closed in enumerate(step.closed):
             end = from_unix_us(closed.end_us)
             info = self.live.system(closed.system, closed.source)
             local = end if info is None else end.astimezone(info.zone())
-            words = [f"{local:%Y-%m-%d %H:%M:%S}", closed.system]
+            fields = [f"{local:%Y-%m-%d %H:%M:%S}", closed.system]
             if closed.seconds is not None:
-                words.append(f"{closed.seconds:g} s")
+                fields.append(f"{closed.seconds:g} s")
             if closed.busy_pct is not None:
-                words.append(f"busy {closed.busy_pct:.1f} %")
-            if place == last:
-                words += [f"+ {_alert_label(alert)}" for alert in step.opened]
-                words += [f"- {_alert_label(alert)} after {_span(alert)}" for alert in step.cleared]
-            print("  ".join(words), flush=True)
+                fields.append(f"busy {closed.busy_pct:.1f} %")
+            if index == last:
+                fields += [f"+ {_alert_label(alert)}" for alert in step.opened]
+                fields += [f"- {_alert_label(alert)} after {_span(alert)}" for alert in step.cleared]
+            print("  ".join(fields), flush=True)
 
     @staticmethod
     def print_line(text: str) -> None:
@@ -488,7 +488,7 @@ def _span(alert: FindingAlert) -> str:
 
 
 def _serve(
-    watching: _Watching, where: ServeOptions, names: list[str], processes: SqlWorkers | None, *, open: bool
+    loop: _Watching, server: ServeOptions, names: list[str], workers: SqlWorkers | None, *, open: bool
 ) -> None:
     from zlens.live.session_transfer import Published
     from zlens.server.app import create_app
@@ -496,48 +496,52 @@ def _serve(
     from zlens.server.running_requests import RunningRequests
     from zlens.server.workspace import Workspace
 
-    live = watching.live
+    live = loop.live
 
-    def place() -> Workspace:
+    def open_workspace() -> Workspace:
         session = live.session()
-        own = None if processes is None else processes.of(Published(session))
-        return Workspace(session, names, own, live=True)
+        data_workers = None if workers is None else workers.of(Published(session))
+        return Workspace(session, names, data_workers, live=True)
 
-    following = LiveWorkspace(place())
-    running = RunningRequests(where.limits)
-    publisher = _Publisher(following, live, place, event)
+    served = LiveWorkspace(open_workspace())
+    running = RunningRequests(server.limits)
+    publisher = _Publisher(served, live, open_workspace, event)
 
-    def work() -> None:
+    def follow() -> None:
         try:
-            watching.run(publisher.publish, stay=True)
+            loop.run(publisher.publish, stay=True)
             publisher.flush()
         except BaseException as error:
-            # Raised again where it is told: without its thread the page would show the past.
-            watching.failed = error
+            # Raised again by the main thread: without this thread the web UI would show old data.
+            loop.failed = error
             os.kill(os.getpid(), signal.SIGINT)
 
-    thread = threading.Thread(target=work, name="zlens-live", daemon=True)
-    where.show(open=open)
+    thread = threading.Thread(target=follow, name="zlens-live", daemon=True)
+    server.show(open=open)
     thread.start()
-    app = create_app(following, where.guard(), running, exported=where.exported, log=where.log)
+    app = create_app(served, server.guard(), running, exported=server.exported, log=server.log)
     try:
-        serve.serve_app(app, running, where.listener, following.end)
+        serve.serve_app(app, running, server.listener, served.end)
     finally:
-        watching.stop.set()
+        loop.stop.set()
         thread.join()
         running.cancel_all()
-        following.close()
-    if watching.failed is not None:
-        raise watching.failed
+        served.close()
+    if loop.failed is not None:
+        raise loop.failed
 
 
 class _Publisher:
-    """Gives the page a new place, not more often than it can use one."""
+    """Publisher of new workspaces, at most one per _PUBLISH_S."""
 
     def __init__(
-        self, following: LiveWorkspace, live: Watcher, place: Callable[[], Any], event: Callable[..., Any]
+        self,
+        served: LiveWorkspace,
+        live: Watcher,
+        open_workspace: Callable[[], Any],
+        event: Callable[..., Any],
     ) -> None:
-        self._following, self._live, self._place, self._event = following, live, place, event
+        self._served, self._live, self._open_workspace, self._event = served, live, open_workspace, event
         self._last = 0.0
         self._pending: WatchStep | None = None
 
@@ -551,6 +555,6 @@ class _Publisher:
         if self._pending is None:
             return
         step, self._pending = self._pending, None
-        place = self._place()
-        self._following.replace(place, self._event(place, self._live, step))
+        open_workspace = self._open_workspace()
+        self._served.replace(open_workspace, self._event(open_workspace, self._live, step))
         self._last = time.monotonic()

@@ -1,4 +1,4 @@
-"""Code shared by `solve` and `study`: a small TOML file goes in, an answer comes out."""
+"""Arguments and output shared by `solve` and `study`, which read a TOML file and print an answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: 
 
 
 def describe(command: str, name: str, find: Callable[[str], Any], solve: Callable[..., Answer]) -> str:
-    """Help on one model or study: its purpose, keys and example of its file, and the fields of the answer."""
+    """Return help on a model or study: purpose, keys and example of its file, and fields of the answer."""
     from zlens.models import scenario
     from zlens.schema import toml
 
@@ -70,7 +70,7 @@ def run(
     find: Callable[[str], Any],
     answer: Callable[[], Answer],
 ) -> int:
-    """Print --list, --example or --keys of a model or study, or its answer; `find` looks it up by name."""
+    """Print --list, --example or --keys of a model or study, or its answer; `find` returns it by name."""
     from zlens.cli import output
     from zlens.models import scenario
 
@@ -93,7 +93,7 @@ def run(
 
 
 def values(arguments: argparse.Namespace, name: str, file: str | None, missing: str) -> dict[str, Any]:
-    """The values of the file with the changes of --set; `missing` is the error if no file is named."""
+    """Return the values of the file with the changes of --set; `missing` is the error without a file."""
     from zlens.models import scenario
 
     example = f"zlens {arguments.command} {name} --example prints"
@@ -110,7 +110,7 @@ def values(arguments: argparse.Namespace, name: str, file: str | None, missing: 
 
 
 def render(answer: Answer, form: str) -> str:
-    """The answer as text, csv, json or html, in the words of the command line."""
+    """Return the answer as text, csv, json or html, worded for the command line."""
     from zlens import answers
 
     return answers.render(answer.worded(Wording.for_command_line), form)

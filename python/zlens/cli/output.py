@@ -1,4 +1,4 @@
-"""Where a result goes: standard output, or a file that appears only when it is complete."""
+"""Output of results: standard output, or a file that appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from zlens.errors import InputError
 from zlens.lake.file_names import is_lake
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 
-#: Longer texts are not paths.
+#: Maximum length of a path.
 _LONGEST_PATH = 4096
 
 
 def refuse_overwrite(arguments: argparse.Namespace) -> None:
-    """Refuse an output that would replace an input or a file of a lake. Raises InputError."""
+    """Reject an output that would replace an input or a file of a lake. Raises InputError."""
     values = [vars(part) for part in getattr(arguments, "parts", [arguments])]
     for output in (part.get("output") for part in values):
         if output in (None, "-") or is_special_file(output):
@@ -52,7 +52,7 @@ def _lake_of(path: str) -> str | None:
 
 
 def _paths(values: Iterable[object]) -> Iterator[str]:
-    """The values of options and arguments that name something in the file system; patterns are expanded."""
+    """Yield the values of options and arguments that are existing paths; expand patterns."""
     for value in values:
         if isinstance(value, list):
             yield from _paths(value)
@@ -64,7 +64,7 @@ def _paths(values: Iterable[object]) -> Iterator[str]:
 
 
 def _contains(path: str, target: str) -> bool:
-    """Whether a path is the target, or a folder with the target in it."""
+    """Return whether a path is the target, or a folder that contains it."""
     if os.path.isdir(path):
         return target.startswith(os.path.join(os.path.realpath(path), ""))
     return os.path.samefile(path, target)
@@ -72,10 +72,10 @@ def _contains(path: str, target: str) -> bool:
 
 @contextmanager
 def open_output(path: str | None) -> Iterator[TextIO]:
-    """Standard output or the named file, in UTF-8."""
+    """Open standard output or the named file, in UTF-8."""
     if path is None or path == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # Regardless of the locale: reports contain names from EBCDIC and units such as µs.
+            # Independent of the locale, because reports contain names from EBCDIC and units such as µs.
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return

@@ -1,4 +1,4 @@
-"""The command line. A command's module is imported only when used, so `zlens --help` is fast."""
+"""Parser of the command line, which imports the module of a command only when it is used."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import NoReturn
 
-#: Commands and their help, in order; each is a module of this package (with an underscore if the name is a
-#: Python keyword).
+#: Help by command, in order; each is a module of this package (with an underscore after a Python keyword).
 COMMANDS = {
     "info": "show what an input contains: format, systems, machine, release, time span, records",
     "report": "print a classic report",
@@ -47,13 +46,13 @@ Examples:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Prints errors on one line, like all errors of zlens."""
+    """A parser that prints errors on one line, like all errors of zlens."""
 
-    #: The module of this command, imported when its arguments are parsed.
+    #: Module of this command, imported when its arguments are parsed.
     module: str | None = None
-    #: Adds to the help, given what was parsed before --help; None adds nothing.
+    #: Returns a special help for the arguments before --help, or None for the usual help.
     help_about: Callable[[argparse.Namespace], str | None] | None = None
-    #: Whether `--` separates parts of the arguments; each is parsed by itself, into the list `parts`.
+    #: Whether `--` separates parts of the arguments, which are parsed separately into the list `parts`.
     in_parts = False
 
     def parse_known_args(  # type: ignore[override]
@@ -90,16 +89,16 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of descriptions and examples and the width of the option column."""
+    """A formatter that preserves line breaks and the width of the option column."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=108)
 
 
 def build(*, configured: bool = False) -> argparse.ArgumentParser:
-    """The parser of the program; a parsed command line has `run`.
+    """Build the parser of the program; a parsed command line has `run`.
 
-    configured: with the arguments of all commands, which are else added when one is parsed.
+    With `configured`, add the arguments of all commands now, not only when a command is parsed.
     """
     parser = CommandParser(
         prog="zlens", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter, allow_abbrev=False
@@ -146,7 +145,7 @@ class _Version(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        # Imported only here: importlib.metadata is slow to import.
+        # Imported here because importlib.metadata is slow to import.
         from importlib.metadata import version
 
         print(f"zlens {version('zlens')}")

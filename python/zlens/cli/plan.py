@@ -1,4 +1,4 @@
-"""zlens plan: what if."""
+"""zlens plan: solve a what-if for a measured interval."""
 
 from __future__ import annotations
 

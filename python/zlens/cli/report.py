@@ -1,4 +1,4 @@
-"""zlens report: a classic report."""
+"""zlens report: print a classic report."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _width(arguments: argparse.Namespace) -> int | None:
-    """The width to fold tables to on a terminal; None for files and pipes."""
+    """Return the terminal width in columns, to fold tables; None for files and pipes."""
     if arguments.output or arguments.format != "text" or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size((132, 24)).columns
 
 
 def _list(arguments: argparse.Namespace, names: list[str], menu: Menu | None = None) -> int:
-    """Print all reports or those of a menu; with an input, also how much of each has values."""
+    """Print all reports or the reports of a menu; with an input, also their columns with values."""
     from zlens import reports
     from zlens.cli import output
 

@@ -1,4 +1,4 @@
-"""zlens rig: run scenarios whose right answers are known, and compare."""
+"""zlens rig: run scenarios with known results and compare."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.action == "list":
         rigs = _load_definitions(arguments.scenario or list(definition.shipped()))
-        runs = [sum(len(those) for _, _, those in jobs.rig_jobs(rig)) for rig in rigs]
+        runs = [sum(len(rig_runs) for _, _, rig_runs in jobs.rig_jobs(rig)) for rig in rigs]
         with output.open_output(None) as out:
             out.write(model_output.render(tables.scenario_table(rigs, runs), arguments.format))
         return 0
@@ -81,46 +81,46 @@ def _run(arguments: argparse.Namespace) -> int:
     from zlens.rig import definition, results, runners, tables
     from zlens.rig import folder as left
 
-    for name, value, most in (("--jobs", arguments.jobs, 1000), ("--seeds", arguments.seeds, 999)):
-        if value is not None and not 1 <= value <= most:
-            raise QueryError(f"{name} is {value}", expected=f"1 to {most}")
+    for name, value, maximum in (("--jobs", arguments.jobs, 1000), ("--seeds", arguments.seeds, 999)):
+        if value is not None and not 1 <= value <= maximum:
+            raise QueryError(f"{name} is {value}", expected=f"1 to {maximum}")
     names = list(definition.shipped()) if arguments.all else arguments.scenario
     if not names:
         raise QueryError("no scenario to run", cure="name one, or --all; zlens rig list lists them")
     rigs = _load_definitions(names)
     runner = runners.find(arguments.runner)
-    stopped = False
+    is_interrupted = False
     with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
         try:
-            found = results.run(
+            outcomes = results.run(
                 rigs, runner, arguments.folder,
                 seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
             )  # fmt: skip
         except results.RigInterrupted as interrupt:
-            found, stopped = interrupt.results, True
-    left.write(found, arguments.folder)
+            outcomes, is_interrupted = interrupt.results, True
+    left.write(outcomes, arguments.folder)
     with output.open_output(None) as out:
         if arguments.format in ("html", "json"):
             name = left.REPORT if arguments.format == "html" else left.RESULTS
             out.write((Path(arguments.folder) / name).read_text(encoding="utf-8") + "\n")
         else:
-            out.write(model_output.render(tables.answer(found, every=arguments.numbers), arguments.format))
+            out.write(model_output.render(tables.answer(outcomes, every=arguments.numbers), arguments.format))
             if arguments.format == "text":
                 out.write(f"\nCharts and numbers: {Path(arguments.folder) / left.REPORT}\n")
-    if stopped:
+    if is_interrupted:
         return INTERRUPTED
-    if any(one.errors for one in found):
+    if any(result.errors for result in outcomes):
         from zlens.cli import UNUSABLE
 
         return UNUSABLE
-    return 0 if all(one.passed for one in found) else _FAILED
+    return 0 if all(result.passed for result in outcomes) else _FAILED
 
 
 def _load_definitions(names: list[str]) -> list[RigDefinition]:
-    """The scenarios of files, folders and names; QueryError if two have the same name."""
+    """Load the scenarios of files, folders and names; raises QueryError if two have the same name."""
     from zlens.rig import definition
 
-    found: dict[str, RigDefinition] = {}
+    rigs: dict[str, RigDefinition] = {}
     for name in names:
         if os.path.isdir(name):
             files = sorted(str(path) for path in Path(name).glob("*.toml") if not path.stem.startswith("_"))
@@ -130,7 +130,7 @@ def _load_definitions(names: list[str]) -> list[RigDefinition]:
             files = [name]
         for file in files:
             rig = definition.find(file)
-            if rig.name in found and found[rig.name].file != rig.file:
+            if rig.name in rigs and rigs[rig.name].file != rig.file:
                 raise QueryError(f"two scenarios are named {rig.name}", cure="rename one of the files")
-            found[rig.name] = rig
-    return list(found.values())
+            rigs[rig.name] = rig
+    return list(rigs.values())

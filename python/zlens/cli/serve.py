@@ -1,4 +1,4 @@
-"""zlens serve: serve the page to the browser."""
+"""zlens serve: serve the web UI."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from zlens.server.workspace import Workspace
     from zlens.session.session import CoreSession
 
-#: New objects between two searches for reference cycles.
+#: New objects between two garbage collections.
 _OBJECTS = 10_000
 
 DESCRIPTION = """\
@@ -61,8 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     except SystemExit as ending:
         if threading.active_count() == 1 or not isinstance(ending.code, int):
             raise
-        # Everything is closed. A thread that still waits for the engine would make the end of the
-        # interpreter print what the engine calls leaks.
+        # Everything is closed. With a thread that still waits for the engine, finalizing the
+        # interpreter would print leaks of the engine.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(ending.code)
@@ -73,25 +73,25 @@ def _run(arguments: argparse.Namespace) -> int:
     from zlens.progress import Progress
 
     options = inputs.parse_options(arguments)
-    runs, named = _runs(arguments)
+    runs, input_names = _runs(arguments)
     with (
-        serve_options.open_server(arguments) as where,
-        inputs.input_files(named) as files,
+        serve_options.open_server(arguments) as server,
+        inputs.input_files(input_names) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
         progress.close()
-        # Forked before anything starts a thread.
-        with closing(_place(session, files, runs, where)) as place:
+        # Fork workers before any thread starts.
+        with closing(_place(session, files, runs, server)) as workspace:
             inputs.print_throughput_notes(session)
             status = inputs.exit_status(session.problems, strict=arguments.strict)
-            where.show(open=arguments.open, view="" if runs is None else "#/rig")
-            _serve(place, where)
+            server.show(open=arguments.open, view="" if runs is None else "#/rig")
+            _serve(workspace, server)
             return status
 
 
 def _runs(arguments: argparse.Namespace) -> tuple[RigRuns | None, list[str]]:
-    """The runs of the rig, if any, and the inputs; without inputs, the first run is the input."""
+    """Return the runs of the rig, if any, and the inputs; without inputs, the first run is the input."""
     from zlens.server.rig_runs import RigRuns
 
     if arguments.rig is None:
@@ -107,48 +107,48 @@ def _runs(arguments: argparse.Namespace) -> tuple[RigRuns | None, list[str]]:
     return runs, runs.files(names[0])[0]
 
 
-def _place(session: CoreSession, files: list[str], runs: RigRuns | None, where: ServeOptions) -> Workspace:
-    """What the server answers from, with processes for SQL and scenarios where the system can make them."""
+def _place(session: CoreSession, files: list[str], runs: RigRuns | None, server: ServeOptions) -> Workspace:
+    """Create the workspace, on Linux with workers for SQL and scenarios."""
     from zlens.server import app
     from zlens.server.sql_workers import SqlWorkers
     from zlens.server.workspace import Workspace
 
-    place = Workspace(session, files, runs=runs)
+    workspace = Workspace(session, files, runs=runs)
     if sys.platform == "linux":
-        place.processes = SqlWorkers(
-            lambda request, _: app.answer_apart(place, request), where.listener, where.limits
+        workspace.processes = SqlWorkers(
+            lambda request, _: app.answer_apart(workspace, request), server.listener, server.limits
         )
-    return place
+    return workspace
 
 
-def _serve(place: Workspace, where: ServeOptions) -> None:
+def _serve(workspace: Workspace, server: ServeOptions) -> None:
     from zlens.server.app import create_app
     from zlens.server.running_requests import RunningRequests
     from zlens.server.warmup import Warmup
 
-    running = RunningRequests(where.limits)
-    warming = Warmup(place)
-    app = create_app(place, where.guard(), running, exported=where.exported, log=where.log)
+    running = RunningRequests(server.limits)
+    warmup = Warmup(workspace)
+    app = create_app(workspace, server.guard(), running, exported=server.exported, log=server.log)
     try:
-        serve_app(app, running, where.listener)
+        serve_app(app, running, server.listener)
     finally:
-        warming.end()
+        warmup.end()
         running.cancel_all()
 
 
 def serve_app(
     app: ASGIApp, running: RunningRequests, listener: socket.socket, ending: Callable[[], None] = lambda: None
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; `ending` is called first then."""
+    """Serve until Ctrl-C or SIGTERM; `ending` is then called first."""
     import asyncio
 
     import uvicorn
 
-    # Commands leave reference cycles to their end, which a server has not; closed sessions are such cycles.
+    # Unlike a command, a server does not end soon, and closed sessions are reference cycles.
     gc.set_threshold(_OBJECTS, 10, 10)
 
     class Ending(uvicorn.Server):
-        """Cancels running queries first, so that they can still answer that they were canceled."""
+        """A server that cancels requests before it ends, so that they can respond."""
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             ending()
@@ -158,12 +158,12 @@ def serve_app(
     try:
         Ending(config(app)).run(sockets=[listener])
     except KeyboardInterrupt:
-        # The normal end of a server.
+        # This is the normal end of a server.
         return
 
 
 def config(app: ASGIApp) -> uvicorn.Config:
-    """How the server speaks HTTP: it says nothing of itself, and believes no proxy."""
+    """Return the configuration of HTTP: no server header, and no headers of proxies."""
     import uvicorn
 
     from zlens.server.connections import TimeoutProtocol

@@ -1,4 +1,4 @@
-"""Where the page is served, and who may ask: the options that all commands with a page share."""
+"""Options of commands that serve the web UI: address, access and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zlens.server.proxy import Proxy, PublicUrl
     from zlens.server.request_log import RequestLog
 
-#: A token shorter than this can be guessed.
+#: Shorter tokens can be guessed.
 _MIN_TOKEN_LENGTH = 16
 _TOKEN_CURE = "leave --token-file out to generate a token"
 _GB = 1024**3
@@ -29,42 +29,42 @@ LIMITS = RequestLimits()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where the page is served, to whom, and what questions may take."""
-    where = parser.add_argument_group("address")
-    where.add_argument(
+    """Add the options for address, proxy and limits of the web UI."""
+    address = parser.add_argument_group("address")
+    address.add_argument(
         "--port",
         type=int,
         metavar="N",
         help=f"port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)",
     )
-    where.add_argument(
+    address.add_argument(
         "--listen",
         metavar="HOST:PORT",
         help="serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for a proxy",
     )
-    where.add_argument(
+    address.add_argument(
         "--token-file",
         metavar="FILE",
         help="read the token from FILE (default: generate and print one)",
     )
-    where.add_argument("--open", action="store_true", help="open the page in the browser")
-    team = parser.add_argument_group("behind a proxy")
-    team.add_argument(
+    address.add_argument("--open", action="store_true", help="open the page in the browser")
+    proxy = parser.add_argument_group("behind a proxy")
+    proxy.add_argument(
         "--public-url", metavar="URL", help="the address that users see: https://perf.example/zlens"
     )
-    team.add_argument(
+    proxy.add_argument(
         "--user-header",
         metavar="NAME",
         help="the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy",
     )
-    team.add_argument(
+    proxy.add_argument(
         "--trust-proxy",
         metavar="ADDRESS",
         action="append",
         default=[],
         help="believe that header from this address or network, or from the Unix socket (unix); repeatable",
     )
-    team.add_argument(
+    proxy.add_argument(
         "--log",
         metavar="FILE",
         help="append a line of JSON per request: who asked what, without any data; - is standard error",
@@ -102,16 +102,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 class ServeOptions(Struct, frozen=True):
-    """Where the page is served.
+    """Options of a server.
 
-    listener   the bound socket
-    token      what requests must present, if anything
-    printed    whether the token is printed
-    public     the address that users see, where a proxy is in front
-    proxy      the proxy that names users
-    limits     what questions may take
-    exported   how much of the measures /metrics contains
-    log        where requests are logged
+    listener   bound socket
+    token      token that requests must present, if any
+    printed    whether to print the token
+    public     public address if the server is behind a proxy
+    proxy      proxy that names users
+    limits     limits of requests
+    exported   limits of /metrics
+    log        log of requests
     """
 
     listener: socket.socket
@@ -124,7 +124,7 @@ class ServeOptions(Struct, frozen=True):
     log: RequestLog | None
 
     def guard(self) -> Guard:
-        """What checks requests."""
+        """Return the access control of the server."""
         from zlens.server.guard import Guard, own_names
 
         _, host, port = listen_socket.address(self.listener)
@@ -132,9 +132,9 @@ class ServeOptions(Struct, frozen=True):
         return Guard(hosts, self.token, f"zlens_{port}", self.public, self.proxy)
 
     def show(self, *, open: bool, view: str = "") -> None:
-        """Print the address, and open it in the browser."""
-        printed, _, _ = listen_socket.address(self.listener)
-        address = str(self.public) if self.public is not None else printed
+        """Print the address, and with `open` show it in the browser."""
+        local_address, _, _ = listen_socket.address(self.listener)
+        address = str(self.public) if self.public is not None else local_address
         print(address + view, flush=True)
         if self.printed:
             print(f"token: {self.token}", flush=True)
@@ -146,7 +146,7 @@ class ServeOptions(Struct, frozen=True):
 
 @contextmanager
 def open_server(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
-    """The address that the options name, with its socket bound and its log open."""
+    """Yield the options of a server, with its socket bound and its log open."""
     public, proxy = _proxy(arguments)
     limits, exported = _limits(arguments), _rows(arguments.metrics_rows)
     token, printed = _token(arguments, proxy)
@@ -155,7 +155,7 @@ def open_server(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
 
 
 def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | None]:
-    """The address that users see and the proxy that names them, if there is a proxy."""
+    """Return the public address and the proxy that names users, if any."""
     from zlens.server.proxy import Proxy, PublicUrl
 
     public = None if arguments.public_url is None else PublicUrl.read(arguments.public_url)
@@ -172,13 +172,13 @@ def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | Non
 
 
 def _limits(arguments: argparse.Namespace) -> RequestLimits:
-    for name, value, least, most in (
+    for name, value, minimum, maximum in (
         ("--user-requests", arguments.user_requests, 1, 64),
         ("--query-memory", arguments.query_memory, 0.25, 1024),
         ("--request-time", arguments.request_time, 1, 86400),
     ):
-        if not least <= value <= most:
-            raise QueryError(f"{name} {value:g} is out of range", expected=f"{least:g} to {most:g}")
+        if not minimum <= value <= maximum:
+            raise QueryError(f"{name} {value:g} is out of range", expected=f"{minimum:g} to {maximum:g}")
     return RequestLimits(arguments.request_time, int(arguments.query_memory * _GB), arguments.user_requests)
 
 
@@ -194,16 +194,16 @@ def _log(arguments: argparse.Namespace) -> Iterator[RequestLog | None]:
 
 
 def _rows(number: int) -> exposition.ExportLimits:
-    """The rows of each measure and system that are exported."""
+    """Return the limits of /metrics: rows per measure and system."""
     if number < 0:
         raise QueryError(f"--metrics-rows {number} is not a number of rows", expected="0 (all) or more")
     return exposition.ExportLimits(number or None)
 
 
 def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | None, bool]:
-    """The required token, if any, and whether to print it.
+    """Return the required token, if any, and whether to print it.
 
-    Where a proxy names the users, or the rights of a Unix socket say who may connect, none is needed.
+    No token is needed if a proxy names users, or if the permissions of a Unix socket control access.
     """
     if arguments.listen is None:
         if arguments.token_file is not None:

@@ -1,4 +1,4 @@
-"""zlens simulate: run a scenario as discrete events and write what its systems record."""
+"""zlens simulate: simulate a scenario as discrete events and write its monitor data."""
 
 from __future__ import annotations
 
@@ -76,24 +76,24 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.simulation import run as simulation
     from zlens.simulation import tables
 
-    ready = _ready(arguments)
+    prepared = _ready(arguments)
     if arguments.explain:
-        answer, complete = tables.constants(ready[0]), True
+        answer, complete = tables.constants(prepared[0]), True
     else:
         if arguments.output in (None, "-"):
             raise QueryError("no file to write to", cure="name one with -o FILE")
-        _protect(arguments, ready)
+        _protect(arguments, prepared)
         with Progress(amount=duration_text) as progress:
-            runs = simulation.simulate(ready, arguments.output, progress=progress)
-        answer, complete = tables.summary(ready[0], runs), len(runs) == len(ready)
-        complete = complete and all(one.complete for one in runs)
+            runs = simulation.simulate(prepared, arguments.output, progress=progress)
+        answer, complete = tables.summary(prepared[0], runs), len(runs) == len(prepared)
+        complete = complete and all(result.complete for result in runs)
     with output.open_output(None) as out:
         out.write(model_output.render(answer, arguments.format))
     return 0 if complete else INTERRUPTED
 
 
 def _ready(arguments: argparse.Namespace) -> list[PreparedScenario]:
-    """The scenario with each seed."""
+    """Prepare the scenario with each seed."""
     from zlens.simulation import run as simulation
 
     return simulation.prepare_seeds(
@@ -120,12 +120,12 @@ def _values(arguments: argparse.Namespace) -> ScenarioValues:
     return values
 
 
-def _protect(arguments: argparse.Namespace, ready: list[PreparedScenario]) -> None:
-    """Refuse files whose names follow from --output and that would replace the scenario."""
+def _protect(arguments: argparse.Namespace, prepared: list[PreparedScenario]) -> None:
+    """Reject names derived from --output that would replace the scenario."""
     from zlens.simulation import run as simulation
 
-    for number, one in enumerate(ready, 1):
-        for path in simulation.outputs(one, arguments.output, number, len(ready)).values():
+    for number, scenario_run in enumerate(prepared, 1):
+        for path in simulation.outputs(scenario_run, arguments.output, number, len(prepared)).values():
             exist = os.path.exists(path) and os.path.exists(arguments.scenario)
             if exist and os.path.samefile(path, arguments.scenario):
                 raise InputError("the output would replace an input", file=path, cure="write to another file")

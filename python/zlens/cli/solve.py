@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _about(arguments: argparse.Namespace) -> str | None:
-    """Help on the model named before --help."""
+    """Return help on the model named before --help."""
     from zlens import models
 
     return (
@@ -86,7 +86,7 @@ def _answer(arguments: argparse.Namespace) -> Answer:
 
 
 def _expected(arguments: argparse.Namespace) -> Answer:
-    """The model solved for a measured interval, compared with the measurement."""
+    """Solve the model for a measured interval and compare it with the measurement."""
     import zlens
     from zlens import models
     from zlens.cli import inputs
@@ -104,7 +104,7 @@ def _expected(arguments: argparse.Namespace) -> Answer:
     ):
         progress.close()
         system = interval_choice.choose_system(session, measured.TABLE, arguments.system)
-        at = parse_time_spec(arguments.at) if arguments.at else None
-        end = interval_choice.choose_interval(session, system, at, measured.busy(arguments.set))
+        time = parse_time_spec(arguments.at) if arguments.at else None
+        end = interval_choice.choose_interval(session, system, time, measured.busy(arguments.set))
         answer: Answer = measured.compare(session, system, end, arguments.set)
         return answer

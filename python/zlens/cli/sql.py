@@ -24,7 +24,7 @@ Examples:
   zlens sql monwrite.data -q @question.sql --format parquet -o answer.parquet
 """
 
-#: Bytes read of a file with a query.
+#: Maximum bytes read from a file with a query.
 _LONGEST_FILE = 16_000_000
 
 
@@ -95,17 +95,17 @@ def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: ar
         out.writelines(f"{plan.rstrip()}\n" for _, plan in result.rows)
         return
     terminal = arguments.output is None and sys.stdout.isatty()
-    most = rows.MAX_TERMINAL_ROWS if terminal else 0
+    max_rows = rows.MAX_TERMINAL_ROWS if terminal else 0
     if arguments.rows is not None:
-        most = max(0, arguments.rows)
-    if most:
-        # The rest is only counted.
-        shown, more = result.first(most, longest=sys.maxsize, most=sys.maxsize)
+        max_rows = max(0, arguments.rows)
+    if max_rows:
+        # Further rows are only counted.
+        shown, more = result.first(max_rows, longest=sys.maxsize, most=sys.maxsize)
     else:
         shown, more = result.rows, False
     clock = rows.time_formatter(session, result.columns)
-    widest = rows.WIDEST if terminal else None
-    rows.write_table(out, result.columns, result.types, shown, clock, widest)
+    max_width = rows.WIDEST if terminal else None
+    rows.write_table(out, result.columns, result.types, shown, clock, max_width)
     if more:
         count = result.read(_native.count_rows)
         out.flush()
@@ -119,7 +119,7 @@ def _query(text: str) -> str:
 
     try:
         with user_files.open_user_file(text[1:]) as file:
-            # One that is longer is refused with its length; an endless one is not read to its end.
+            # Limited, because the file may be endless; a longer query is rejected later.
             return file.read(_LONGEST_FILE).decode("utf-8")
     except UnicodeDecodeError as error:
         raise QueryError("the query is not UTF-8 text", file=text[1:], offset=error.start) from None

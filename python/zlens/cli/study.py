@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _about(arguments: argparse.Namespace) -> str | None:
-    """Help on the study named before --help."""
+    """Return help on the study named before --help."""
     from zlens import studies
 
     return (

@@ -17,17 +17,17 @@ from zlens.server import buckets, json_values, time_series
 from zlens.server.window_queries import WindowQueries
 from zlens.server.workspace import Workspace
 
-#: Maximum rows of an answer.
+#: Maximum rows of a response.
 MOST = 100_000
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     table = _with_intervals(measure(request["table"]))
-    wanted = _wanted(table, request)
+    selected = _wanted(table, request)
     by = [_key(table, name) for name in dict.fromkeys(request["by"])]
     types = {column.name: column.type for column in table.columns}
     conditions = buckets.of_columns(request, types)
-    # Conditions on groups are kept apart: what windows share does not depend on them.
+    # Conditions on groups are separate, because blocks shared by windows do not depend on them.
     groups = [conditions.pop(name) for name in [*conditions] if name in by]
     if request["system"] is not None:
         conditions["system"] = buckets.is_one_of("system", [request["system"]])
@@ -35,78 +35,82 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     pinned = aggregation.pinned_columns(table, request["where"])
     width, time = 0.0, None
     if request["buckets"] is not None:
-        width, nominal = buckets.buckets(place, request, request["buckets"])
+        width, nominal = buckets.buckets(workspace, request, request["buckets"])
         time = buckets.time_of(width, nominal)
-    fixed = _fixed(place, request["system"], by)
+    fixed = _fixed(workspace, request["system"], by)
     top = None
     if request["top"] is not None:
         if not by:
             raise QueryError("top without by", expected="by: the column whose values are ranked")
-        ranked = [(wanted[0][0], ["mean", "max"])]
+        ranked = [(selected[0][0], ["mean", "max"])]
         largest = MeasureQuery(table, ranked, quote(table.name), by, pinned, where, fixed=fixed)
-        top = _top_values(place, largest, request, groups)
+        top = _top_values(workspace, largest, request, groups)
         groups.append(buckets.is_one_of(by[0], top))
-    question = MeasureQuery(table, wanted, quote(table.name), by, pinned, where, time, fixed)
-    course = _series_query(place, question, request) if request["course"] else None
-    read = [*question.columns(), *(course.columns() if course else ()), *request["where"]]
-    place.materialized_table(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
-    windowed = WindowQueries(place, table.name, read, buckets.window(request), groups)
+    measure_query = MeasureQuery(table, selected, quote(table.name), by, pinned, where, time, fixed)
+    series = _series_query(workspace, measure_query, request) if request["course"] else None
+    read = [*measure_query.columns(), *(series.columns() if series else ()), *request["where"]]
+    workspace.materialized_table(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
+    windowed = WindowQueries(workspace, table.name, read, buckets.window(request), groups)
 
-    def query(of: Callable[[MeasureQuery], str]) -> str:
-        rows = time_series.series_sql(question, course, of(question), of(course)) if course else of(question)
-        return f"{rows}{_order(request, question)}"
+    def query(sql_of: Callable[[MeasureQuery], str]) -> str:
+        rows = (
+            time_series.series_sql(measure_query, series, sql_of(measure_query), sql_of(series))
+            if series
+            else sql_of(measure_query)
+        )
+        return f"{rows}{_order(request, measure_query)}"
 
-    answer_rows = place.session.select(
+    result = workspace.session.select(
         f"{query(windowed.sql)}\nLIMIT {request['limit'] + 1}", {table.name: read}
     )
-    rows, lines, axis = json_values.first_rows(answer_rows, request["limit"]), None, None
-    if course:
-        plain, lines, axis = time_series.align_series(json.loads(rows.text))
-        rows = replace(rows, text=json_values.text(plain))
+    rows, all_series, axis = json_values.first_rows(result, request["limit"]), None, None
+    if series:
+        plain_rows, all_series, axis = time_series.align_series(json.loads(rows.text))
+        rows = replace(rows, text=json_values.text(plain_rows))
     return {
-        "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
+        "columns": [*measure_query.keys(), *(["t"] if time else []), *measure_query.names()],
         "rows": rows,
-        "units": {column.name: column.unit for column, _ in wanted},
-        "unweighted": {column.name: column.unweighted for column, _ in wanted if column.unweighted},
+        "units": {column.name: column.unit for column, _ in selected},
+        "unweighted": {column.name: column.unweighted for column, _ in selected if column.unweighted},
         "bucket_s": width,
-        "courses": lines,
+        "courses": all_series,
         "course_t": axis,
         "top": top,
-        # SQL over the measures alone, which zlens sql accepts.
+        # SQL over measures only, which zlens sql accepts.
         "sql": query(windowed.full_scan_sql),
         "more": rows.more,
     }
 
 
 def reads(request: dict[str, Any]) -> list[str]:
-    """The columns of a measure that a request without a course reads."""
+    """Return the columns of a measure that a request without a series reads."""
     table = measure(request["table"])
     pinned = aggregation.pinned_columns(table, request["where"])
-    question = MeasureQuery(table, _wanted(table, request), quote(table.name), request["by"], pinned)
-    return [*question.columns(), *request["where"]]
+    measure_query = MeasureQuery(table, _wanted(table, request), quote(table.name), request["by"], pinned)
+    return [*measure_query.columns(), *request["where"]]
 
 
-def _fixed(place: Workspace, system: str | None, by: list[str]) -> dict[str, str]:
-    """System and source if all requested rows have the same ones."""
-    sources = {info.source for info in place.session.systems if info.system == system}
+def _fixed(workspace: Workspace, system: str | None, by: list[str]) -> dict[str, str]:
+    """Return system and source if they are the same in all requested rows."""
+    sources = {info.source for info in workspace.session.systems if info.system == system}
     if system is None or len(sources) != 1 or {"system", "source"} & {*by}:
         return {}
     return {"system": system, "source": sources.pop()}
 
 
-def _series_query(place: Workspace, question: MeasureQuery, request: dict[str, Any]) -> MeasureQuery:
-    """The same query for one column over time."""
+def _series_query(workspace: Workspace, measure_query: MeasureQuery, request: dict[str, Any]) -> MeasureQuery:
+    """Return the same query for one column over time."""
     if request["buckets"] is not None:
         raise QueryError("course and buckets exclude each other", expected="one of them")
     course = request["course"]
-    column = column_of(question.table, course["column"])
+    column = column_of(measure_query.table, course["column"])
     _has(column, [course["statistic"]])
-    time = buckets.time_of(*buckets.buckets(place, request, course["buckets"]))
-    return replace(question, wanted=[(column, [course["statistic"]])], bucket=time)
+    time = buckets.time_of(*buckets.buckets(workspace, request, course["buckets"]))
+    return replace(measure_query, wanted=[(column, [course["statistic"]])], bucket=time)
 
 
 def _columns_of_later_queries(table: Measure, keep: list[str]) -> list[str]:
-    """The columns that queries for `keep` read, whatever they group by."""
+    """Return the columns that queries for `keep` read, whatever they group by."""
     columns = aggregation.difference_columns(table) if keep else []
     for name in keep:
         columns += aggregation.mean_inputs(table, column_of(table, name), subjects=True)
@@ -114,21 +118,23 @@ def _columns_of_later_queries(table: Measure, keep: list[str]) -> list[str]:
 
 
 def _top_values(
-    place: Workspace, question: MeasureQuery, request: dict[str, Any], groups: list[str]
+    workspace: Workspace, measure_query: MeasureQuery, request: dict[str, Any], groups: list[str]
 ) -> list[Any]:
-    """The values largest by mean and by maximum, alternating: a mean alone hides short peaks."""
-    name = quote(question.by[0])
-    mean, peak = (f"max({quote(name)})" for name in question.names())
-    read = [*question.columns(), *request["where"]]
-    place.materialized_table(question.table.name, read)
-    sql = WindowQueries(place, question.table.name, read, buckets.window(request), groups).sql(question)
-    ranking = place.session.select(
+    """Return the values largest by mean and by maximum, alternating, because a mean hides short peaks."""
+    name = quote(measure_query.by[0])
+    mean, peak = (f"max({quote(name)})" for name in measure_query.names())
+    read = [*measure_query.columns(), *request["where"]]
+    workspace.materialized_table(measure_query.table.name, read)
+    sql = WindowQueries(workspace, measure_query.table.name, read, buckets.window(request), groups).sql(
+        measure_query
+    )
+    ranking = workspace.session.select(
         f"SELECT {name} FROM (SELECT {name}, "
         f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
         f"row_number() OVER (ORDER BY {peak} DESC NULLS LAST, {name}) AS once "
         f"FROM ({sql}) WHERE {name} IS NOT NULL GROUP BY {name}) "
         f"ORDER BY least(mostly, once), mostly LIMIT {request['top']}",
-        {question.table.name: read},
+        {measure_query.table.name: read},
     )
     return [row[0] for row in ranking.rows]
 
@@ -160,21 +166,21 @@ def _key(table: Measure, name: str) -> str:
 
 
 def _wanted(table: Measure, request: dict[str, Any]) -> list[tuple[MeasureColumn, list[str]]]:
-    """Columns and their statistics: those requested for the column or for all columns, or the default."""
+    """Return columns and their statistics: requested for the column or for all columns, or the default."""
     if isinstance(request["columns"], dict):
-        wanted = [
+        selected = [
             (column_of(table, name), list(dict.fromkeys(statistics)))
             for name, statistics in request["columns"].items()
         ]
-        for column, statistics in wanted:
+        for column, statistics in selected:
             _has(column, statistics)
-        return wanted
+        return selected
     columns = [column_of(table, name) for name in dict.fromkeys(request["columns"])]
     return [(column, _statistics(column, request["statistics"])) for column in columns]
 
 
 def _statistics(column: MeasureColumn, requested: list[str] | None) -> list[str]:
-    """The requested statistics that a column has; without a request, its default one."""
+    """Return the requested statistics that a column has; by default its default statistic."""
     if requested is None:
         return [aggregation.default_statistic(column)]
     statistics = [
@@ -198,15 +204,17 @@ def _has(column: MeasureColumn, requested: list[str]) -> None:
         )
 
 
-def _order(request: dict[str, Any], question: MeasureQuery) -> str:
-    """ORDER BY of the answer: the requested column, or its keys."""
+def _order(request: dict[str, Any], measure_query: MeasureQuery) -> str:
+    """Return the ORDER BY of a request: the requested column, or the keys."""
     name = request["order"]
-    keys = [*question.keys(), *(["t"] if question.bucket else [])]
+    keys = [*measure_query.keys(), *(["t"] if measure_query.bucket else [])]
     prefix = "rows." if request["course"] else ""
     if name is None:
         return "\nORDER BY " + ", ".join(f"{prefix}{quote(key)}" for key in keys)
-    if name not in [*keys, *question.names()]:
-        raise QueryError(f"order is {name!r}", expected=f"one of {', '.join([*keys, *question.names()])}")
+    if name not in [*keys, *measure_query.names()]:
+        raise QueryError(
+            f"order is {name!r}", expected=f"one of {', '.join([*keys, *measure_query.names()])}"
+        )
     direction = "DESC" if request["descending"] else "ASC"
     rest = "".join(f", {prefix}{quote(key)}" for key in keys if key != name)
     return f"\nORDER BY {prefix}{quote(name)} {direction} NULLS LAST{rest}"

@@ -37,30 +37,30 @@ from zlens.server.running_requests import RunningRequests
 from zlens.server.sql_workers import GONE, GoneError, Server, Work, WorkerResponse
 from zlens.server.workspace import Workspace
 
-#: Where clients learn of closed intervals.
+#: Path of the events that report closed intervals.
 FOLLOW = f"{ROOT}/follow"
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
-#: Header of every answer: the number of problems found so far; when it changes, so did the complete count.
+#: Header of every response: the number of problems found so far; a change means a new complete count.
 PROBLEMS = "zlens-problems"
-#: A path in a message, except those that are the same on every machine.
+#: A file path in a message, except paths that are the same on every machine.
 _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^\s'\";,/]+)")
 
 
 def create_app(
-    place: Workspace | ServedWorkspace,
+    workspace: Workspace | ServedWorkspace,
     guard: Guard | None = None,
     running: RunningRequests | None = None,
-    sending: BodySender | None = None,
+    bodies: BodySender | None = None,
     exported: exposition.ExportLimits | None = None,
     log: RequestLog | None = None,
 ) -> ASGIApp:
-    """The application for a place; `exported` says how much its metrics contain."""
-    guard, running, sending = guard or Guard(), running or RunningRequests(), sending or BodySender()
-    served = place if isinstance(place, ServedWorkspace) else ServedWorkspace(place)
+    """Create the application for a workspace; `exported` limits its metrics."""
+    guard, running, bodies = guard or Guard(), running or RunningRequests(), bodies or BodySender()
+    served = workspace if isinstance(workspace, ServedWorkspace) else ServedWorkspace(workspace)
     pages = metrics.MetricsPages(exported or exposition.ExportLimits())
-    routes = [Route(path, _methods(path, served, running, sending, guard), methods=None) for path in _paths()]
-    routes.append(Route(guards.METRICS, _metrics(served, running, sending, pages), methods=None))
+    routes = [Route(path, _methods(path, served, running, bodies, guard), methods=None) for path in _paths()]
+    routes.append(Route(guards.METRICS, _metrics(served, running, bodies, pages), methods=None))
     routes += [Route(path, _health_handler(path, served), methods=None) for path in guards.HEALTH]
     if isinstance(served, LiveWorkspace):
         routes.append(_following(served))
@@ -75,7 +75,7 @@ def _paths() -> list[str]:
 
 
 def _following(served: LiveWorkspace) -> Route:
-    """Events of a place that is replaced."""
+    """Return the route of the events of a live workspace."""
 
     async def follow(request: Request) -> Response:
         if served.clients >= MAX_CLIENTS:
@@ -86,9 +86,9 @@ def _following(served: LiveWorkspace) -> Route:
 
 
 def _methods(
-    path: str, served: ServedWorkspace, running: RunningRequests, sending: BodySender, guard: Guard
+    path: str, served: ServedWorkspace, running: RunningRequests, bodies: BodySender, guard: Guard
 ) -> Any:
-    """The handler of a path, with a JSON error for a method that it lacks."""
+    """Return the handler of a path; it responds to unsupported methods with a JSON error."""
     by_method = {endpoint.method: endpoint for endpoint in ENDPOINTS if endpoint.path == path}
 
     async def handle(request: Request) -> Response:
@@ -110,7 +110,7 @@ def _methods(
         except Exception as error:
             return _failure(error)
         try:
-            response = sending.response(answer.body, answer.status)
+            response = bodies.response(answer.body, answer.status)
         except BusyError as error:
             return failed(error)
         response.headers[PROBLEMS] = str(answer.problems)
@@ -120,7 +120,7 @@ def _methods(
 
 
 async def _exchange_token(endpoint: Endpoint, request: Request, guard: Guard) -> Response:
-    """Exchanges the token for a cookie."""
+    """Exchange the token for a cookie."""
     cookie = guard.session_cookie(endpoint.check(await _body(request))["token"])
     if cookie is None:
         return refused(Refusal(401, "Token", "this is not the token", "zlens serve printed it"))
@@ -130,23 +130,23 @@ async def _exchange_token(endpoint: Endpoint, request: Request, guard: Guard) ->
 
 
 def _metrics(
-    served: ServedWorkspace, running: RunningRequests, sending: BodySender, pages: metrics.MetricsPages
+    served: ServedWorkspace, running: RunningRequests, bodies: BodySender, pages: metrics.MetricsPages
 ) -> Any:
-    """The handler of the page that Prometheus scrapes."""
+    """Return the handler of /metrics."""
     preparing: dict[bool, asyncio.Task[None]] = {}
 
     async def page(*, openmetrics: bool) -> WorkerResponse:
         def work() -> WorkerResponse:
-            with served.use() as place:
-                return WorkerResponse(200, 0, pages.page(place, openmetrics=openmetrics))
+            with served.use() as workspace:
+                return WorkerResponse(200, 0, pages.page(workspace, openmetrics=openmetrics))
 
         return await running.run_request(None, "metrics", work, _wait_forever)
 
-    async def prepare(following: LiveWorkspace, *, openmetrics: bool) -> None:
-        """Compute the next page before it is scraped; the next scrape prepares the one after it."""
-        newest = metrics.newest(following.current)
-        while await following.wait_for_replacement():
-            if metrics.newest(following.current) != newest:
+    async def prepare(live: LiveWorkspace, *, openmetrics: bool) -> None:
+        """Compute the next page before it is scraped; each scrape starts this for the next one."""
+        newest = metrics.newest(live.current)
+        while await live.wait_for_replacement():
+            if metrics.newest(live.current) != newest:
                 # The scrape reports the error.
                 with suppress(ZlensError):
                     await page(openmetrics=openmetrics)
@@ -158,7 +158,7 @@ def _metrics(
         openmetrics = metrics.wants_openmetrics(request.headers.get("accept"))
         try:
             answer = await page(openmetrics=openmetrics)
-            response = sending.response(answer.body, answer.status)
+            response = bodies.response(answer.body, answer.status)
         except Exception as error:
             return _failure(error)
         task = preparing.get(openmetrics)
@@ -171,13 +171,13 @@ def _metrics(
 
 
 def _health_handler(path: str, served: ServedWorkspace) -> Any:
-    """Health check: whether the server responds or has data; discloses none of it."""
+    """Return the handler of a health check: whether the server responds or has data; discloses no data."""
 
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return _wrong_method(f"{path} accepts GET only")
-        well = path != guards.READY or metrics.ready(served.current)
-        text, status = ("ok\n", 200) if well else ("no interval yet\n", 503)
+        is_healthy = path != guards.READY or metrics.ready(served.current)
+        text, status = ("ok\n", 200) if is_healthy else ("no interval yet\n", 503)
         return Response(text, status, {"cache-control": "no-store"}, "text/plain")
 
     return _Any(handle)
@@ -190,45 +190,45 @@ def _wrong_method(message: str) -> Response:
 
 
 async def _wait_forever() -> None:
-    """Waits forever: a client that times out retries soon, and the response is then ready."""
+    """Wait forever: a client that times out retries soon, and the response is then ready."""
     await asyncio.Event().wait()
 
 
 async def _wait_for_disconnect(request: Request) -> None:
-    """Waits until the client is gone."""
+    """Wait until the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def answer_apart(place: Workspace, request: dict[str, Any]) -> WorkerResponse:
-    """The response to a request to an endpoint that is `apart`, in a process of its own."""
+def answer_apart(workspace: Workspace, request: dict[str, Any]) -> WorkerResponse:
+    """Return the response of an endpoint that runs in a worker process (`apart`)."""
     endpoint, parameters = endpoints.find("POST", request["name"]), request["parameters"]
     try:
-        with place.for_run(parameters["run"]) as own:
-            body = json_values.body(endpoint.answer(own, parameters))
-            return WorkerResponse(200, len(own.session.problems), body)
+        with workspace.for_run(parameters["run"]) as selected:
+            body = json_values.body(endpoint.answer(selected, parameters))
+            return WorkerResponse(200, len(selected.session.problems), body)
     except Exception as error:
-        return _ready(error, len(place.session.problems))
+        return _ready(error, len(workspace.session.problems))
 
 
 def live_answers() -> Work:
-    """What answers requests about live data, in a process of its own that opens them for the first one."""
-    # Loaded before the process is forked.
+    """Return the function that answers requests in a worker of live data; the first request opens them."""
+    # Import before workers are forked.
     from zlens.live import session_transfer
 
     catalog.measure_names()
-    opened: list[Workspace] = []
+    workspaces: list[Workspace] = []
 
     def answer(request: dict[str, Any], server: Server) -> WorkerResponse:
-        if not opened:
+        if not workspaces:
             try:
                 session = session_transfer.opened(server.description(), server.folder, server.fetch)
             except FileNotFoundError:
                 return WorkerResponse(GONE, 0, b"")
             except Exception as error:
                 return _ready(error, 0)
-            opened.append(Workspace(session, (), live=True))
-        return answer_apart(opened[0], request)
+            workspaces.append(Workspace(session, (), live=True))
+        return answer_apart(workspaces[0], request)
 
     return answer
 
@@ -239,7 +239,7 @@ def _ready(error: Exception, problems: int) -> WorkerResponse:
 
 
 class _Any:
-    """An ASGI application that calls one function for every method."""
+    """An ASGI application that calls one function for every HTTP method."""
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
@@ -252,31 +252,36 @@ class _Any:
 async def _answer(
     endpoint: Endpoint, request: Request, served: ServedWorkspace, running: RunningRequests
 ) -> WorkerResponse:
-    def ready(answer: Any, place: Workspace = served.current) -> WorkerResponse:
-        # A file may change while it is served; the page then asks for the problems again.
-        return WorkerResponse(200, len(place.session.problems), json_values.body(answer))
+    def respond(answer: Any, workspace: Workspace = served.current) -> WorkerResponse:
+        # A file may change while it is served; the web UI then requests the problems again.
+        return WorkerResponse(200, len(workspace.session.problems), json_values.body(answer))
 
     if endpoint.name == "openapi.json":
-        return ready(openapi.document())
-    sent = _read(endpoint, request.query_params) if endpoint.method == "GET" else await _body(request)
-    parameters = endpoint.check(sent)
+        return respond(openapi.document())
+    raw_params = _read(endpoint, request.query_params) if endpoint.method == "GET" else await _body(request)
+    parameters = endpoint.check(raw_params)
     if endpoint.name == "cancel":
-        return ready({"cancelled": running.cancel(parameters["id"])})
+        return respond({"cancelled": running.cancel(parameters["id"])})
     if endpoint.name == "running":
-        return ready(running.rows())
+        return respond(running.rows())
 
     def work() -> WorkerResponse:
         while True:
-            with served.use() as place:
-                if endpoint.apart and place.processes is not None:
+            with served.use() as workspace:
+                if endpoint.apart and workspace.processes is not None:
                     try:
-                        return place.processes.run_query({"name": endpoint.name, "parameters": parameters})
+                        return workspace.processes.run_query(
+                            {"name": endpoint.name, "parameters": parameters}
+                        )
                     except GoneError:
-                        if place is served.current:
+                        if workspace is served.current:
                             raise
                         continue
-                with place.for_run(parameters["run"]) as whole, whole.for_systems(parameters) as own:
-                    return ready(endpoint.answer(own, parameters), whole)
+                with (
+                    workspace.for_run(parameters["run"]) as run_workspace,
+                    run_workspace.for_systems(parameters) as selected,
+                ):
+                    return respond(endpoint.answer(selected, parameters), run_workspace)
 
     return await running.run_request(
         parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request)
@@ -286,37 +291,37 @@ async def _answer(
 async def _streamed(
     endpoint: Endpoint, request: Request, served: ServedWorkspace, running: RunningRequests
 ) -> Response:
-    """Lines of JSON as they are computed. Errors before the first one have a status of their own."""
+    """Return lines of JSON, sent as they are computed; earlier errors have an HTTP status of their own."""
     parameters = endpoint.check(_read(endpoint, request.query_params))
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
-    def put(line: bytes | None) -> None:
-        # The server may have ended; nobody waits for the line then.
+    def append(line: bytes | None) -> None:
+        # The event loop may be closed, and no client waits for the line.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(queue.put_nowait, line)
 
     def work() -> None:
         try:
             with (
-                served.use() as place,
-                place.for_run(parameters["run"]) as whole,
-                whole.for_systems(parameters) as own,
+                served.use() as workspace,
+                workspace.for_run(parameters["run"]) as run_workspace,
+                run_workspace.for_systems(parameters) as selected,
             ):
-                for part in endpoint.answer(own, parameters):
-                    put(json_values.body(part) + b"\n")
+                for part in endpoint.answer(selected, parameters):
+                    append(json_values.body(part) + b"\n")
         finally:
-            put(None)
+            append(None)
 
-    asked = asyncio.ensure_future(
+    task = asyncio.ensure_future(
         running.run_request(parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request))
     )
-    # The work may be refused before it begins.
+    # The request may be rejected before it starts.
     first = asyncio.ensure_future(queue.get())
-    await asyncio.wait({asked, first}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({task, first}, return_when=asyncio.FIRST_COMPLETED)
     if not first.done() or first.result() is None:
         first.cancel()
-        await asked
+        await task
 
     async def lines() -> AsyncGenerator[bytes]:
         try:
@@ -325,11 +330,11 @@ async def _streamed(
                 yield line
                 line = await queue.get()
             try:
-                await asked
+                await task
             except Exception as error:
                 yield bytes(_failure(error).body) + b"\n"
         finally:
-            asked.cancel()
+            task.cancel()
 
     response = JsonLinesResponse(lines())
     response.headers[PROBLEMS] = str(len(served.current.session.problems))
@@ -337,7 +342,7 @@ async def _streamed(
 
 
 def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
-    """The values of the parameters of an address."""
+    """Parse the parameters of a URL."""
     kinds = {key.name: key.kind for key in endpoint.record.keys}
     parameters: dict[str, Any] = {}
     for name, text in query.multi_items():
@@ -352,16 +357,16 @@ def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
 
 
 async def _body(request: Request) -> Any:
-    """The JSON body of a request."""
-    parts: list[bytes] = []
+    """Read the JSON body of a request."""
+    chunks: list[bytes] = []
     size = 0
     try:
         async with asyncio.timeout(_ARRIVAL_S):
-            async for part in request.stream():
-                size += len(part)
+            async for chunk in request.stream():
+                size += len(chunk)
                 if size > BODY:
                     raise _TooLargeError("the request is too long", cure=f"send at most {BODY:,} bytes")
-                parts.append(part)
+                chunks.append(chunk)
     except TimeoutError:
         raise WrongParameterError("the request did not arrive in time") from None
 
@@ -369,7 +374,7 @@ async def _body(request: Request) -> Any:
         raise ValueError(word)
 
     try:
-        return json.loads(b"".join(parts).decode("utf-8"), parse_constant=no_number)
+        return json.loads(b"".join(chunks).decode("utf-8"), parse_constant=no_number)
     except (ValueError, RecursionError):
         raise WrongParameterError("the request is not JSON", expected="one object in UTF-8") from None
 
@@ -408,20 +413,20 @@ def refused(refusal: Refusal) -> Response:
 
 
 def _failure(error: Exception) -> Response:
-    """The response to any exception of a request."""
+    """Return the response to any exception of a request."""
     if isinstance(error, ZlensError):
         return failed(error)
     if isinstance(error, OSError):
-        where = os.path.basename(str(error.filename)) if error.filename else "an input"
-        return failed(InputError(f"{where}: {error.strerror or error}", cure="is the file still there?"))
+        name = os.path.basename(str(error.filename)) if error.filename else "an input"
+        return failed(InputError(f"{name}: {error.strerror or error}", cure="is the file still there?"))
     if isinstance(error, MemoryError):
         return failed(out_of_memory())
     return unexpected(error)
 
 
 def failed(error: ZlensError) -> Response:
-    """The response to a ZlensError: in a request, an input or the catalog."""
-    # What the documented API calls it.
+    """Return the response to a ZlensError of a request, an input or the catalog."""
+    # The documented API uses this name.
     kind = "Cancelled" if isinstance(error, CanceledError) else type(error).__name__
     statuses = {"Cancelled": 409, "InputError": 410, "LakeError": 410}
     status = statuses.get(kind, 400)
@@ -435,17 +440,17 @@ def failed(error: ZlensError) -> Response:
         status, kind = 413, "TooLarge"
     elif isinstance(error, WrongParameterError):
         kind = "QueryError"
-    # The path of an input on this machine is not disclosed to users of the page.
+    # Paths of inputs on this machine are not disclosed to users of the web UI.
     message = _PATH.sub(r"\1", Wording.for_web_ui(error.message))
     if error.file is not None:
-        at = f" at byte {error.offset:,}" if error.offset is not None else ""
-        message = f"{os.path.basename(error.file)}{at}: {message}"
+        location = f" at byte {error.offset:,}" if error.offset is not None else ""
+        message = f"{os.path.basename(error.file)}{location}: {message}"
     expected, cure = (text and Wording.for_web_ui(text) for text in (error.expected, error.cure))
     return _error(status, kind, message, expected, cure)
 
 
 def unexpected(error: Exception) -> Response:
-    """The response to a bug: one sentence; with ZLENS_DEBUG, the traceback on the terminal."""
+    """Return the response to a bug, one sentence; with ZLENS_DEBUG, print the traceback on the terminal."""
     if os.environ.get("ZLENS_DEBUG"):
         traceback.print_exception(error)
     return _error(
@@ -462,7 +467,7 @@ def _error(status: int, kind: str, message: str, expected: str | None, cure: str
 
 
 class Guarded:
-    """Checks every request with the guard, logs it, and adds security headers to every answer."""
+    """An ASGI application that checks and logs every request and adds security headers to responses."""
 
     def __init__(self, app: ASGIApp, guard: Guard, log: RequestLog | None = None) -> None:
         self._app = app
@@ -481,7 +486,7 @@ class Guarded:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        began, status, size = time.monotonic(), None, 0
+        start, status, size = time.monotonic(), None, 0
         request = _guarded(scope)
         user = self._guard.user(request)
 
@@ -493,7 +498,7 @@ class Guarded:
             size += len(message.get("body", b""))
             await send(message)
 
-        named = USER.set(user)
+        user_token = USER.set(user)
         try:
             await self._answer(request, scope, receive, secured)
         except Exception as error:
@@ -501,7 +506,7 @@ class Guarded:
                 raise
             await unexpected(error)(scope, receive, secured)
         finally:
-            USER.reset(named)
+            USER.reset(user_token)
             if self._log is not None:
                 self._log.write(
                     user=user,
@@ -509,18 +514,18 @@ class Guarded:
                     method=request.method,
                     what=self._what(scope["path"]),
                     status=status,
-                    seconds=time.monotonic() - began,
+                    seconds=time.monotonic() - start,
                     size=size,
                 )
 
     async def _answer(self, request: guards.Request, scope: Scope, receive: Receive, send: Send) -> None:
         base = self._guard.public.path if self._guard.public is not None else ""
         if base and request.path == base:
-            # The page finds its files and the API below its own address, which ends in a slash.
+            # The web UI resolves its files and the API relative to its address, which ends with a slash.
             await RedirectResponse(f"{base}/", status_code=308)(scope, receive, send)
             return
         if base and request.path.startswith(f"{base}/"):
-            # This proxy passes the path on as it is; others cut it off.
+            # Some proxies forward the path unchanged; others remove the prefix.
             scope["path"] = request.path.removeprefix(base)
             scope["raw_path"] = scope["path"].encode()
             request = replace(request, path=scope["path"])
@@ -534,7 +539,7 @@ class Guarded:
         await self._app(scope, receive, send)
 
     def _what(self, path: str) -> str:
-        """What a path is: another one than of an endpoint may hold anything."""
+        """Return the name of a path for the log; only endpoints by path, as others may contain anything."""
         if path in self._known:
             return path
         return "page" if static_files.exists(path) else "unknown"

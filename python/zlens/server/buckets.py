@@ -1,4 +1,4 @@
-"""SQL conditions for the rows of a request, and time buckets of whole intervals."""
+"""SQL conditions for the rows of a request, and time buckets of complete intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMES = ("interval_end", "time")
 
 
 def of_columns(request: dict[str, Any], types: Mapping[str, str]) -> dict[str, str]:
-    """SQL conditions of `where`, by column."""
+    """Return the SQL conditions of `where` by column."""
     by_column = {}
     for name, value in request["where"].items():
         if name not in types:
@@ -30,7 +30,7 @@ def of_columns(request: dict[str, Any], types: Mapping[str, str]) -> dict[str, s
 
 
 def window(request: dict[str, Any]) -> TimeWindow:
-    """The requested time window."""
+    """Return the requested time window."""
     start, end = (
         None if request[name] is None else parse_instant(request[name]).timestamp() for name in ("from", "to")
     )
@@ -38,7 +38,7 @@ def window(request: dict[str, Any]) -> TimeWindow:
 
 
 def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:
-    """SQL conditions of the requested system, columns and times."""
+    """Return SQL conditions for the requested system, columns and times."""
     tests = [is_one_of("system", [request["system"]])] if request["system"] is not None else []
     tests += of_columns(request, types).values()
     for name, sign in (("from", ">"), ("to", "<=")):
@@ -54,11 +54,11 @@ def _time(table: str, types: Mapping[str, str]) -> str:
     raise QueryError(f"{table} has no times", cure="leave from and to out")
 
 
-def is_one_of(name: str, wanted: Sequence[Any]) -> str:
-    """SQL condition that a column has one of the values."""
-    literals = [_literal(value) for value in wanted if value is not None]
+def is_one_of(name: str, values: Sequence[Any]) -> str:
+    """Return the SQL condition that a column has one of the values."""
+    literals = [_literal(value) for value in values if value is not None]
     parts = [f"{quote(name)} IN ({', '.join(literals)})"] if literals else []
-    if None in wanted:
+    if None in values:
         parts.append(f"{quote(name)} IS NULL")
     return f"({' OR '.join(parts)})" if parts else "false"
 
@@ -71,16 +71,16 @@ def _literal(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
-def buckets(place: Workspace, request: dict[str, Any], most: int) -> tuple[float, float]:
-    """Seconds of a bucket and of an interval; a bucket of 0 if there are at most `most` intervals."""
+def buckets(workspace: Workspace, request: dict[str, Any], max_intervals: int) -> tuple[float, float]:
+    """Return seconds of a bucket and of an interval; the bucket is 0 up to `max_intervals` intervals."""
     infos = [
         info
-        for info in place.session.systems
+        for info in workspace.session.systems
         if info.nominal_s and request["system"] in (None, info.system) and info.first_us is not None
     ]
     if not infos:
         return 0.0, 0.0
-    every = place.session.options.every_s
+    every = workspace.session.options.every_s
     nominal = max(min(info.nominal_s or 0.0 for info in infos), every or 0.0)
     first = min(info.first_us or 0 for info in infos) / 1e6
     last = max(info.last_us or 0 for info in infos) / 1e6
@@ -88,16 +88,16 @@ def buckets(place: Workspace, request: dict[str, Any], most: int) -> tuple[float
         first = max(first, parse_instant(request["from"]).timestamp())
     if request["to"] is not None:
         last = min(last, parse_instant(request["to"]).timestamp())
-    # Interval ends drift by milliseconds; do not count such a remainder as another interval.
+    # Interval ends drift by milliseconds; such a remainder is not another interval.
     intervals = math.ceil((last - first) / nominal - 0.01)
-    if intervals <= most:
+    if intervals <= max_intervals:
         return 0.0, nominal
-    return math.ceil(intervals / most) * nominal, nominal
+    return math.ceil(intervals / max_intervals) * nominal, nominal
 
 
 def time_of(width: float, nominal: float) -> str:
-    """SQL of the time of a row: the end of its interval or of its bucket."""
+    """Return SQL for the time of a row in seconds: the end of its interval or bucket."""
     if not width:
         return "epoch(interval_end)"
-    # The middle of an interval decides: it ends some milliseconds after its nominal end.
+    # The middle of an interval decides, because it ends some milliseconds after its nominal end.
     return f"(floor((epoch(interval_end) - {nominal / 2!r}) / {width!r}) + 1) * {width!r}"

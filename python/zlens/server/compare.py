@@ -14,7 +14,7 @@ from zlens.server.workspace import Workspace
 _WINDOW = ("system", "from", "to", "input", "source")
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     windows = [request["base"], *request["others"]]
     names = [
         window["name"] or ("base" if not index else "other" if index == 1 else f"other{index}")
@@ -28,18 +28,18 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         key = tuple(window[part] for part in _WINDOW)
 
         def work(key: tuple[Any, ...] = key, name: str = name) -> Any:
-            with place.open_narrow(*key) as session:
+            with workspace.open_narrow(*key) as session:
                 return measure_run(session, name)
 
-        sides.append(Side(name, [place.compute_once(("run", key), work)]))
-    choice = CompareOptions(
+        sides.append(Side(name, [workspace.compute_once(("run", key), work)]))
+    options = CompareOptions(
         against=request["against"],
         form=request["form"],
         burg=request["burg"],
         across=request["across_generations"],
     )
     cancellation.report_progress(len(windows), len(windows) + 1, "testing differences")
-    comparison = compare(sides, choice)
+    comparison = compare(sides, options)
     if request["format"] == "html":
         return {"html": render(comparison, "html")}
     by_kind: dict[str, list[Any]] = {"difference": [], "part": [], "warning": [], "note": []}

@@ -1,4 +1,4 @@
-"""Connections that send no request: closed after some time, so that they cannot take all that there are."""
+"""HTTP connections with a timeout, so that idle clients cannot occupy all connections."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import asyncio
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Seconds in which the head of a request must arrive.
+#: Seconds in which the header of a request must arrive.
 ARRIVAL_S = 30.0
 
 
 class TimeoutProtocol(H11Protocol):
-    """Speaks HTTP, and closes a connection whose request line and headers do not arrive in time."""
+    """The HTTP protocol; closes a connection whose request header does not arrive in time."""
 
     arrival_s = ARRIVAL_S
-    _late: asyncio.TimerHandle | None = None
+    _timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -33,11 +33,11 @@ class TimeoutProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        # From the first byte on: more of them do not win more time.
-        if self._late is None:
-            self._late = self.loop.call_later(self.arrival_s, self.transport.abort)
+        # From the first byte on: further bytes do not extend the timeout.
+        if self._timeout is None:
+            self._timeout = self.loop.call_later(self.arrival_s, self.transport.abort)
 
     def _stop(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self._timeout is not None:
+            self._timeout.cancel()
+            self._timeout = None

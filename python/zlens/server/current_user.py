@@ -1,8 +1,8 @@
-"""Who asks: the user that a trusted proxy names."""
+"""The user of the current request, as named by a trusted proxy."""
 
 from __future__ import annotations
 
 from contextvars import ContextVar
 
-#: The user of the request that is being answered; None where no proxy names users.
+#: None if no proxy names users.
 USER: ContextVar[str | None] = ContextVar("zlens_user", default=None)

@@ -1,4 +1,4 @@
-"""All endpoints as data; requests are checked against it and the OpenAPI document is made from it."""
+"""All endpoints as data, used to check requests and to generate the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class WrongParameterError(QueryError):
 class Endpoint(Struct, frozen=True):
     """One endpoint.
 
-    work     module and function of this package that answers it: (place, request) -> JSON value;
-             "" if the application itself answers
-    gives    keys of the answer and their descriptions
-    lists    description of the answer if it is a list
-    lines    description of the answer if it is lines of JSON, each an object with these keys, sent one by one
-    apart    whether a process of its own answers: what the user writes may take any time and memory
+    work     module and function of this package: (workspace, request) -> JSON value; "" if the application
+             itself responds
+    gives    descriptions of the keys of the response
+    lists    description of the response if it is a list
+    lines    description of the response if it is lines of JSON, each an object with these keys
+    apart    whether a worker process runs it, because input of the user may need any time and memory
     """
 
     method: str
@@ -93,19 +93,19 @@ class Endpoint(Struct, frozen=True):
 
     @property
     def record(self) -> Spec:
-        named = any(parameter.name == "id" for parameter in self.parameters)
-        return Spec((*self.parameters, _RUN) if named else (*self.parameters, _ID, _RUN))
+        has_id = any(parameter.name == "id" for parameter in self.parameters)
+        return Spec((*self.parameters, _RUN) if has_id else (*self.parameters, _ID, _RUN))
 
-    def check(self, sent: Any) -> dict[str, Any]:
-        """The checked parameters of a request; QueryError names what is allowed."""
+    def check(self, params: Any) -> dict[str, Any]:
+        """Return the checked parameters of a request; raises QueryError with the allowed values."""
         checked: dict[str, Any] = self.record.check(
-            sent, "", DocumentErrors(error=WrongParameterError, root="the request", json=True)
+            params, "", DocumentErrors(error=WrongParameterError, root="the request", json=True)
         )
         return checked
 
-    def answer(self, place: Workspace, request: dict[str, Any]) -> Any:
+    def answer(self, workspace: Workspace, request: dict[str, Any]) -> Any:
         module, _, function = self.work.partition(":")
-        return getattr(import_module(f"zlens.server.{module}"), function)(place, request)
+        return getattr(import_module(f"zlens.server.{module}"), function)(workspace, request)
 
 
 _ANSWER = {"answer": "model, title, figures, tables, charts, notes and assumptions"}
@@ -598,5 +598,5 @@ ENDPOINTS = (
 
 
 def find(method: str, name: str) -> Endpoint:
-    """The endpoint of a name."""
+    """Return the endpoint with this method and name."""
     return {(endpoint.method, endpoint.name): endpoint for endpoint in ENDPOINTS}[method, name]

@@ -1,4 +1,4 @@
-"""The texts of `zlens explain`."""
+"""Texts of `zlens explain`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from zlens.explain import names as explain
 from zlens.server.workspace import Workspace
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     name = request["name"]
     return {"name": name, "text": explain.explain(name)}

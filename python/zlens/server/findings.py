@@ -1,4 +1,4 @@
-"""Findings, stage by stage or all together, and their evidence."""
+"""Findings, in stages or complete, and their evidence."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from zlens.server import json_values
 from zlens.server.workspace import Workspace
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """All findings, worst first."""
-    findings = FindingsResult(place.session)
-    for part in _stages(place, request).parts():
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return all findings, worst first."""
+    findings = FindingsResult(workspace.session)
+    for part in _stages(workspace, request).parts():
         findings.add(part)
-    # What one machine lacks, another may have.
+    # Data missing for one machine may exist for another.
     checked = {rule.id for rule in findings.asked}
     findings.missing = sorted(
         (entry for entry in findings.missing if entry[0].id not in checked), key=lambda entry: entry[0].id
     )
-    whole = _part(findings, request["system"])
-    applying = [rule for rule in whole["asked"] if _applies(rule, request["system"])]
+    complete = _part(findings, request["system"])
+    applying = [rule for rule in complete["asked"] if _applies(rule, request["system"])]
     elsewhere = [
         {"rule": rule["rule"], "title": rule["title"], "why": f"only for {', '.join(rule['systems'])}"}
-        for rule in whole["asked"]
+        for rule in complete["asked"]
         if rule not in applying
     ]
-    return {**whole, "asked": len(applying), "missing": [*whole["missing"], *elsewhere]}
+    return {**complete, "asked": len(applying), "missing": [*complete["missing"], *elsewhere]}
 
 
-def stream(place: Workspace, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The findings of some rules at a time, those that are computed soonest first."""
-    if request["few"] and place.has_many_systems:
+def stream(workspace: Workspace, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the findings in stages; rules that are computed soonest come first."""
+    if request["few"] and workspace.has_many_systems:
         return
-    for part in _stages(place, request).parts():
+    for part in _stages(workspace, request).parts():
         answer = _part(part, request["system"])
         orders = [list(row.order) for row in _rows(part, request["system"])]
         yield {**answer, "orders": orders}
@@ -73,33 +73,35 @@ def _applies(rule: dict[str, Any], system: str | None) -> bool:
     return system is None or rule["systems"] is None or system in rule["systems"]
 
 
-def _stages(place: Workspace, request: dict[str, Any]) -> _SharedEvaluation:
+def _stages(workspace: Workspace, request: dict[str, Any]) -> _SharedEvaluation:
     classes = request["classes"]
     if classes == ["all"]:
         classes = list(CLASSES)
     window = (request["from"], request["to"], request["input"])
     if request["system"] is not None:
-        place.system_names(request["system"])
+        workspace.system_names(request["system"])
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
-    # All systems at once: evaluating each alone would compute all measures again.
-    kind = _EvaluationByMachine if place.has_many_systems and request["input"] is None else _SharedEvaluation
-    stages: _SharedEvaluation = place.compute_once(key, lambda: kind(place, window, classes))
+    # All systems at once, because evaluating each separately would compute all measures again.
+    kind = (
+        _EvaluationByMachine if workspace.has_many_systems and request["input"] is None else _SharedEvaluation
+    )
+    stages: _SharedEvaluation = workspace.compute_once(key, lambda: kind(workspace, window, classes))
     return stages
 
 
 class _SharedEvaluation:
-    """The stages of one evaluation, which all requests for it share: who needs the next one computes it."""
+    """The stages of an evaluation shared by requests; a request that needs the next stage computes it."""
 
-    def __init__(self, place: Workspace, window: tuple[Any, Any, Any], classes: list[str] | None) -> None:
-        self._place = place
+    def __init__(self, workspace: Workspace, window: tuple[Any, Any, Any], classes: list[str] | None) -> None:
+        self._workspace = workspace
         self._window = window
         self._classes = classes
         self._lock = threading.RLock()
         self._guard = threading.Lock()
         self._done: list[FindingsResult] = []
         self._seen: set[str] = set()
-        self._lacking: set[str] = set()
-        self._ended = False
+        self._missing: set[str] = set()
+        self._is_finished = False
         self._readers = 0
         self._pending: Iterator[FindingsResult] | None = None
 
@@ -107,21 +109,21 @@ class _SharedEvaluation:
         with self._guard:
             self._readers += 1
         try:
-            at = 0
+            index = 0
             while True:
                 with hold_lock(self._lock):
-                    if at == len(self._done) and not self._ended:
+                    if index == len(self._done) and not self._is_finished:
                         self._compute()
-                    if at == len(self._done):
+                    if index == len(self._done):
                         return
-                    part = self._done[at]
-                at += 1
+                    part = self._done[index]
+                index += 1
                 yield part
         finally:
             with self._guard:
                 self._readers -= 1
                 if not self._readers:
-                    # A session in use could not be closed.
+                    # An open iterator uses its session, which then cannot be closed.
                     self._pending = None
 
     def _compute(self) -> None:
@@ -130,44 +132,44 @@ class _SharedEvaluation:
         try:
             part = next(self._pending, None)
         except BaseException:
-            # Canceled: the next request goes on, over the measures that are computed.
+            # Canceled: the next request continues with the measures computed so far.
             self._pending = None
             raise
         if part is None:
-            self._pending, self._ended = None, True
+            self._pending, self._is_finished = None, True
             return
         part.rows = self._new(part.rows)
         part.off = [rule for rule in part.off if rule.id not in self._seen]
         part.asked = [rule for rule in part.asked if rule.id not in self._seen]
         part.missing = [
-            (rule, names) for rule, names in part.missing if rule.id not in self._seen | self._lacking
+            (rule, names) for rule, names in part.missing if rule.id not in self._seen | self._missing
         ]
         self._seen |= {rule.id for rule in (*part.off, *part.asked)}
-        self._lacking |= {rule.id for rule, _ in part.missing}
+        self._missing |= {rule.id for rule, _ in part.missing}
         self._done.append(part)
 
     def _evaluate(self) -> Iterator[FindingsResult]:
-        with self._place.open_narrow(None, *self._window) as session:
+        with self._workspace.open_narrow(None, *self._window) as session:
             yield from find_in_stages(session, classes=self._classes)
 
     def _new(self, rows: list[Finding]) -> list[Finding]:
-        """The findings of rules that were not evaluated before."""
+        """Return the findings of rules that were not evaluated before."""
         return [row for row in rows if row.rule.id not in self._seen]
 
 
 class _EvaluationByMachine(_SharedEvaluation):
-    """The same machine by machine, all rules at a time: measures of all would need too much memory.
+    """An evaluation by machine, all rules at once: measures of all machines would need too much memory.
 
-    A rule is listed with the first machine that has values for it, and with the first that lacks some before.
+    A rule is listed as checked with the first machine that has its data, as missing with an earlier one.
     """
 
     def _evaluate(self) -> Iterator[FindingsResult]:
-        machines = self._place.machines()
-        for at in range(len(self._done), len(machines)):
+        machines = self._workspace.machines()
+        for index in range(len(self._done), len(machines)):
             cancellation.report_progress(
-                at, len(machines), f"findings of {machines[at][0]} and others of its machine"
+                index, len(machines), f"findings of {machines[index][0]} and others of its machine"
             )
-            with self._place.open_separately(machines[at], *self._window[:2]) as session:
+            with self._workspace.open_separately(machines[index], *self._window[:2]) as session:
                 findings = FindingsResult(session)
                 for part in find_in_stages(session, classes=self._classes):
                     findings.add(part)
@@ -177,9 +179,9 @@ class _EvaluationByMachine(_SharedEvaluation):
         return rows
 
 
-def evidence(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """The values and thresholds of a rule over time, for one subject."""
-    result = evidences.evidence(place.session, request["rule"], request["system"], request["subject"])
+def evidence(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the values and thresholds of a rule over time for one subject."""
+    result = evidences.evidence(workspace.session, request["rule"], request["system"], request["subject"])
     times, value, threshold, applied = zip(*result.points, strict=True) if result.points else ((), (), (), ())
     return {
         "rule": result.rule.id,

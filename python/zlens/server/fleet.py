@@ -1,5 +1,5 @@
-"""GET /fleet: all systems side by side. GET /cluster: what the members of one share. GET /machine: its
-partitions over time. GET /trend: months and growth.
+"""The endpoints /fleet (all systems), /cluster (shared resources), /machine (partitions over time) and /trend
+(growth by month).
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from zlens.server.workspace import Workspace
 from zlens.studies import cluster, fleet, trend
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    moments = [request[name] for name in ("from", "to", "base_from", "base_to")]
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    times = [request[name] for name in ("from", "to", "base_from", "base_to")]
 
     def work() -> dict[str, Any]:
-        start, end, base_start, base_end = (None if at is None else parse_instant(at) for at in moments)
-        before = None if base_start is None and base_end is None else (base_start, base_end)
-        return _systems(place, fleet.members(place.session, (start, end), before))
+        start, end, base_start, base_end = (None if time is None else parse_instant(time) for time in times)
+        base = None if base_start is None and base_end is None else (base_start, base_end)
+        return _systems(workspace, fleet.members(workspace.session, (start, end), base))
 
-    return _cached(place, ("fleet", *moments), work)
+    return _cached(workspace, ("fleet", *times), work)
 
 
-def members(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """What the members of a cluster have in common, and how much each uses of it."""
+def members(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the resources that the members of a cluster share, and each member's use of them."""
     name = request["name"]
-    systems = sorted(system for system, of in fleet.clusters(place.session).items() if of == name)
+    systems = sorted(system for system, of in fleet.clusters(workspace.session).items() if of == name)
     if not systems:
-        known = ", ".join(sorted({*fleet.clusters(place.session).values()})) or "none"
+        known = ", ".join(sorted({*fleet.clusters(workspace.session).values()})) or "none"
         raise QueryError(f"there is no cluster {name}", expected=f"a cluster of this input: {known}")
     span = _span(request)
 
-    def kind(of: cluster.SharedMeasure) -> dict[str, Any]:
-        rows = cluster.shared_subjects(place.session, of, systems, span)
+    def kind(measure: cluster.SharedMeasure) -> dict[str, Any]:
+        rows = cluster.shared_subjects(workspace.session, measure, systems, span)
         return {
-            "unit": of.unit(),
-            "explain": f"{of.table}.{of.column}",
+            "unit": measure.unit(),
+            "explain": f"{measure.table}.{measure.column}",
             "rows": [
-                [one.name, json_values.json_value(one.together), len(one.members)]
-                + [json_values.json_value(one.members.get(system)) for system in systems]
-                for one in rows
+                [subject.name, json_values.json_value(subject.together), len(subject.members)]
+                + [json_values.json_value(subject.members.get(system)) for system in systems]
+                for subject in rows
             ],
         }
 
     return {"members": systems, "volumes": kind(cluster.VOLUMES), "guests": kind(cluster.GUESTS)}
 
 
-def machine(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """The partitions of a machine by hour."""
+def machine(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the partitions of a machine by hour."""
     name = request["name"]
-    known = sorted({info.machine for info in place.session.systems if info.machine is not None})
+    known = sorted({info.machine for info in workspace.session.systems if info.machine is not None})
     if name not in known:
         listed = ", ".join(known) or "none"
         raise QueryError(f"there is no machine {name}", expected=f"a machine of this input: {listed}")
 
     def work() -> dict[str, Any]:
-        found = fleet.partitions(place.session, name, _span(request))
-        axis = sorted({end for partition in found for end, _ in partition.hours})
+        partitions = fleet.partitions(workspace.session, name, _span(request))
+        axis = sorted({end for partition in partitions for end, _ in partition.hours})
 
         def row(partition: fleet.Partition) -> dict[str, Any]:
             return {
@@ -78,14 +78,14 @@ def machine(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
             "unit": column.unit if column is not None else "",
             "explain": f"{fleet.PARTITIONS}.{fleet.USED}",
             "t": [end.timestamp() for end in axis],
-            "partitions": [row(partition) for partition in found],
+            "partitions": [row(partition) for partition in partitions],
         }
 
-    return _cached(place, ("machine", name, request["from"], request["to"]), work)
+    return _cached(workspace, ("machine", name, request["from"], request["to"]), work)
 
 
-def trends(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """Growth and months of all systems by shift."""
+def trends(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return growth and months of all systems by shift."""
     shifts = {}
     for text in filter(None, map(str.strip, request["shifts"].split(";"))):
         name, _, hours = map(str.strip, text.partition("="))
@@ -96,34 +96,36 @@ def trends(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         shifts[name] = hours
 
     def work() -> dict[str, Any]:
-        found = [*trend.measured_hours(place.session, fleet.MEASURE, fleet.COLUMN, shifts)]
-        limit, least = constant("trend_limit"), constant("trend_days")
+        hours_by_shift = [*trend.measured_hours(workspace.session, fleet.MEASURE, fleet.COLUMN, shifts)]
+        limit, min_days = constant("trend_limit"), constant("trend_days")
         title = f"Trend of {fleet.MEASURE}.{fleet.COLUMN}"
-        answer = trend.trend_answer(title, found, fleet.unit(), float(limit.default), int(least.default))
-        answer.assumptions = [limit.assumed(), least.assumed()]
+        answer = trend.trend_answer(
+            title, hours_by_shift, fleet.unit(), float(limit.default), int(min_days.default)
+        )
+        answer.assumptions = [limit.assumed(), min_days.assumed()]
         return {"answer": as_data(answer)}
 
-    return _cached(place, ("trend", *shifts.items()), work)
+    return _cached(workspace, ("trend", *shifts.items()), work)
 
 
 def _span(request: dict[str, Any]) -> fleet.Span:
-    start, end = (None if request[at] is None else parse_instant(request[at]) for at in ("from", "to"))
+    start, end = (None if request[name] is None else parse_instant(request[name]) for name in ("from", "to"))
     return start, end
 
 
 def _series(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> list[Any]:
-    """The value of each hour of an axis."""
+    """Return the value of each hour of an axis; None for a missing hour."""
     known = dict(hours)
     return [json_values.json_value(known.get(end)) for end in axis]
 
 
-def _cached(place: Workspace, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    # What still arrives is computed for each request.
-    return work() if place.live else place.compute_once(key, work)
+def _cached(workspace: Workspace, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    # Live data change, so they are computed for each request.
+    return work() if workspace.live else workspace.compute_once(key, work)
 
 
-def _systems(place: Workspace, members: list[fleet.FleetMember]) -> dict[str, Any]:
-    session = place.session
+def _systems(workspace: Workspace, members: list[fleet.FleetMember]) -> dict[str, Any]:
+    session = workspace.session
     axis = sorted({end for member in members for end, _ in member.hours})
     clusters = fleet.clusters(session)
     infos = {(info.system, info.source): info for info in session.systems}

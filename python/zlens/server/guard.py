@@ -1,8 +1,8 @@
 """Access control, before any request is processed.
 
-A page of another site in the same browser can send requests to this machine. It cannot put our host into
-`Host` (which contains the site's own name, even if it resolves to this machine), nor hide its own name in
-`Origin`, nor send JSON without a preflight request, which is never granted.
+A page of another site in the same browser can send requests to this machine. It cannot forge `Host` (which
+contains the site's own name, even if it resolves to this machine) or `Origin`, and cannot send JSON without
+a preflight request, which is never granted.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from msgspec import Struct, field
 
 from zlens.server.proxy import Proxy, PublicUrl, user_of
 
-#: Prefix of the API, and what Prometheus scrapes. Other paths are the page itself, which contains no data.
+#: Prefix of the API. Paths without it, except METRICS, are files of the web UI, which contain no data.
 API = "/api/"
-#: Takes the token by POST and answers with a cookie.
+#: Accepts the token by POST and responds with a cookie.
 LOGIN = "/api/v1/login"
 METRICS = "/metrics"
-#: Whether the server answers, and whether it has data to answer from.
+#: Health checks: READY also requires that the server has data.
 READY = "/readyz"
 HEALTH = ("/healthz", READY)
-#: Maximum body of a request in bytes.
+#: Maximum bytes of a request body.
 BODY = 1024 * 1024
 
 SECURITY = (
@@ -45,7 +45,7 @@ SECURITY = (
 
 
 class Refusal(Struct, frozen=True):
-    """The reason why a request is refused."""
+    """The rejection of a request: HTTP status, kind, message and fix."""
 
     status: int
     kind: str
@@ -56,8 +56,8 @@ class Refusal(Struct, frozen=True):
 class Request(Struct, frozen=True):
     """The parts of a request that the guard checks.
 
-    headers   by name in lower case
-    peer      the address that it comes from; None: the Unix socket
+    headers   values by name in lower case
+    peer      address of the client; None for the Unix socket
     """
 
     method: str
@@ -66,19 +66,19 @@ class Request(Struct, frozen=True):
     peer: str | None = "127.0.0.1"
 
     def header(self, name: str) -> str | None:
-        """The value of a header that may be given once; "" if it is given twice."""
+        """Return the value of a header; "" if it is repeated, None if it is missing."""
         values = self.headers.get(name, [])
         return None if not values else values[0] if len(values) == 1 else ""
 
 
 class Guard(Struct):
-    """Which requests are answered.
+    """Access control of requests.
 
-    hosts    allowed host names besides localhost
-    token    what every request must present, unless it comes from the proxy
-    cookie   the name of the cookie that stands for the token
-    public   the address that users see, where a proxy is in front
-    proxy    the proxy that names users; requests that come from elsewhere need the token
+    hosts    allowed host names in addition to localhost
+    token    token that requests must present unless they come from the proxy
+    cookie   name of the cookie that represents the token
+    public   public address if the server is behind a proxy
+    proxy    proxy that names users; other requests need the token
     """
 
     hosts: frozenset[str] = frozenset()
@@ -89,7 +89,7 @@ class Guard(Struct):
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def check_request(self, request: Request) -> Refusal | None:
-        """The refusal of a request; None if it may be answered."""
+        """Return the refusal of a request; None if it is allowed."""
         host = request.header("host")
         if host is None or not self._allowed(host):
             return Refusal(
@@ -130,13 +130,13 @@ class Guard(Struct):
         return None
 
     def user(self, request: Request) -> str | None:
-        """The user that the proxy names; None for a request that does not come from it."""
+        """Return the user that the proxy names; None if the request does not come from the proxy."""
         if self.proxy is None or not self.proxy.trusts(request.peer):
             return None
         return user_of(request.headers.get(self.proxy.header, []))
 
     def session_cookie(self, token: str) -> str | None:
-        """The cookie that stands for the token; None if it is another one."""
+        """Return the cookie that represents the token; None if the token is wrong."""
         if self.token is None or not _equal(token, self.token):
             return None
         secure = "; Secure" if self.public is not None and self.public.scheme == "https" else ""
@@ -144,7 +144,7 @@ class Guard(Struct):
         return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path={path}/{secure}"
 
     def _refuse_unauthenticated(self, request: Request) -> Refusal | None:
-        """The refusal of a request that neither the proxy nor the token vouches for."""
+        """Return the refusal of a request without the token that does not come from the proxy."""
         if self.proxy is not None and self.proxy.trusts(request.peer):
             if self.user(request) is None:
                 return Refusal(
@@ -169,11 +169,11 @@ class Guard(Struct):
             return True
         if self.token is None:
             return name in ("127.0.0.1", "::1")
-        # Only addresses: unlike a name, an address cannot belong to another site.
+        # Only addresses, because a name could belong to another site.
         return _is_address(name)
 
     def _same(self, origin: str, host: str) -> bool:
-        """Whether the origin is the page: at the host it was asked at, or at the public address."""
+        """Return whether the origin is the web UI: at the requested host, or at the public address."""
         if self.public is not None and origin.lower() == self.public.origin:
             return True
         try:
@@ -207,19 +207,19 @@ def too_large() -> Refusal:
 
 
 def own_names() -> Iterable[str]:
-    """The names of this machine."""
+    """Return the host names of this machine."""
     return {name.lower() for name in (socket.gethostname(), socket.getfqdn()) if name}
 
 
 def _equal(a: str, b: str) -> bool:
-    # Digests have equal length, so that the time taken does not reveal the length of the token.
+    # Digests have equal lengths, so the time of the comparison does not reveal the length of the token.
     return secrets.compare_digest(
         hashlib.sha256(a.encode("utf-8", "replace")).digest(), hashlib.sha256(b.encode()).digest()
     )
 
 
 def _name(host: str) -> str | None:
-    """The name or address of `name:port`; None if invalid."""
+    """Return the name or address in `name:port`; None if invalid."""
     try:
         parts = urlsplit(f"//{host}")
         name, _ = parts.hostname, parts.port

@@ -1,4 +1,4 @@
-"""The ends of a system's intervals, to which the windows of the page snap."""
+"""Interval ends of a system, to which windows of the web UI snap."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from zlens.server.workspace import Workspace
 _SECOND_US = 1_000_000
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """Ends in whole seconds, rounded up: a window that ends there includes the interval."""
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return interval ends in seconds, rounded up so that a window that ends there includes the interval."""
     system = request["system"]
-    place.system_names(system)
+    workspace.system_names(system)
     ends = {
         -(-interval.end_us // _SECOND_US)
-        for info in place.session.systems
+        for info in workspace.session.systems
         if info.system == system
         for interval in info.intervals
     }
@@ -24,7 +24,7 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def runs(ends: Iterable[int]) -> list[list[int]]:
-    """Evenly spaced ends as first, step and count.
+    """Encode evenly spaced ends as first, step and count.
 
     >>> runs([60, 120, 180, 300, 310])
     [[60, 60, 3], [300, 10, 2]]

@@ -17,12 +17,12 @@ from zlens.engine.results import MOST, QueryResult
 from zlens.rendering.rows import iso
 from zlens.schema.validators import EXACT
 
-#: Answers written at a time: one of them may take hundreds of megabytes.
+#: Results written at a time, because one may need hundreds of megabytes.
 _WRITING = threading.Semaphore(2)
 
 
 def json_value(value: Any) -> Any:
-    """A value of a column; an integer that JavaScript would round becomes text."""
+    """Convert a value of a column; an integer that JavaScript would round becomes text."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
@@ -43,24 +43,24 @@ def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
 
 
 class JsonRows(Struct, frozen=True):
-    """Rows as a JSON array of arrays; `more`: whether there are rows beyond the limit."""
+    """Rows as a JSON array of arrays; `more`: whether rows beyond the limit exist."""
 
     text: str
     more: bool
 
 
-def first_rows(answer: QueryResult, limit: int) -> JsonRows:
-    """The first rows of an answer, written from the engine's columns without Python objects.
+def first_rows(result: QueryResult, limit: int) -> JsonRows:
+    """Write the first rows of a result from the engine's columns, without Python objects.
 
-    There are fewer of them than `limit` if these have more values than an answer may have.
+    Writes fewer than `limit` rows if they would exceed the maximum number of values.
     """
-    limit = min(limit, max(1, MOST // max(1, len(answer.columns))))
+    limit = min(limit, max(1, MOST // max(1, len(result.columns))))
     with hold_lock(_WRITING):
-        return JsonRows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
+        return JsonRows(*result.read(lambda stream: json_rows(stream, result.types, limit)))
 
 
 def body(value: Any) -> bytes:
-    """A value as JSON; invalid characters, as in names from files, become question marks."""
+    """Encode a value as JSON; invalid characters, as in names from files, become question marks."""
     if isinstance(value, dict) and any(isinstance(item, JsonRows) for item in value.values()):
         members = (f"{text(str(key))}:{text(item)}" for key, item in value.items())
         return f"{{{','.join(members)}}}".encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Models: solving a scenario, comparing a model with a measured interval, and plans."""
+"""Models: scenarios, comparisons with measured intervals, and what-ifs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from zlens.schema import toml, user_files
 from zlens.server import json_values, scenario_numbers
 from zlens.server.workspace import Workspace
 
-#: Name of a sent scenario in messages.
+#: Name of the scenario of a request in messages.
 SENT = "scenario"
 
 
-def solve(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+def solve(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     if request["check"]:
         return _checked(request)
     model = request["model"]
@@ -37,13 +37,13 @@ def solve(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked(request: dict[str, Any]) -> dict[str, Any]:
-    """Assumptions and numbers of a scenario; errors in it are part of the answer."""
+    """Return assumptions and numbers of a scenario; its errors are part of the response."""
     spec = models.find(request["model"]).SPEC
     try:
         scenario_values = _read(request)
         with user_files.forbid_file_names():
             checked = models.prepared(request["model"], scenario_values)
-            listed = scenario_numbers.scenario_numbers(spec, scenario_values)
+            numbers = scenario_numbers.scenario_numbers(spec, scenario_values)
     except (ScenarioError, InputError, QueryError) as error:
         problem = {
             "message": error.message,
@@ -55,13 +55,13 @@ def _checked(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "answer": None,
         "assumptions": [_assumption(assumption) for assumption in checked.assumptions],
-        "numbers": listed,
+        "numbers": numbers,
         "wrong": None,
     }
 
 
 def _read(request: dict[str, Any]) -> dict[str, Any]:
-    """The sent scenario with the changes of `set`."""
+    """Return the scenario of a request with the changes of `set`."""
     try:
         scenario_values = toml.parse(request["scenario"])
     except toml.TomlError as error:
@@ -72,30 +72,32 @@ def _read(request: dict[str, Any]) -> dict[str, Any]:
     return scenario_values
 
 
-def expected(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """Expected and observed values of a measured interval."""
+def expected(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return expected and observed values of a measured interval."""
     name = request["model"]
     module = models.measured(name)
     with user_files.forbid_file_names():
-        system = interval_choice.choose_system(place.session, module.TABLE, request["system"])
-        at = parse_time_spec(request["at"]) if request["at"] is not None else None
-        end = interval_choice.choose_interval(place.session, system, at, module.busy(request["set"]))
-        answer: Answer = module.compare(place.session, system, end, request["set"])
+        system = interval_choice.choose_system(workspace.session, module.TABLE, request["system"])
+        time = parse_time_spec(request["at"]) if request["at"] is not None else None
+        end = interval_choice.choose_interval(workspace.session, system, time, module.busy(request["set"]))
+        answer: Answer = module.compare(workspace.session, system, end, request["set"])
     return {"answer": as_data(answer), "system": system, "at": json_values.json_value(end)}
 
 
-def plan(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """A measured interval solved before and after a change; without one, what can be changed."""
+def plan(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Solve a measured interval before and after a change; without one, list what can be changed."""
     with user_files.forbid_file_names():
         if request["set"]:
-            answer = planning.plan(place.session, request["set"], system=request["system"], at=request["at"])
+            answer = planning.plan(
+                workspace.session, request["set"], system=request["system"], at=request["at"]
+            )
         else:
-            answer = planning.list_settings(place.session, system=request["system"], at=request["at"])
+            answer = planning.list_settings(workspace.session, system=request["system"], at=request["at"])
     return {"answer": as_data(answer)}
 
 
-def keys(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a scenario of a model, and an example."""
+def keys(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys and an example of a scenario of a model."""
     model = models.find(request["model"])
     return {
         "name": request["model"],
@@ -106,7 +108,7 @@ def keys(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_data(answer: Answer) -> dict[str, Any]:
-    """The answer in the form that the page shows."""
+    """Convert an answer to JSON values for the web UI."""
     answer = answer.worded(Wording.for_web_ui)
     return {
         "model": answer.model,
@@ -147,7 +149,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
 
 
 def _whole(cells: list[Any]) -> bool:
-    """Whether all values are integers, shown without decimals; in JSON, 3.0 and 3 are the same."""
+    """Return whether all values are integers, shown without decimals: JSON does not distinguish 3.0 and 3."""
     numbers = [value for value in cells if value is not None]
     return bool(numbers) and all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
 

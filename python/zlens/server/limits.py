@@ -6,11 +6,11 @@ from msgspec import Struct
 
 
 class RequestLimits(Struct, frozen=True):
-    """Limits of questions.
+    """Limits of requests.
 
-    seconds     time of any question; a longer one is canceled
-    memory      bytes that a question in the user's own SQL, or a scenario, may take
-    questions   requests that one user, named by a proxy, may have in progress; a view asks a dozen
+    seconds     time limit of a request in seconds; it is then canceled
+    memory      memory limit of a query of the user or of a scenario in bytes
+    questions   requests of one user of a proxy that may be in progress; a view sends a dozen
     """
 
     seconds: float = 600.0

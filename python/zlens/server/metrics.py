@@ -1,4 +1,4 @@
-"""The page that Prometheus scrapes, and whether there is one."""
+"""The page /metrics, which Prometheus scrapes."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ _CONTENT = {
 
 
 class MetricsPages:
-    """The page in both forms; each is computed once for the newest intervals, however often it is scraped."""
+    """The page in both formats; each is computed once for the newest intervals."""
 
     def __init__(self, limits: ExportLimits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
-        #: By form: the newest intervals, and their page.
-        self._kept: dict[bool, tuple[Any, bytes]] = {}
+        #: The newest intervals and their page, by format.
+        self._cached: dict[bool, tuple[Any, bytes]] = {}
 
-    def page(self, place: Workspace, *, openmetrics: bool) -> bytes:
-        """The metrics of the newest interval of each system."""
-        # One at a time: a second scrape waits for the first one's page.
+    def page(self, workspace: Workspace, *, openmetrics: bool) -> bytes:
+        """Return the metrics of the newest interval of each system."""
+        # One at a time: a second scrape waits and uses the page of the first.
         with cancellation.hold_lock(self._lock):
-            intervals = newest(place)
-            of, body = self._kept.get(openmetrics, (None, b""))
-            if of != intervals:
-                body = render(place.session, openmetrics=openmetrics, limits=self._limits)
-                self._kept[openmetrics] = intervals, body
+            intervals = newest(workspace)
+            cached_intervals, body = self._cached.get(openmetrics, (None, b""))
+            if cached_intervals != intervals:
+                body = render(workspace.session, openmetrics=openmetrics, limits=self._limits)
+                self._cached[openmetrics] = intervals, body
             return body
 
 
-def ready(place: Workspace) -> bool:
-    """Whether there is an interval to tell of."""
-    return bool(newest(place))
+def ready(workspace: Workspace) -> bool:
+    """Return whether any interval exists."""
+    return bool(newest(workspace))
 
 
-def newest(place: Workspace) -> list[tuple[str, str, int]]:
-    """The newest interval of each system and source."""
-    systems = place.session.systems
+def newest(workspace: Workspace) -> list[tuple[str, str, int]]:
+    """Return the end of the newest interval of each system and source in microseconds."""
+    systems = workspace.session.systems
     return [(info.system, info.source, info.intervals[-1].end_us) for info in systems if info.intervals]
 
 
 def content_type(*, openmetrics: bool) -> str:
-    """The content type of an answer."""
+    """Return the content type of a response."""
     return _CONTENT[openmetrics]
 
 
 def wants_openmetrics(accept: str | None) -> bool:
-    """Whether the Accept header of a request prefers OpenMetrics to text."""
+    """Return whether the Accept header of a request prefers OpenMetrics to text."""
     quality = {"text/plain": 0.0, OPENMETRICS: 0.0}
     for part in (accept or "").lower().split(","):
-        name, *parameters = (piece.strip() for piece in part.split(";"))
-        weight = next((piece[2:] for piece in parameters if piece.startswith("q=")), "1")
+        name, *parameters = (field.strip() for field in part.split(";"))
+        weight = next((field[2:] for field in parameters if field.startswith("q=")), "1")
         if name in quality and weight.replace(".", "", 1).isdecimal():
             quality[name] = max(quality[name], float(weight))
     return quality[OPENMETRICS] > 0 and quality[OPENMETRICS] >= quality["text/plain"]

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the endpoints that requests are checked against."""
+"""The OpenAPI document, generated from the endpoints that requests are checked against."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REFUSED = {
 
 
 def document() -> dict[str, Any]:
-    """The OpenAPI 3.1 document."""
+    """Return the OpenAPI 3.1 document."""
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)

@@ -1,4 +1,4 @@
-"""The problems of the inputs, counted once everything is decoded."""
+"""Problems of the inputs, counted after everything is decoded."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from zlens.inputs.problems import DAMAGE, Problem
 from zlens.server.workspace import Workspace
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """All problems by kind; the first question decodes the inputs completely."""
-    session = place.session
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return all problems by kind; the first request decodes the inputs completely."""
+    session = workspace.session
     kinds: dict[str, list[Problem]] = defaultdict(list)
-    # Those of the other kind need measures of all systems.
-    for problem in session.reading_problems() if place.has_many_systems else session.all_problems():
+    # Problems found by measures need the measures of all systems.
+    for problem in session.reading_problems() if workspace.has_many_systems else session.all_problems():
         kinds[problem.kind].append(problem)
     rows = [
         {

@@ -1,4 +1,4 @@
-"""A proxy in front of the server: the address it shows to the browser, and the users it names."""
+"""Proxies in front of the server: the public address, and the header that names the user."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from msgspec import Struct
 from zlens.errors import QueryError
 
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-#: A header name as HTTP has it.
+#: A valid header name.
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
-#: Characters of a path that need no escape and no decoding.
+#: A path without characters that need escapes.
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
-#: The word for clients of a Unix socket, which have no address.
+#: Stands for the clients of a Unix socket, which have no address.
 UNIX = "unix"
 _LONGEST_USER = 200
 
 
 class PublicUrl(Struct, frozen=True):
-    """The address at which users open the page.
+    """The address at which users open the web UI.
 
     scheme   http or https
-    host     host, with the port unless it is the scheme's own, in lower case
-    path     "" or a path without a slash at its end, such as /zlens
+    host     host in lower case, with the port unless it is the default of the scheme
+    path     "" or a path without a trailing slash, such as /zlens
     """
 
     scheme: str
@@ -34,10 +34,10 @@ class PublicUrl(Struct, frozen=True):
 
     @classmethod
     def read(cls, text: str) -> PublicUrl:
-        """From `https://perf.example/zlens`. Raises QueryError."""
+        """Parse an address such as `https://perf.example/zlens`. Raises QueryError."""
         try:
             parts = urlsplit(text)
-            parts.port  # noqa: B018  raises where the port is none
+            parts.port  # noqa: B018  raises if the port is invalid
         except ValueError:
             parts = urlsplit("")
         path = parts.path.rstrip("/")
@@ -52,7 +52,7 @@ class PublicUrl(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The host without its port."""
+        """Host without port."""
         return urlsplit(f"//{self.host}").hostname or self.host
 
     @property
@@ -64,11 +64,11 @@ class PublicUrl(Struct, frozen=True):
 
 
 class Proxy(Struct, frozen=True):
-    """The proxy that is believed when it names the user.
+    """The trusted proxy that names the user.
 
-    header     the header with the user's name, in lower case
-    networks   addresses it connects from
-    unix       whether it connects by the Unix socket
+    header     header with the user's name, in lower case
+    networks   networks that it connects from
+    unix       whether it connects to the Unix socket
     """
 
     header: str
@@ -77,7 +77,7 @@ class Proxy(Struct, frozen=True):
 
     @classmethod
     def read(cls, header: str, addresses: list[str]) -> Proxy:
-        """From the name of a header and addresses, networks or `unix`. Raises QueryError."""
+        """Parse the name of a header and addresses, networks or `unix`. Raises QueryError."""
         if not _HEADER.fullmatch(header):
             raise QueryError(f"{header!r} is not the name of a header", expected="such as X-Forwarded-User")
         networks: list[_Network] = []
@@ -94,7 +94,7 @@ class Proxy(Struct, frozen=True):
         return cls(header.lower(), tuple(networks), UNIX in addresses)
 
     def trusts(self, peer: str | None) -> bool:
-        """Whether a connection from this address is the proxy's; None: by the Unix socket."""
+        """Return whether the peer is the proxy; None is a client of the Unix socket."""
         if peer is None:
             return self.unix
         try:
@@ -106,7 +106,7 @@ class Proxy(Struct, frozen=True):
 
 
 def user_of(values: list[str]) -> str | None:
-    """The user that the values of the header name; None where they name none, or several."""
+    """Return the user that the header names; None if it is missing, repeated or invalid."""
     if len(values) != 1:
         return None
     user = values[0].strip()

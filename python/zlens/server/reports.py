@@ -1,4 +1,4 @@
-"""Classic reports as text, csv, json and html, or as tables for the page."""
+"""Classic reports as text, csv, json and html, or as tables for the web UI."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from zlens.server import json_values
 from zlens.server.workspace import Workspace
 from zlens.session.session import CoreSession
 
-#: Maximum rows of a report returned as a table; the text forms contain all rows.
+#: Maximum rows of a report returned as tables; the other formats contain all rows.
 MOST = 50_000
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     definition = load_report(request["name"])
-    with place.open_narrow(request["system"], request["from"], request["to"], request["input"]) as session:
+    with workspace.open_narrow(
+        request["system"], request["from"], request["to"], request["input"]
+    ) as session:
         if request["only"]:
             from zlens.reports.subject_filter import filter_subjects
 
@@ -68,7 +70,7 @@ def _tables(definition: ReportDefinition, session: CoreSession) -> dict[str, Any
 
 
 def _rows(table: ReportTable, part: Part) -> Iterator[list[Any]]:
-    """Rows of a table in the order of printing, including the cells fixed for each kind of row."""
+    """Yield the rows of a table in printed order, including the fixed cells of each kind of row."""
     leading = [[("row", section.rows.export_name)] for section in part]
     names = [column.key for column in table.columns]
     fixed = [[section.rows.cells.get(name) for name in names] for section in part]
@@ -78,9 +80,9 @@ def _rows(table: ReportTable, part: Part) -> Iterator[list[Any]]:
 
 
 def _facts(block: Block, session: CoreSession) -> list[tuple[str, str]]:
-    """The header of the report for a system: labels and values."""
+    """Return labels and values of the header of a report for a system."""
 
-    def shown(time: Any) -> str:
+    def format_time(time: Any) -> str:
         return style.stamp(session.display(time, block.system)) if time else ""
 
     machine = "-".join(
@@ -90,8 +92,8 @@ def _facts(block: Block, session: CoreSession) -> list[tuple[str, str]]:
     )
     return [
         ("System", block.name),
-        ("From", shown(block.start)),
-        ("To", shown(block.end)),
+        ("From", format_time(block.start)),
+        ("To", format_time(block.end)),
         ("Machine", machine),
         ("Level", header.level(block)),
         ("Synthetic data, not measured", "by zlens demo" if block.made else ""),

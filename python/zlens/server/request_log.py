@@ -1,4 +1,4 @@
-"""The log of requests: who asked what, when, and how it went; never a value of a question or an answer."""
+"""Request log: time, user, endpoint and status; never values of parameters or responses."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import sys
 from zlens.errors import InputError
 from zlens.schema.wording import phrase
 
-#: The log goes to standard error.
+#: Stands for standard error as the log.
 STDERR = "-"
 
 
 class RequestLog:
-    """Lines of JSON, one per request. A file that another program has moved away is opened again."""
+    """A log with a line of JSON per request; reopens a file that another program has moved."""
 
     def __init__(self, file: str) -> None:
-        """Append to this file, or write to standard error for `-`. Raises InputError."""
+        """Append to a file, or write to standard error if it is `-`. Raises InputError."""
         try:
             self._handler: logging.Handler = (
                 logging.StreamHandler(sys.stderr)
@@ -32,7 +32,7 @@ class RequestLog:
             raise InputError(
                 f"the log cannot be written: {reason.lower()}", file=file, cure=phrase("log")
             ) from None
-        # Who asked is nobody else's business on this machine.
+        # Other users of this machine must not see who sends requests.
         if file != STDERR and os.name == "posix":
             os.chmod(file, 0o600)
 
@@ -47,11 +47,11 @@ class RequestLog:
         seconds: float,
         size: int,
     ) -> None:
-        """One request.
+        """Write one request.
 
-        what     the path of the endpoint; of another path only that it was the page, or unknown
-        status   None: the client left before the answer
-        size     bytes of the body that were sent
+        what     path of the endpoint; "page" or "unknown" for other paths
+        status   HTTP status; None if the client disconnected before the response
+        size     bytes of the body sent
         """
         row = {
             "time": dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -25,24 +25,24 @@ class _PoolEntry(Struct, Generic[T]):
 
 
 class ResourcePool(Generic[T]):
-    """At most `most` values by their keys, opened when first used; one in use is closed by its last user."""
+    """At most `max_open` resources by key, opened on first use; one in use is closed by its last user."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_open: int) -> None:
+        self._max_open = max_open
         self._guard = threading.Lock()
         self._open: OrderedDict[Hashable, _PoolEntry[T]] = OrderedDict()
 
     @contextmanager
-    def use(self, key: Hashable, opened: Callable[[], T]) -> Iterator[T]:
-        """The value of a key; `opened` opens it if it is not open."""
+    def use(self, key: Hashable, open_resource: Callable[[], T]) -> Iterator[T]:
+        """Yield the resource of a key, opened by `open_resource` unless it is open."""
         with self._guard:
             entry = self._open.get(key)
             if entry is None:
-                entry = self._open[key] = _PoolEntry(opened())
+                entry = self._open[key] = _PoolEntry(open_resource())
             entry.users += 1
             self._open.move_to_end(key)
             unused = []
-            while len(self._open) > self._most:
+            while len(self._open) > self._max_open:
                 other = self._open.popitem(last=False)[1]
                 other.dropped = True
                 if not other.users:
@@ -54,12 +54,12 @@ class ResourcePool(Generic[T]):
         finally:
             with self._guard:
                 entry.users -= 1
-                last = entry.dropped and not entry.users
-            if last:
+                is_last_user = entry.dropped and not entry.users
+            if is_last_user:
                 entry.value.close()
 
     def close(self) -> None:
         with self._guard:
-            opened, self._open = list(self._open.values()), OrderedDict()
-        for entry in opened:
+            entries, self._open = list(self._open.values()), OrderedDict()
+        for entry in entries:
             entry.value.close()

@@ -1,4 +1,4 @@
-"""Sends response bodies in chunks, with one memory limit for all of them."""
+"""Response bodies, sent in chunks, with one memory limit for all of them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from starlette.types import Receive, Scope, Send
 
 from zlens.errors import ZlensError
 
-#: Bytes of all bodies that are not sent yet; a further one is refused.
+#: Maximum bytes of all pending bodies; a further one is rejected.
 MOST = 512 * 1024**2
-#: Bytes handed to the connection at a time.
+#: Bytes passed to the connection at a time.
 _PIECE = 256 * 1024
-#: Seconds that a client has to take a piece.
+#: Seconds that a client has to receive a chunk.
 PATIENCE_S = 60.0
-#: The type of an answer that is lines of JSON.
+#: Content type of lines of JSON.
 LINES = "application/x-ndjson"
 
 
 class BusyError(ZlensError):
-    """Too much is in progress."""
+    """Too many requests are in progress."""
 
 
 class TooManyError(BusyError):
-    """One user has too much in progress."""
+    """One user has too many requests in progress."""
 
 
 class BodySender:
-    """All bodies on their way. Used by the thread of the server alone."""
+    """All pending bodies. Used only by the thread of the server."""
 
     def __init__(self, most: int = MOST, patience_s: float = PATIENCE_S) -> None:
         self._most = most
@@ -38,7 +38,7 @@ class BodySender:
         self._bytes = 0
 
     def response(self, body: bytes, status: int) -> Response:
-        """A response in JSON; BusyError if others leave no room for it."""
+        """Return a response in JSON; raises BusyError if pending bodies leave no memory for it."""
         if self._bytes and self._bytes + len(body) > self._most:
             raise BusyError(
                 f"answers that are being sent take all of their {self._most / 1024**2:.0f} MB of memory",
@@ -52,27 +52,27 @@ class BodySender:
         try:
             start = {"type": "http.response.start", "status": response.status_code}
             await send({**start, "headers": response.raw_headers})
-            for at in range(0, max(len(body), 1), _PIECE):
-                piece = {"type": "http.response.body", "body": body[at : at + _PIECE]}
-                # It waits until the client has taken most of what came before.
+            for offset in range(0, max(len(body), 1), _PIECE):
+                message = {"type": "http.response.body", "body": body[offset : offset + _PIECE]}
+                # `send` waits until the client has received most of the previous chunks.
                 async with asyncio.timeout(self._patience_s):
-                    await send({**piece, "more_body": at + _PIECE < len(body)})
+                    await send({**message, "more_body": offset + _PIECE < len(body)})
         finally:
             self._bytes -= len(body)
 
 
 class _Body(Response):
-    def __init__(self, sending: BodySender, body: bytes, status: int) -> None:
+    def __init__(self, sender: BodySender, body: bytes, status: int) -> None:
         headers = {"content-type": "application/json", "cache-control": "no-store"}
         super().__init__(body, status_code=status, headers=headers)
-        self._sending = sending
+        self._sender = sender
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._sending.send(self, scope, receive, send)
+        await self._sender.send(self, scope, receive, send)
 
 
 class JsonLinesResponse(Response):
-    """Lines of JSON, each sent when it is there; the client has as much patience to expect as with a body."""
+    """Lines of JSON, each sent when it is available; the client has `patience_s` to receive it."""
 
     def __init__(self, lines: AsyncGenerator[bytes], patience_s: float = PATIENCE_S) -> None:
         super().__init__(headers={"content-type": LINES, "cache-control": "no-store"})

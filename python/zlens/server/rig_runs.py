@@ -1,4 +1,4 @@
-"""The runs of the rig in a folder, as `zlens rig run` leaves them: results and monitor data."""
+"""Runs of the rig in a folder written by `zlens rig run`: results and monitor data."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from zlens.rig.folder import RESULTS
 if TYPE_CHECKING:
     from zlens.server.workspace import Workspace
 
-#: A longest file of results: those of all scenarios of zlens take 400 KB.
+#: Maximum bytes of a file of results; the file of all built-in scenarios has 400 KB.
 _LONGEST = 256 * 1024**2
 _CURE = "zlens rig run writes it"
 
 
 class RigRuns(Struct, frozen=True):
-    """A folder of results. It is read again for each request: the rig may add to it meanwhile."""
+    """A folder of results, read again for each request because the rig may add to it."""
 
     folder: str
 
     def results(self) -> dict[str, Any]:
-        """What the rig found; InputError if the folder has no results."""
+        """Return the results; raises InputError if they are missing or invalid."""
         path = Path(self.folder) / RESULTS
         try:
             if path.stat().st_size > _LONGEST:
                 raise InputError("is too long for results of the rig", file=str(path), cure=_CURE)
-            found = json.loads(path.read_text(encoding="utf-8"))
-            for scenario in found["scenarios"]:
+            results = json.loads(path.read_text(encoding="utf-8"))
+            for scenario in results["scenarios"]:
                 _part(scenario["name"])
                 for policy in scenario["policies"]:
                     for run in policy["runs"]:
@@ -41,12 +41,12 @@ class RigRuns(Struct, frozen=True):
             raise InputError(f"cannot be read: {error.strerror}", file=str(path), cure=_CURE) from None
         except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError("has no results of the rig", file=str(path), cure=_CURE) from None
-        if not isinstance(found, dict):
+        if not isinstance(results, dict):
             raise InputError("has no results of the rig", file=str(path), cure=_CURE)
-        return found
+        return results
 
     def names(self) -> list[str]:
-        """SCENARIO/RUN of all runs that have monitor data in the folder."""
+        """Return SCENARIO/RUN of all runs with monitor data in the folder."""
         return [
             f"{scenario['name']}/{run['name']}"
             for scenario in self.results()["scenarios"]
@@ -56,12 +56,12 @@ class RigRuns(Struct, frozen=True):
         ]
 
     def files(self, run: str) -> tuple[list[str], str | None]:
-        """Monitor data of a run and its transactions; QueryError if it has none in the folder."""
-        name, _, wanted = run.partition("/")
+        """Return the monitor data and the throughput file of a run; raises QueryError if data are missing."""
+        name, _, run_name = run.partition("/")
         for scenario in self.results()["scenarios"]:
             for policy in scenario["policies"] if scenario["name"] == name else ():
                 for entry in policy["runs"]:
-                    if entry["name"] != wanted:
+                    if entry["name"] != run_name:
                         continue
                     files, throughput = self._files(name, entry)
                     if not files:
@@ -71,7 +71,7 @@ class RigRuns(Struct, frozen=True):
         raise QueryError(f"the rig has no run {run}", expected="SCENARIO/RUN")
 
     def _files(self, scenario: str, run: dict[str, Any]) -> tuple[list[str], str | None]:
-        """The files of a run that are in the folder; only these are ever read."""
+        """Return the files of a run that are in the folder; no others are read."""
 
         def inside(file: object) -> str | None:
             name = os.path.basename(file) if isinstance(file, str) else ""
@@ -80,25 +80,25 @@ class RigRuns(Struct, frozen=True):
 
         listed = run.get("files")
         files = [inside(file) for file in listed] if isinstance(listed, list) else []
-        whole = [file for file in files if file is not None]
-        return whole if len(whole) == len(files) else [], inside(run.get("throughput"))
+        existing = [file for file in files if file is not None]
+        return existing if len(existing) == len(files) else [], inside(run.get("throughput"))
 
 
 def _part(name: object) -> None:
-    """Refuse what is no single part of a path."""
+    """Raise ValueError unless `name` is a single component of a path."""
     if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name:
         raise ValueError(name)
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """Results of the rig; each run says whether its monitor data can be opened."""
-    if place.runs is None:
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of the rig; each run shows whether its monitor data can be opened."""
+    if workspace.runs is None:
         raise QueryError("there are no runs of the rig here", cure="serve their folder")
-    found, names = place.runs.results(), set(place.runs.names())
-    for scenario in found["scenarios"]:
+    results, names = workspace.runs.results(), set(workspace.runs.names())
+    for scenario in results["scenarios"]:
         for policy in scenario["policies"]:
             for run in policy["runs"]:
                 run["opens"] = f"{scenario['name']}/{run['name']}" in names
                 for key in ("files", "throughput"):
                     run.pop(key, None)
-    return found
+    return results

@@ -11,7 +11,7 @@ from zlens.server.aggregate import column_of, measure
 from zlens.server.workspace import Workspace
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     table = measure(request["table"])
     names = [column.name for column in table.columns]
     columns = list(dict.fromkeys(request["columns"])) if request["columns"] else names
@@ -31,8 +31,8 @@ def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     )
     read = [*columns, *request["where"], *table.key, order, *(["system"] if request["system"] else [])]
     read += [name for name in buckets.TIMES if name in types]
-    place.materialized_table(table.name, read)
-    result = place.session.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
+    workspace.materialized_table(table.name, read)
+    result = workspace.session.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
     rows = json_values.first_rows(result, request["limit"])
     return {
         "columns": columns,

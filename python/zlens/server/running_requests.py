@@ -1,4 +1,4 @@
-"""Requests in progress: each runs in its own thread and can be canceled by name."""
+"""Requests in progress: each runs in a thread of its own and can be canceled by id."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from zlens.server.limits import RequestLimits
 from zlens.server.response_bodies import BusyError, TooManyError
 
 _T = TypeVar("_T")
-#: Maximum requests in progress; more are refused.
+#: Maximum number of requests in progress; further requests are rejected.
 MOST = 64
-#: Seconds to wait for a canceled request to end.
+#: Seconds to wait until a canceled request has ended.
 _PATIENCE_S = 30.0
 
 
@@ -47,7 +47,7 @@ class RunningRequest(Struct):
 
 
 class RunningRequests:
-    """All requests in progress. Where users are named, each sees and cancels only their own."""
+    """All requests in progress. If a proxy names users, each sees and cancels only their own."""
 
     def __init__(self, limits: RequestLimits | None = None, most: int = MOST) -> None:
         self._limits = limits or RequestLimits()
@@ -62,7 +62,7 @@ class RunningRequests:
             return [task.row() for task in self._tasks.values() if task.user == user]
 
     def cancel(self, id: str, why: str = "the request was canceled") -> int:
-        """Cancel the user's requests of that name and return their number."""
+        """Cancel the user's requests with this id and return their number."""
         user = USER.get()
         with self._guard:
             tasks = [task for task in self._tasks.values() if task.id == id and task.user == user]
@@ -81,13 +81,17 @@ class RunningRequests:
             time.sleep(0.02)
 
     async def run_request(
-        self, id: str | None, what: str, work: Callable[[], _T], gone: Callable[[], Awaitable[None]]
+        self,
+        id: str | None,
+        what: str,
+        compute: Callable[[], _T],
+        wait_for_disconnect: Callable[[], Awaitable[None]],
     ) -> _T:
-        """The result of `work`, run in a thread; canceled when `gone` returns or after the time limit."""
+        """Return the result of `compute`, run in a thread; cancel it on disconnect or at the time limit."""
         user = USER.get()
         with self._guard:
-            own = sum(task.user == user for task in self._tasks.values())
-            if user is not None and own >= self._limits.questions:
+            own_count = sum(task.user == user for task in self._tasks.values())
+            if user is not None and own_count >= self._limits.questions:
                 raise TooManyError(
                     f"you have {self._limits.questions} requests in progress, which is your limit",
                     cure="wait, or cancel some of them",
@@ -99,15 +103,15 @@ class RunningRequests:
             task = RunningRequest(next(self._numbers), id, what, user)
             self._tasks[task.number] = task
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[_T] = loop.create_future()
+        future: asyncio.Future[_T] = loop.create_future()
 
         def settle(result: _T | None, error: BaseException | None) -> None:
-            if answer.done():
+            if future.done():
                 return
             if error is not None:
-                answer.set_exception(error)
+                future.set_exception(error)
             else:
-                answer.set_result(result)  # type: ignore[arg-type]
+                future.set_result(result)  # type: ignore[arg-type]
 
         def run() -> None:
             result: _T | None = None
@@ -115,7 +119,7 @@ class RunningRequests:
             try:
                 with task.cancel.current():
                     task.cancel.check()
-                    result = work()
+                    result = compute()
             except BaseException as error:
                 failed = error
             with self._guard:
@@ -123,29 +127,29 @@ class RunningRequests:
             try:
                 loop.call_soon_threadsafe(settle, result, failed)
             except RuntimeError:
-                # The server has ended; nobody waits for the answer.
+                # The server has ended, and no client waits for the result.
                 return
 
         context = contextvars.copy_context()
-        # A daemon thread: one that hangs must not keep the program from ending.
+        # A daemon thread, because a hanging one must not prevent the program from ending.
         threading.Thread(target=context.run, args=(run,), name=f"zlens-{what}", daemon=True).start()
-        watch = asyncio.ensure_future(gone())
+        disconnect = asyncio.ensure_future(wait_for_disconnect())
         try:
-            waited: set[asyncio.Future[Any]] = {answer, watch}
-            await asyncio.wait(waited, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
-                disconnected = watch.done()
+            futures: set[asyncio.Future[Any]] = {future, disconnect}
+            await asyncio.wait(futures, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not future.done():
+                disconnected = disconnect.done()
                 task.cancel.cancel(
                     "the client disconnected"
                     if disconnected
                     else f"the request exceeded the time limit of {self._limits.seconds:g} s"
                 )
-                await asyncio.wait({answer}, timeout=_PATIENCE_S)
-                if not answer.done():
+                await asyncio.wait({future}, timeout=_PATIENCE_S)
+                if not future.done():
                     raise CanceledError("the request was canceled but has not stopped yet")
-            return answer.result()
+            return future.result()
         finally:
             task.cancel.cancel("the client disconnected")
-            watch.cancel()
-            if answer.done() and not answer.cancelled():
-                answer.exception()
+            disconnect.cancel()
+            if future.done() and not future.cancelled():
+                future.exception()

@@ -1,4 +1,4 @@
-"""The numbers of a scenario, which sliders can change."""
+"""Numbers of a scenario, which sliders of the web UI change."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from zlens.schema.validators import Integer, Key, ListOf, MapOf, Number, NumberOr, Spec, Validator
 
-#: Maximum numbers listed of one scenario.
+#: Maximum numbers listed per scenario.
 _MOST = 400
 _Number = tuple[str, Key, Number | Integer, float]
 
 
 def scenario_numbers(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]:
-    """The numbers of a scenario by their keys for --set, with allowed values."""
+    """List the numbers of a scenario, each with its key for --set and its allowed values."""
     entries = []
     for path, key, kind, value in _walk(spec.keys, values, ""):
         low, high = float(kind.low), float(kind.high)
@@ -56,17 +56,17 @@ def _number(key: Key, kind: Validator, value: Any, path: str) -> Iterator[_Numbe
             if "." not in name:
                 yield from _number(key, kind.of, entry, f"{path}.{name}")
     elif isinstance(kind, ListOf) and isinstance(value, list):
-        for position, entry in enumerate(value, 1):
-            # --set reaches into a list, but not into a list of lists.
+        for number, entry in enumerate(value, 1):
+            # --set supports lists, but not lists of lists.
             if isinstance(entry, list):
                 return
-            yield from _number(key, kind.of, entry, f"{path}.{_label(value, entry, position)}")
+            yield from _number(key, kind.of, entry, f"{path}.{_label(value, entry, number)}")
 
 
-def _label(entries: list[Any], entry: Any, position: int) -> str:
-    """The label of an entry for --set: its name if unique, else its position."""
+def _label(entries: list[Any], entry: Any, number: int) -> str:
+    """Return the label of an entry for --set: its name if unique, else its number from 1."""
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or "." in name or "=" in name or name.isdecimal():
-        return str(position)
-    same = sum(isinstance(other, dict) and other.get("name") == name for other in entries)
-    return name if same == 1 else str(position)
+        return str(number)
+    count = sum(isinstance(other, dict) and other.get("name") == name for other in entries)
+    return name if count == 1 else str(number)

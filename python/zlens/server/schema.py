@@ -1,4 +1,4 @@
-"""Contents of the inputs: systems, tables, reports and models."""
+"""Schema of the inputs: systems, tables, reports and models."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from zlens.version import VERSION
 _HINT_TEST = re.compile(r"(l1mp|rni) (<=?|>=?) ([0-9.]+)")
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """The schema; fast even for inputs of many gigabytes, since nothing is decoded."""
-    schema: dict[str, Any] = place.compute_once("schema", lambda: _schema(place))
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema; fast even for inputs of many gigabytes, because nothing is decoded."""
+    schema: dict[str, Any] = workspace.compute_once("schema", lambda: _schema(workspace))
     return schema
 
 
-def _schema(place: Workspace) -> dict[str, Any]:
-    session = place.session
+def _schema(workspace: Workspace) -> dict[str, Any]:
+    session = workspace.session
     gone = without_raw_tables(session.sources)
-    own = session.tables_by_source
-    fills = session.measures_by_source
+    tables_by_source = session.tables_by_source
+    measures_by_source = session.measures_by_source
     return {
         "version": VERSION,
         "synthetic": any(info.synthetic for info in session.systems),
-        "inputs": [{"name": name} for name in place.names],
+        "inputs": [{"name": name} for name in workspace.names],
         "systems": [
             {
-                **system(info, gone, many=place.has_many_systems),
-                "fills": fills.get((info.system, info.source), []),
+                **system(info, gone, many=workspace.has_many_systems),
+                "fills": measures_by_source.get((info.system, info.source), []),
                 "same": info.system in session.sources_by_system,
             }
             for info in session.systems_in_order
         ],
-        "tables": _tables(place),
-        "reports": _reports(place, own),
+        "tables": _tables(workspace),
+        "reports": _reports(workspace, tables_by_source),
         "subjects": subjects.entries(),
         "events": session.has_data("event"),
-        "runs": place.runs is not None,
-        "live": place.live,
-        "wide": place.has_many_systems,
+        "runs": workspace.runs is not None,
+        "live": workspace.live,
+        "wide": workspace.has_many_systems,
         "throughput": session.throughput is not None,
         "models": [
             {
@@ -75,11 +75,11 @@ def _schema(place: Workspace) -> dict[str, Any]:
 
 
 def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dict[str, Any]:
-    """A system of a source, and the time that its intervals span.
+    """Return a system of a source with its time range.
 
-    gone   the systems without raw tables
-    many   whether intervals are left unread where their span is known without them: they are not counted,
-           and the first one is taken to be as long as usual
+    gone   systems without raw tables
+    many   whether to skip reading intervals if their time range is known: they are not counted, and the
+           first one is assumed to have the nominal length
     """
     count: int | None = None
     first: int | None
@@ -115,12 +115,12 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
     }
 
 
-def _time(micro: int | None) -> str | None:
-    return None if micro is None else iso(from_unix_us(micro))
+def _time(us: int | None) -> str | None:
+    return None if us is None else iso(from_unix_us(us))
 
 
-def _tables(place: Workspace) -> list[dict[str, Any]]:
-    session = place.session
+def _tables(workspace: Workspace) -> list[dict[str, Any]]:
+    session = workspace.session
     tables = []
     for name in measures.measure_names():
         table = measures.load_measure(name)
@@ -169,38 +169,43 @@ def _tables(place: Workspace) -> list[dict[str, Any]]:
     return tables
 
 
-def _reports(place: Workspace, own: Mapping[SystemSource, frozenset[str]]) -> list[dict[str, Any]]:
-    """The reports, without decoding. fills: whether the inputs fill a measure or role that the report reads;
-    possible: number of columns whose measures the inputs fill."""
-    filled: dict[str, bool] = {}
+def _reports(
+    workspace: Workspace, tables_by_source: Mapping[SystemSource, frozenset[str]]
+) -> list[dict[str, Any]]:
+    """Return the reports without decoding.
+
+    fills      whether a measure or role that the report reads has data
+    possible   number of columns whose measures have data
+    """
+    has_data_by_table: dict[str, bool] = {}
 
     def fills(table: str) -> bool:
-        if table not in filled:
-            filled[table] = place.session.has_data(table)
-        return filled[table]
+        if table not in has_data_by_table:
+            has_data_by_table[table] = workspace.session.has_data(table)
+        return has_data_by_table[table]
 
     tables = {*measures.measure_names(), *(f"role.{name}" for name in roles.entities())}
-    engine = place.session.engine
-    tables_of: dict[str, frozenset[str]] = {}
-    for (system, _), raw in own.items():
-        tables_of[system] = tables_of.get(system, frozenset()) | raw
+    engine = workspace.session.engine
+    tables_by_system: dict[str, frozenset[str]] = {}
+    for (system, _), raw in tables_by_source.items():
+        tables_by_system[system] = tables_by_system.get(system, frozenset()) | raw
     # Most systems have the same tables.
-    distinct = {*tables_of.values()}
-    listed = []
+    distinct = {*tables_by_system.values()}
+    entries = []
     for name in definition.names():
         report = definition.load_report(name)
         read = {table for item in report.tables for table in engine.tables(item.query)} & tables
-        # The first table is what a report is about; others may add a line of a more common measure.
-        about = report.tables[0].query
-        filling = {raw for raw in distinct if engine.query_has_data(about, raw)}
-        systems = [system for system, raw in tables_of.items() if raw in filling]
+        # The first table has the subject of the report; others may add a line of a more common measure.
+        main_query = report.tables[0].query
+        matching = {raw for raw in distinct if engine.query_has_data(main_query, raw)}
+        systems = [system for system, raw in tables_by_system.items() if raw in matching]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)
             for column in columns
             if column.measures
         )
-        listed.append(
+        entries.append(
             {
                 "name": name,
                 "fcx": report.number,
@@ -215,31 +220,33 @@ def _reports(place: Workspace, own: Mapping[SystemSource, frozenset[str]]) -> li
                 "systems": systems,
             }
         )
-    return sorted(listed, key=lambda item: (item["group"], item["name"]))
+    return sorted(entries, key=lambda item: (item["group"], item["name"]))
 
 
-def reports(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    """The reports with the number of columns that have values; decodes everything."""
+def reports(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the number of columns with values of each report; decodes everything."""
 
     def work() -> list[dict[str, Any]]:
-        listed = []
+        entries = []
         names = definition.names()
         known: dict[str, list[int]] = {}
-        report_list.announce_counts(map(definition.load_report, names), place.session)
+        report_list.announce_counts(map(definition.load_report, names), workspace.session)
         for done, name in enumerate(names):
             cancellation.report_progress(done, len(names), f"report {name}")
             report = definition.load_report(name)
-            entry = report_list.entry(report, report_list.report_values(report, place.session, known).count)
-            listed.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
-        return listed
+            entry = report_list.entry(
+                report, report_list.report_values(report, workspace.session, known).count
+            )
+            entries.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
+        return entries
 
-    return {"reports": place.compute_once("reports", work)}
+    return {"reports": workspace.compute_once("reports", work)}
 
 
 def hint_regions() -> dict[str, Any]:
-    """The workload hint as rectangles to draw: bounds of L1MP and RNI of each line, null if open.
+    """Return the workload hint as rectangles: bounds of L1MP and RNI of each line, null if open.
 
-    The first line that applies gives the category, so a bound belongs to the earlier line.
+    The first matching line defines the category, so a bound belongs to the earlier line.
     """
     table = cpumf.hint_table()
     return {

@@ -14,21 +14,21 @@ from zlens.server.workspace import Workspace
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
-    began = time.perf_counter()
-    result = place.session.sql(_kept(place, request["query"], request["keep"]))
+def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
+    start = time.perf_counter()
+    result = workspace.session.sql(_kept(workspace, request["query"], request["keep"]))
     rows, more = result.first(request["rows"])
     return {
         "columns": result.columns,
         "types": result.types,
         "rows": json_values.rows(rows),
         "more": more,
-        "seconds": round(time.perf_counter() - began, 4),
+        "seconds": round(time.perf_counter() - start, 4),
     }
 
 
-def _kept(place: Workspace, query: str, keep: dict[str, list[str]]) -> str:
-    """The query with placeholders replaced by the tables of kept columns."""
+def _kept(workspace: Workspace, query: str, keep: dict[str, list[str]]) -> str:
+    """Return the query with placeholders replaced by the tables of retained columns."""
     if not keep:
         return query
     tables = {}
@@ -38,5 +38,5 @@ def _kept(place: Workspace, query: str, keep: dict[str, list[str]]) -> str:
         unknown = [name for name in columns if measures.load_measure(table).column(name) is None]
         if unknown:
             raise QueryError(f"{table} has no column {unknown[0]!r}", cure=f"DESCRIBE {table} lists them")
-        tables[table] = place.materialized_table(table, columns)
+        tables[table] = workspace.materialized_table(table, columns)
     return _PLACE.sub(lambda match: tables.get(match[1], match[0]), query)

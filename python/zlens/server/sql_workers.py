@@ -1,12 +1,12 @@
-"""Questions in the user's own SQL, and scenarios of models, each in a process that can be ended.
+"""Worker processes for the user's SQL and for scenarios of models, which can be killed.
 
-A statement may fold a constant for hours, or build a value of gigabytes, where the engine neither looks for
-an interrupt nor counts memory. So it runs in another process: with a bound on its memory, and killed if it
-does not end when it is canceled. These processes have the opened inputs, but no lock, table or connection in
-common with the server. They are forked from one that only waits, made while the server has a single thread.
+A statement may fold a constant for hours, or build a value of gigabytes, while the engine neither checks for
+interrupts nor counts memory. So it runs in another process with a memory limit, which is killed if it does
+not end after a cancel. Workers share the open inputs with the server, but no locks, tables or connections.
+They are forked from a fork server, which is created while the server has a single thread.
 
-Of data that change, a process gets a description and then asks the server for what it does not find on disk.
-It answers for these data only: when the server closes them, or has newer ones, it is ended.
+For live data, a worker receives a description and requests from the server what is not on disk. It serves
+these data only, and is killed when the server closes or replaces them.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ from zlens.errors import CanceledError, QueryError, ZlensError
 from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
 
-#: Questions answered at a time; others wait for their turn.
+#: Queries that run at a time; others wait.
 MAX_WORKERS = 3
-#: Seconds that a canceled question has to end before its process is killed.
+#: Seconds that a canceled query has to end before its worker is killed.
 _PATIENCE_S = 0.5
-#: How often those who wait look whether they are canceled.
+#: Seconds between two checks for cancellation while waiting.
 _LOOK_S = 0.05
-#: A process is not used again if the tables and values it kept take more than this part of its memory.
+#: A worker is not reused if its tables and values exceed this share of its memory.
 _FULL = 0.6
-#: Status of an answer that the data of a process are not there any more.
+#: Status of a response if the data of a worker no longer exist.
 GONE = 0
 _LENGTH = struct.Struct(">Q")
-#: Messages to a process: to cancel its work, a question, and the answer to what it asked itself.
+#: Messages to a worker: cancel, a query, and the reply to its own request.
 _CANCEL, _QUESTION, _REPLY = b"C", b"Q", b"R"
-#: Message of a process: what it asks.
+#: Message of a worker: its own request.
 _ASKED = b"?"
-#: The file in a process's folder that describes its data.
+#: File in a worker's folder that describes its data.
 _DESCRIPTION = "description"
 _LONGEST_NAME = 4096
 _GB = 1024**3
 
 
 class WorkerResponse(Struct, frozen=True):
-    """A response that another process has written; `problems`: how many it knows of."""
+    """A response of a worker; `problems` is the number of problems it has found."""
 
     status: int
     problems: int
@@ -66,43 +66,42 @@ class WorkerResponse(Struct, frozen=True):
 
 
 class Data(Protocol):
-    """Data that change, as they are now."""
+    """A snapshot of live data."""
 
     def description(self) -> bytes:
-        """What a process needs to know of them."""
+        """Return the description that a worker needs to open the data."""
         ...
 
     def write(self, request: dict[str, Any], path: str) -> None:
-        """Write what a process asks for into a file."""
+        """Write the rows that a worker requests to a file."""
         ...
 
 
 class GoneError(QueryError):
-    """The data of a question are no longer there; the server may have newer ones."""
+    """The data of a query no longer exist; the server may have newer ones."""
 
 
-#: Answers a request, whatever happens.
+#: Answers a request; errors become responses.
 Work = Callable[[dict[str, Any], "Server"], WorkerResponse]
 
 
 class _QueuedQuery(Struct, eq=False):
-    """A question that waits for its turn, or has it."""
+    """A query that waits for a worker or has one."""
 
     user: str | None
     began: threading.Event = field(default_factory=threading.Event)
 
 
 class SqlWorkers:
-    """At most COUNT processes that answer, forked when needed and kept for later questions.
+    """Up to MAX_WORKERS worker processes, forked when needed and reused for later queries.
 
-    One user has one of them at a time: their questions take no more memory together than one, and keep
-    nobody else waiting.
+    A user has one worker at a time, which limits their memory and leaves workers for other users.
     """
 
     def __init__(
         self, work: Work, closing: socket.socket | None = None, limits: RequestLimits | None = None
     ) -> None:
-        """`closing`: a socket that these processes must not keep open. All take COUNT times the memory."""
+        """Start the fork server; workers close the socket `closing`. The memory limit is per worker."""
         memory = self._memory = (limits or RequestLimits()).memory
         self._folder = tempfile.mkdtemp(prefix="zlens-")
         self._guard = threading.Lock()
@@ -120,39 +119,39 @@ class SqlWorkers:
         far.close()
 
     def close(self) -> None:
-        """End all processes and remove what they spilled."""
+        """Kill all workers and remove their spill files."""
         with self._guard:
             idle, self._idle = self._idle, []
-        for process in idle:
-            process.end()
+        for worker in idle:
+            worker.end()
         self._control.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def of(self, data: Data) -> ProcessesOf:
-        """The processes that answer for data that change."""
+        """Return the workers for live data."""
         return ProcessesOf(self, data)
 
     def run_query(self, request: dict[str, Any], data: Data | None = None) -> WorkerResponse:
-        """The answer of one of the processes; a Cancel ends it whatever it does.
+        """Return the response of a worker; a cancel ends it whatever it does.
 
-        Raises GoneError if the data are not there any more.
+        Raises GoneError if the data no longer exist.
         """
         with self._turn():
-            process = self._take(data)
+            worker = self._take(data)
             try:
-                return process.run_query(request)
+                return worker.run_query(request)
             finally:
-                if process.reusable:
+                if worker.reusable:
                     with self._guard:
-                        self._idle.append(process)
+                        self._idle.append(worker)
                 else:
-                    process.end()
+                    worker.end()
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for one of COUNT turns: first come, first served, but one at a time for each user."""
+        """Wait for one of MAX_WORKERS turns: first come, first served, one at a time per user."""
         turn = _QueuedQuery(USER.get())
         with self._guard:
             self._waiting.append(turn)
@@ -171,7 +170,7 @@ class SqlWorkers:
                     self._waiting.remove(turn)
 
     def _assign_turns(self) -> None:
-        """Give free turns to those who have waited longest and have none."""
+        """Assign free turns to the queries that have waited longest, of users without a turn."""
         for turn in list(self._waiting):
             if not self._free:
                 return
@@ -183,26 +182,26 @@ class SqlWorkers:
             self._waiting.remove(turn)
             turn.began.set()
 
-    def end_idle(self, others: Callable[[Data | None], bool]) -> None:
-        """End the processes without work whose data fulfill a condition."""
+    def end_idle(self, matches: Callable[[Data | None], bool]) -> None:
+        """Kill the idle workers whose data match a condition."""
         with self._guard:
-            ended = [process for process in self._idle if others(process.data)]
-            self._idle = [process for process in self._idle if process not in ended]
-        for process in ended:
-            process.end()
+            workers = [worker for worker in self._idle if matches(worker.data)]
+            self._idle = [worker for worker in self._idle if worker not in workers]
+        for worker in workers:
+            worker.end()
 
     def _take(self, data: Data | None) -> _SqlWorker:
-        """The process of these data used last, which has the most tables, or a new one."""
-        # Those of other data would not be used again, and their memory counts.
+        """Return the worker of these data that was used last, which has the most tables, or a new one."""
+        # Workers of other data would not be reused, but use memory.
         self.end_idle(lambda other: other is not data)
         while True:
             with self._guard:
-                process = self._idle.pop() if self._idle else None
-            if process is None:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
                 return self._fork(data)
-            if process.data is data and not process.ended():
-                return process
-            process.end()
+            if worker.data is data and not worker.ended():
+                return worker
+            worker.end()
 
     def _fork(self, data: Data | None) -> _SqlWorker:
         folder = tempfile.mkdtemp(dir=self._folder)
@@ -222,23 +221,23 @@ class SqlWorkers:
 
 
 class ProcessesOf:
-    """The processes that answer for some data; the data are open as long as it is."""
+    """The workers for some data; the data stay open until `close`."""
 
-    def __init__(self, processes: SqlWorkers, data: Data) -> None:
-        self._processes, self._data = processes, data
+    def __init__(self, workers: SqlWorkers, data: Data) -> None:
+        self._workers, self._data = workers, data
 
     def run_query(self, request: dict[str, Any]) -> WorkerResponse:
-        return self._processes.run_query(request, self._data)
+        return self._workers.run_query(request, self._data)
 
     def close(self) -> None:
-        self._processes.end_idle(lambda data: data is self._data)
+        self._workers.end_idle(lambda data: data is self._data)
 
 
 class _SqlWorker:
-    """One process, seen from the server.
+    """A worker process, seen from the server.
 
-    reusable   whether it may be asked again
-    data       what it answers for, if that changes
+    reusable   whether it may run another query
+    data       the live data that it serves, if any
     """
 
     def __init__(self, channel: socket.socket, folder: str, memory: int, data: Data | None) -> None:
@@ -248,8 +247,8 @@ class _SqlWorker:
         self._memory = memory
         self._written = 0
         self.reusable = False
-        number = self._received(None)
-        self._pid = int(number) if number is not None else None
+        pid = self._received(None)
+        self._pid = int(pid) if pid is not None else None
 
     def ended(self) -> bool:
         try:
@@ -260,7 +259,7 @@ class _SqlWorker:
             return True
 
     def end(self) -> None:
-        # Its number is its own as long as its channel is open.
+        # The process id is not reused while its channel is open.
         if self._pid is not None and not self.ended():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
@@ -285,8 +284,8 @@ class _SqlWorker:
                 f"the query needs more than its {self._memory / _GB:.3g} GB of memory, or broke the engine",
                 cure="select fewer rows and columns, or build shorter texts and lists",
             )
-        head, _, body = answer.partition(b"\n")
-        status, problems, reusable = map(int, head.split())
+        header, _, body = answer.partition(b"\n")
+        status, problems, reusable = map(int, header.split())
         if status == GONE:
             raise GoneError(
                 "the data changed while the query began", expected="newer data", cure="send the query again"
@@ -294,13 +293,13 @@ class _SqlWorker:
         self.reusable = bool(reusable)
         return WorkerResponse(status, problems, body)
 
-    def _reply(self, asked: dict[str, Any]) -> bytes:
-        """Write what the process asks for: the file, or why there is none."""
+    def _reply(self, request: dict[str, Any]) -> bytes:
+        """Write the requested rows and return the path of their file, or the error, as JSON."""
         assert self.data is not None
         self._written += 1
         path = os.path.join(self._folder, f"{self._written}.parquet")
         try:
-            self.data.write(asked, path)
+            self.data.write(request, path)
         except CanceledError:
             raise
         except (ZlensError, OSError) as error:
@@ -308,11 +307,11 @@ class _SqlWorker:
         return json.dumps({"path": path}).encode()
 
     def _cancel(self) -> None:
-        """Give the process a moment to end its work, so that its tables remain for the next question."""
+        """Let the worker end its query within _PATIENCE_S, so that its tables remain for the next query."""
         try:
             _send(self._channel, _CANCEL)
             self._channel.settimeout(_PATIENCE_S)
-            # What it asks for now, it no longer waits for.
+            # Its own requests need no reply now.
             while (answer := _receive(self._channel)) is not None and answer.startswith(_ASKED):
                 continue
             self.reusable = answer is not None
@@ -321,14 +320,14 @@ class _SqlWorker:
         finally:
             self._channel.settimeout(None)
 
-    def _received(self, look: Callable[[], None] | None) -> bytes | None:
-        """The next message; None if the process has ended."""
-        if look is not None:
-            # Not `select`, which takes no descriptors above 1,023: many clients may follow.
-            arrived = select.poll()
-            arrived.register(self._channel, select.POLLIN)
-            while not arrived.poll(_LOOK_S * 1000):
-                look()
+    def _received(self, check: Callable[[], None] | None) -> bytes | None:
+        """Return the next message; None if the worker has ended."""
+        if check is not None:
+            # Not `select`, which accepts no descriptors above 1,023: many clients may be connected.
+            poll = select.poll()
+            poll.register(self._channel, select.POLLIN)
+            while not poll.poll(_LOOK_S * 1000):
+                check()
         try:
             return _receive(self._channel)
         except OSError:
@@ -340,7 +339,7 @@ def _send(channel: socket.socket, message: bytes) -> None:
 
 
 def _receive(channel: socket.socket) -> bytes | None:
-    """The next message; None at the end."""
+    """Return the next message; None at the end of the stream."""
     length = _read_exactly(channel, _LENGTH.size)
     return _read_exactly(channel, _LENGTH.unpack(length)[0]) if length is not None else None
 
@@ -348,22 +347,22 @@ def _receive(channel: socket.socket) -> bytes | None:
 def _read_exactly(channel: socket.socket, size: int) -> bytes | None:
     data = bytearray()
     while len(data) < size:
-        part = channel.recv(min(size - len(data), 1 << 20))
-        if not part:
+        chunk = channel.recv(min(size - len(data), 1 << 20))
+        if not chunk:
             return None
-        data += part
+        data += chunk
     return bytes(data)
 
 
-# In the other processes ----------------------------------------------------------------------------
+# In the workers -------------------------------------------------------------------------------------
 
 
 def _fork_server(control: socket.socket, work: Work, memory: int) -> NoReturn:
-    """Main loop of the fork server: fork a worker for every channel it receives."""
-    # Ctrl-C reaches all processes of a terminal; the server says when to end.
+    """Run the fork server: fork a worker for every channel that it receives."""
+    # Ctrl-C reaches all processes of a terminal; the server decides when workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Nobody waits for those that have ended.
+    # The system reaps workers that have ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         while True:
@@ -380,11 +379,11 @@ def _fork_server(control: socket.socket, work: Work, memory: int) -> NoReturn:
 
 
 def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoReturn:
-    """What a process that answers does, until the server closes its channel."""
+    """Run a worker: answer requests until the server closes the channel."""
     try:
         tempfile.tempdir = folder
         os.nice(5)
-        # Where the system has too little memory for all, it ends this process before the server.
+        # If memory runs out, the system kills this process before the server.
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000")
         memory_limits.limit_memory(memory)
@@ -404,16 +403,16 @@ def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoR
                     target=_work, args=(server, json.loads(content), work, cancel, memory), daemon=True
                 ).start()
     finally:
-        # Without the end of the interpreter: a thread may still work.
+        # Without finalizing the interpreter, because a thread may still run.
         sys.stderr.flush()
         os._exit(0)
 
 
 class Server:
-    """The server, seen from a process that answers.
+    """The server, seen from a worker.
 
-    folder    for files of the process
-    replies   to what the current question asked
+    folder    folder for the files of the worker
+    replies   replies to requests of the current query
     """
 
     def __init__(self, channel: socket.socket, folder: str) -> None:
@@ -424,11 +423,11 @@ class Server:
         self._asking = threading.Lock()
 
     def description(self) -> bytes:
-        """What the server says of the data."""
+        """Return the server's description of the data."""
         return Path(self.folder, _DESCRIPTION).read_bytes()
 
     def fetch(self, request: dict[str, Any]) -> str:
-        """Ask for something that the server writes into a file, whose name is returned."""
+        """Request rows from the server; returns the path of the file that it writes."""
         with cancellation.hold_lock(self._asking):
             self.send(_ASKED + json.dumps(request).encode())
             while True:
@@ -449,9 +448,9 @@ class Server:
 def _work(server: Server, request: dict[str, Any], work: Work, cancel: CancelToken, memory: int) -> None:
     try:
         with cancel.current():
-            ready = work(request, server)
+            response = work(request, server)
         reusable = memory_limits.memory_used() < _FULL * memory
-        server.send(b"%d %d %d\n" % (ready.status, ready.problems, reusable) + ready.body)
+        server.send(b"%d %d %d\n" % (response.status, response.problems, reusable) + response.body)
     except BaseException:
-        # Out of memory even for the answer: the server learns it from the end of this process.
+        # No memory even for the response: the server detects the end of this process.
         os._exit(1)

@@ -1,4 +1,4 @@
-"""The built page: the files of the folder `static` by name, each with a tag of its content."""
+"""Files of the built web UI, from the folder `static`, each with an ETag of its content."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class StaticFile(Struct, frozen=True):
 
 
 def exists(path: str) -> bool:
-    """Whether there is a file for the path of an address."""
+    """Return whether a URL path names a file."""
     return _file(path) is not None
 
 
 def _file(path: str) -> Path | None:
-    # Look up existing names; never build a path from the request.
+    # Compare with existing names; never build a path from the request.
     files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.rglob("*") if file.is_file()}
     return files.get(INDEX if path == "/" else path.removeprefix("/").removeprefix("static/"))
 
 
 def find(path: str) -> StaticFile | None:
-    """The file for the path of an address; None if there is none."""
+    """Return the file for a URL path; None if it does not exist."""
     file = _file(path)
     if file is None:
         return None

@@ -9,39 +9,40 @@ from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
 
 
-def series_sql(question: MeasureQuery, course: MeasureQuery, rows: str, over_time: str) -> str:
-    """SQL of the rows, with the times and values of the course of each as the last columns.
+def series_sql(query: MeasureQuery, series: MeasureQuery, rows_select: str, series_select: str) -> str:
+    """Return SQL of the rows, with the times and values of each row's series as the last columns.
 
-    course      the same query for one column, with buckets
-    rows        SELECT of the query
-    over_time   SELECT of the course
+    query           the query of the rows
+    series          the same query for one column, with buckets
+    rows_select     SELECT of the query
+    series_select   SELECT of the series
     """
-    keys = list(map(quote, question.keys()))
-    [name] = map(quote, course.names())
-    same = " AND ".join(f"rows.{key} IS NOT DISTINCT FROM points.{key}" for key in keys)
+    keys = list(map(quote, query.keys()))
+    [name] = map(quote, series.names())
+    same_keys = " AND ".join(f"rows.{key} IS NOT DISTINCT FROM points.{key}" for key in keys)
     value = f"CAST({name} AS DOUBLE)"
     points = f"SELECT {', '.join(keys)}, list(t) AS course_t, list({value}) AS course"
-    # Named instead of *, so that the columns read are known without a query plan.
-    columns = ", ".join(f"rows.{quote(column)}" for column in [*question.keys(), *question.names()])
+    # Names instead of *, because the columns read must be known without a query plan.
+    columns = ", ".join(f"rows.{quote(column)}" for column in [*query.keys(), *query.names()])
     return (
-        f"SELECT {columns}, course_t, course FROM (\n{rows}\n) AS rows LEFT JOIN (\n"
-        f"{points} FROM (\n{over_time}\n) WHERE isfinite({value}) GROUP BY {', '.join(keys)}\n"
-        f") AS points ON {same}"
+        f"SELECT {columns}, course_t, course FROM (\n{rows_select}\n) AS rows LEFT JOIN (\n"
+        f"{points} FROM (\n{series_select}\n) WHERE isfinite({value}) GROUP BY {', '.join(keys)}\n"
+        f") AS points ON {same_keys}"
     )
 
 
 def align_series(rows: list[list[Any]]) -> tuple[list[list[Any]], list[list[float | None]], list[float]]:
-    """Rows without their courses, the courses on a common axis, and the axis."""
-    # Lists arrive as text.
+    """Return the rows without their series, the series on a common axis, and the axis in seconds."""
+    # Lists are JSON text.
     [all_times, all_values] = (
         json.loads(f"[{','.join(row[column] or '[]' for row in rows)}]") for column in (-2, -1)
     )
     axis = sorted({t for times in all_times for t in times})
     position = {t: index for index, t in enumerate(axis)}
-    lines = []
-    for times, course in zip(all_times, all_values, strict=True):
-        line: list[float | None] = [None] * len(axis)
-        for t, value in zip(times, course, strict=True):
-            line[position[t]] = value
-        lines.append(line)
-    return [row[:-2] for row in rows], lines, axis
+    all_series = []
+    for times, values in zip(all_times, all_values, strict=True):
+        series: list[float | None] = [None] * len(axis)
+        for t, value in zip(times, values, strict=True):
+            series[position[t]] = value
+        all_series.append(series)
+    return [row[:-2] for row in rows], all_series, axis

@@ -1,4 +1,4 @@
-"""Computes the data of the first view in the background when the server starts."""
+"""Warmup: computes the data of the first view in the background when the server starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zlens.errors import ZlensError
 from zlens.server import endpoints, findings, fleet, peaks, schema
 from zlens.server.workspace import Workspace
 
-#: Measures that the overview shows, and columns of them.
+#: Columns that the overview shows, by measure; empty: all columns.
 SHOWN: dict[str, Sequence[str]] = {
     "load": (
         *("interval_end", "seconds", "flag", "busy_pct", "guest_pct", "tv", "page_rate"),
@@ -21,54 +21,56 @@ SHOWN: dict[str, Sequence[str]] = {
     "event": (),
     "guest": ("userid", "cpu_pct"),
 }
-#: Seconds to wait for a canceled step at the end of the server.
+#: Seconds to wait for a canceled step when the server ends.
 _PATIENCE_S = 5.0
 
 
-def warm(place: Workspace) -> None:
-    """Compute the data of the overview; a request for one part waits for that part only."""
-    if place.has_many_systems:
-        # What a system needs is computed when it is asked for.
-        schema.answer(place, {})
-        fleet.answer(place, endpoints.find("GET", "fleet").check({}))
+def warm(workspace: Workspace) -> None:
+    """Compute the data of the overview; a request waits only for the part that it needs."""
+    if workspace.has_many_systems:
+        # Data of a system are computed when they are requested.
+        schema.answer(workspace, {})
+        fleet.answer(workspace, endpoints.find("GET", "fleet").check({}))
         return
     # Before any table is created: a table with too few columns would be created again.
-    wanted = peaks.reads(place)
+    columns_by_table = peaks.reads(workspace)
     for table, columns in SHOWN.items():
-        if place.session.has_data(table):
-            wanted[table] = [*wanted.get(table, ()), *columns]
-    for table, columns in wanted.items():
-        place.announce(table, columns)
-    schema.answer(place, {})
+        if workspace.session.has_data(table):
+            columns_by_table[table] = [*columns_by_table.get(table, ()), *columns]
+    for table, columns in columns_by_table.items():
+        workspace.announce(table, columns)
+    schema.answer(workspace, {})
     every_system = endpoints.find("GET", "findings/stream").check({})
-    # The others are computed when the page asks for them; the charts of the overview come before.
-    next((part for part in findings.stream(place, every_system) if part["rows"]), None)
-    # First those that no chart of the overview asks for, beside the others that charts ask for themselves.
-    for table in sorted(wanted, key=lambda table: table in SHOWN):
+    # Compute other stages when they are requested, because the charts of the overview are more urgent.
+    next((part for part in findings.stream(workspace, every_system) if part["rows"]), None)
+    # First the tables that no chart of the overview requests; charts request the others in parallel.
+    for table in sorted(columns_by_table, key=lambda table: table in SHOWN):
         if measures.load_measure(table).lazy:
-            place.materialized_table(table, wanted[table])
+            workspace.materialized_table(table, columns_by_table[table])
         else:
-            place.session.sql(f"SELECT count(*) FROM {table}").first(1)
+            workspace.session.sql(f"SELECT count(*) FROM {table}").first(1)
 
 
 class Warmup:
-    """The background thread, until it is done or canceled."""
+    """The background thread that computes the data, until it is done or canceled."""
 
-    def __init__(self, place: Workspace) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._cancel = CancelToken()
-        self._thread = threading.Thread(target=self._run, args=(place,), name="zlens-warming", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(workspace,), name="zlens-warming", daemon=True
+        )
         self._thread.start()
 
-    def _run(self, place: Workspace) -> None:
+    def _run(self, workspace: Workspace) -> None:
         with self._cancel.current():
             try:
-                warm(place)
+                warm(workspace)
             except (ZlensError, OSError, MemoryError):
                 # The request for the same data reports the error.
                 return
 
     def end(self, patience_s: float = _PATIENCE_S) -> None:
-        """Cancel the work and wait for it: the engine must not be closed while in use."""
+        """Cancel the work and wait for it, because the engine must not be closed while in use."""
         self._cancel.cancel("the server is ending")
         self.wait(patience_s)
 

@@ -1,4 +1,4 @@
-"""Queries over windows of long tables: the part that all windows share is computed once and kept."""
+"""Queries over windows of long tables, from blocks that all windows share and that are cached."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.time_blocks import BlockQuery, TimeWindow
 from zlens.server.workspace import Workspace
 
-#: Rows of a table from which parts of answers are kept; shorter tables are read as fast.
+#: Rows from which the blocks of a table are cached; shorter tables are read as fast.
 LONG_TABLE_ROWS = 100_000
-#: Blocks that the time of a table is divided into.
+#: Number of blocks that divide the time range of a table.
 BLOCKS = 48
 
 
 class WindowQueries(Struct, frozen=True):
     """Queries of one measure over a window.
 
-    read     the columns of the measure that they read
-    groups   SQL conditions on the columns that queries group by
+    read     columns of the measure that the queries read
+    groups   SQL conditions on the columns that the queries group by
     """
 
     place: Workspace
@@ -32,45 +32,47 @@ class WindowQueries(Struct, frozen=True):
     window: TimeWindow
     groups: Sequence[str]
 
-    def sql(self, question: MeasureQuery) -> str:
-        """SELECT of a question, whose own condition does not include the window."""
+    def sql(self, query: MeasureQuery) -> str:
+        """Return the SELECT of a query whose own condition does not include the window."""
         if not self.place.is_long(self.table, self.read, LONG_TABLE_ROWS):
-            return self.full_scan_sql(question)
-        if question.merged:
-            kept = self.place.materialized_query(question.over_intervals(), self.table, self.read)
-            return self.full_scan_sql(question) if kept is None else self._of_intervals(question, kept)
-        divisible, others = time_blocks.split_statistics(question)
+            return self.full_scan_sql(query)
+        if query.merged:
+            cached_table = self.place.materialized_query(query.over_intervals(), self.table, self.read)
+            return (
+                self.full_scan_sql(query) if cached_table is None else self._of_intervals(query, cached_table)
+            )
+        divisible, others = time_blocks.split_statistics(query)
         width = self._width()
-        if question.bucket or divisible is None or not width or not self.window.contains_blocks(width):
-            return self.full_scan_sql(question)
+        if query.bucket or divisible is None or not width or not self.window.contains_blocks(width):
+            return self.full_scan_sql(query)
         blocked = BlockQuery(divisible, width)
-        kept = self.place.materialized_query(blocked.block_sql(), self.table, self.read)
-        if kept is None:
-            return self.full_scan_sql(question)
-        first = blocked.sql(self.window, kept, self.groups)
+        cached_table = self.place.materialized_query(blocked.block_sql(), self.table, self.read)
+        if cached_table is None:
+            return self.full_scan_sql(query)
+        blocked_sql = blocked.sql(self.window, cached_table, self.groups)
         return (
-            first
+            blocked_sql
             if others is None
-            else time_blocks.join_results_sql(question, first, self.full_scan_sql(others))
+            else time_blocks.join_results_sql(query, blocked_sql, self.full_scan_sql(others))
         )
 
-    def full_scan_sql(self, question: MeasureQuery) -> str:
-        """The same SELECT over the rows of the measure alone."""
-        return self._narrower(question).sql()
+    def full_scan_sql(self, query: MeasureQuery) -> str:
+        """Return the same SELECT over the rows of the measure only."""
+        return self._narrower(query).sql()
 
-    def _narrower(self, question: MeasureQuery) -> MeasureQuery:
-        conditions = [question.where, *self.groups, self.window.condition()]
+    def _narrower(self, query: MeasureQuery) -> MeasureQuery:
+        conditions = [query.where, *self.groups, self.window.condition()]
         return replace(
-            question,
+            query,
             where=" AND ".join(condition for condition in conditions if condition != "true") or "true",
         )
 
-    def _of_intervals(self, question: MeasureQuery, kept: str) -> str:
+    def _of_intervals(self, query: MeasureQuery, cached_table: str) -> str:
         where = " AND ".join([*self.groups, self.window.condition()])
-        return question.grouped(question.statistics(), kept, where)
+        return query.grouped(query.statistics(), cached_table, where)
 
     def _width(self) -> float:
-        """Seconds of a block: a multiple of the nominal interval; 0 if no interval is known."""
+        """Return seconds of a block, a multiple of the nominal interval; 0 if no interval is known."""
         infos = [info for info in self.place.session.systems if info.nominal_s and info.first_us is not None]
         if not infos:
             return 0.0

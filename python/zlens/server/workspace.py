@@ -1,4 +1,4 @@
-"""The session the server was started with, narrower ones over the same inputs, and runs of the rig."""
+"""The workspace of the server: its session, narrower sessions, caches, and runs of the rig."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from zlens.server.rig_runs import RigRuns
 from zlens.server.sql_workers import ProcessesOf, SqlWorkers
 from zlens.session.session import CoreSession
 
-#: Narrower sessions kept open, with the measures they have computed.
+#: Maximum open narrower sessions, with the measures that they have computed.
 MAX_NARROW_SESSIONS = 6
-#: Runs of the rig kept open.
+#: Maximum open runs of the rig.
 MAX_OPEN_RUNS = 4
-#: With more systems, requests for one of them read its data alone, by a place of its own.
+#: With more systems, a request for one of them uses a workspace of that system.
 MANY_SYSTEMS = 50
-#: Places of systems kept open.
+#: Maximum open workspaces of systems.
 MAX_OPEN_SYSTEMS = 4
-#: Answers kept because they are requested repeatedly, such as findings.
+#: Maximum cached answers that are requested repeatedly, such as findings.
 MAX_CACHED_ANSWERS = 32
-#: Maximum derived tables, which requests for different windows share.
+#: Maximum derived tables, shared by requests for different windows.
 MAX_DERIVED_TABLES = 48
-#: Tables with some columns of a lazy measure before one with all columns is made.
+#: Tables with some columns of a lazy measure before one with all columns is created.
 MAX_PARTIAL_TABLES = 4
 
 
 class Workspace(Struct):
     """The data that requests read.
 
-    inputs      as named by the user; no other file is ever read
-    processes   answer SQL and scenarios of the user; None: this process does
-    runs        the runs of the rig that can be opened, if any
-    live        whether data still arrive
+    inputs      names of the inputs; no other file is read
+    processes   workers for SQL and scenarios of the user; None if this process runs them
+    runs        runs of the rig that can be opened, if any
+    live        whether data are still arriving
     """
 
     session: CoreSession
@@ -73,7 +73,7 @@ class Workspace(Struct):
 
     @property
     def names(self) -> list[str]:
-        """Names of the inputs: without their folders if these names differ."""
+        """Names of the inputs, without folders if these names differ."""
         short = [Path(name).name or name for name in self.inputs]
         return short if len(set(short)) == len(short) else list(self.inputs)
 
@@ -86,7 +86,7 @@ class Workspace(Struct):
         input: str | None = None,
         source: str | None = None,
     ) -> Iterator[CoreSession]:
-        """A session of one system, a time window, one of the inputs, or one source of each system."""
+        """Yield a session limited to a system, a time window, an input, or a source of each system."""
         options = self._options(system, start, end, source)
         if input is not None and input not in self.names:
             raise QueryError(f"no input is named {input!r}", expected=f"one of {', '.join(self.names)}")
@@ -100,7 +100,7 @@ class Workspace(Struct):
 
     @contextmanager
     def for_run(self, run: str | None) -> Iterator[Workspace]:
-        """The place of a run of the rig, by SCENARIO/RUN; None: this one."""
+        """Yield the workspace of a run of the rig, SCENARIO/RUN; this one if `run` is None."""
         if run is None:
             yield self
             return
@@ -110,18 +110,18 @@ class Workspace(Struct):
         options = Options(throughput=throughput)
         with self._opened_runs.use(
             run, lambda: Workspace(zlens.open(files, options=options), files, runs=self.runs)
-        ) as place:
-            yield place
+        ) as workspace:
+            yield workspace
 
     @property
     def has_many_systems(self) -> bool:
-        """Whether measures of all systems are too many to be computed for a request."""
+        """Whether there are too many systems to compute measures of all for a request."""
         return not self.live and len(self.session.systems) > MANY_SYSTEMS
 
     @contextmanager
     def for_systems(self, request: dict[str, Any]) -> Iterator[Workspace]:
-        """The place of the source that a request names; if this one is wide, of one system or machine."""
-        systems = self._asked(request) if self.has_many_systems else ()
+        """Yield a workspace of the source and, among many systems, the system or machine of a request."""
+        systems = self._requested_systems(request) if self.has_many_systems else ()
         options = self._options(None, None, None, request.get("source"))
         if systems:
             options = replace(options, systems=systems)
@@ -129,42 +129,42 @@ class Workspace(Struct):
             yield self
             return
 
-        def opened() -> Workspace:
+        def open_workspace() -> Workspace:
             session = self._reopened(options) if systems else self.session.narrow(options)
             return Workspace(session, self.inputs, live=self.live)
 
-        with self._opened_systems.use(options, opened) as place:
-            yield place
+        with self._opened_systems.use(options, open_workspace) as workspace:
+            yield workspace
 
     def machines(self) -> list[tuple[str, ...]]:
-        """The systems of each machine; one of no known machine is by itself."""
-        known = {info.system: info.machine for info in self.session.systems if info.machine}
-        found: dict[tuple[str | None, str | None], list[str]] = {}
+        """Return the systems of each machine; a system without a known machine is separate."""
+        machine_by_system = {info.system: info.machine for info in self.session.systems if info.machine}
+        systems_by_machine: dict[tuple[str | None, str | None], list[str]] = {}
         for name in dict.fromkeys(info.system for info in self.session.systems):
-            machine = known.get(name)
-            found.setdefault((machine, None if machine else name), []).append(name)
-        return [tuple(sorted(names)) for names in found.values()]
+            machine = machine_by_system.get(name)
+            systems_by_machine.setdefault((machine, None if machine else name), []).append(name)
+        return [tuple(sorted(names)) for names in systems_by_machine.values()]
 
     @contextmanager
     def open_separately(
         self, systems: tuple[str, ...], start: str | float | None, end: str | float | None
     ) -> Iterator[CoreSession]:
-        """A session of these systems in a time window, not kept: a thousand are read one after another."""
+        """Yield a session of these systems in a time window; not cached, as all are read in sequence."""
         with self._reopened(replace(self._options(None, start, end, None), systems=systems)) as session:
             yield session
 
-    def _asked(self, request: dict[str, Any]) -> tuple[str, ...]:
-        """The systems that a request is about; none if it is about all, or names one that is not here."""
+    def _requested_systems(self, request: dict[str, Any]) -> tuple[str, ...]:
+        """Return the systems that a request selects; empty if it selects all, or one that does not exist."""
         machine = (request.get("where") or {}).get("machine")
         machines = machine if isinstance(machine, list) else [machine]
-        wanted = {info.system for info in self.session.systems if info.machine and info.machine in machines}
+        systems = {info.system for info in self.session.systems if info.machine and info.machine in machines}
         if request.get("system") is not None:
-            wanted = {info.system for info in self.session.systems if info.system == request["system"]}
-        return tuple(sorted(wanted))
+            systems = {info.system for info in self.session.systems if info.system == request["system"]}
+        return tuple(sorted(systems))
 
     def _reopened(self, options: Options) -> CoreSession:
-        """A session over sources of its own: statements over those of all systems name the files of all."""
-        # Throughput may be of other systems; whether it belongs to the input was asked before.
+        """Open the inputs again: statements over the sources of all systems name the files of all systems."""
+        # Throughput may belong to other systems; whether it matches the input was checked before.
         return zlens.open(self.inputs, options=replace(options, throughput=None)).narrow(options)
 
     def _session(self, options: Options, input: str | None) -> CoreSession:
@@ -192,23 +192,23 @@ class Workspace(Struct):
         return options
 
     def system_names(self, system: str) -> list[str]:
-        """The names of all systems; QueryError if `system` is not one of them."""
+        """Return the names of all systems; raises QueryError if `system` is not one of them."""
         names = list(dict.fromkeys(info.system for info in self.session.systems))
         if system not in names:
             raise QueryError(f"no system is named {system!r}", expected=f"one of {', '.join(names)}")
         return names
 
-    def compute_once(self, key: Any, work: Callable[[], Any]) -> Any:
-        """An answer that stays the same while the server runs, computed by the first request for it."""
+    def compute_once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return a cached answer; the first request computes it with `compute`, others wait."""
         with self._guard:
-            answering = self._answering.setdefault(key, threading.RLock())
-        with cancellation.hold_lock(answering):
+            lock = self._answering.setdefault(key, threading.RLock())
+        with cancellation.hold_lock(lock):
             with self._guard:
                 if key in self._answers:
                     self._answers.move_to_end(key)
                     return self._answers[key]
             try:
-                answer = work()
+                answer = compute()
             except BaseException:
                 with self._guard:
                     self._answering.pop(key, None)
@@ -220,25 +220,25 @@ class Workspace(Struct):
             return answer
 
     def materialized_table(self, table: str, columns: Sequence[str]) -> str:
-        """A table with columns of a measure: the measure itself, or for a lazy one a table computed once.
+        """Return a table with columns of a measure: the measure, or for a lazy one a materialized table.
 
-        Requests repeat, so a new column is added to the earlier ones; after a few such tables all columns
-        are kept, which limits their number.
+        Requests repeat, so new columns are added to earlier ones; after MAX_PARTIAL_TABLES tables all columns
+        are materialized.
         """
         if table not in measures.measure_names() or not measures.load_measure(table).lazy:
             return table
         return self.session.materialize_measure(table, self._columns_to_keep(table, columns))
 
     def announce(self, table: str, columns: Sequence[str]) -> None:
-        """Announce columns of a measure: the first request for some of them computes all."""
+        """Announce columns of a measure, so that the first request for some of them computes all."""
         self.session.announce(table, self._columns_to_keep(table, columns))
 
     def _columns_to_keep(self, table: str, columns: Sequence[str]) -> frozenset[str]:
-        """The columns to keep of a measure: these, and all that were wanted before."""
+        """Return the columns of a measure to materialize: these, and all that were requested before."""
         names = [column.name for column in measures.load_measure(table).columns]
         with cancellation.hold_lock(self._guard):
-            count, wanted = self._wanted.get(table, (0, frozenset()))
-            if not wanted >= set(columns):
+            count, requested = self._wanted.get(table, (0, frozenset()))
+            if not requested >= set(columns):
                 leading = {
                     "system",
                     "source",
@@ -247,22 +247,22 @@ class Workspace(Struct):
                     "flag",
                     *measures.load_measure(table).key,
                 }
-                wanted = wanted | {name for name in {*columns, *leading} if name in names}
+                requested = requested | {name for name in {*columns, *leading} if name in names}
                 count += 1
                 if count > MAX_PARTIAL_TABLES:
-                    wanted = frozenset(names)
-                self._wanted[table] = (count, wanted)
-            return wanted
+                    requested = frozenset(names)
+                self._wanted[table] = (count, requested)
+            return requested
 
     def is_long(self, table: str, columns: Sequence[str], rows: int) -> bool:
-        """Whether a measure has at least `rows` rows; `columns` are some that are computed anyway."""
+        """Return whether a measure has at least `rows` rows; `columns` are needed anyway."""
         if table not in self._lengths:
-            counted = self.session.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
-            self._lengths[table] = counted.rows[0][0]
+            result = self.session.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
+            self._lengths[table] = result.rows[0][0]
         return self._lengths[table] >= rows
 
     def materialized_query(self, query: str, table: str, columns: Sequence[str]) -> str | None:
-        """A table with the rows of a query over columns of a measure; None if there are too many."""
+        """Materialize a query over columns of a measure; None beyond MAX_DERIVED_TABLES."""
         with self._guard:
             if query not in self._derived and len(self._derived) >= MAX_DERIVED_TABLES:
                 return None
