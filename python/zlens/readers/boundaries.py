@@ -31,7 +31,7 @@ COMPLETE_BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 
 class ResetEvidence(Struct, frozen=True):
-    """Evidence that counters of a table were reset; subject None: the counters of every subject.
+    """Evidence of a counter reset in a table; subject None: the counters of every subject.
 
     `moment` is the reader's own timestamp, `us` about the same in microseconds since 1970, UTC. A subject is
     identified by the values of its columns joined by `/`, or by the first of them.
@@ -86,7 +86,7 @@ class RepeatedRange(Struct):
     count: int = 1
 
     def detail(self, clock: Callable[[int], str]) -> str:
-        span = " to ".join(clock(moment) for moment in dict.fromkeys((self.first, self.last)))
+        span = " to ".join(clock(end_us) for end_us in dict.fromkeys((self.first, self.last)))
         if self.is_duplicate:
             return f"the samples of {self.count:,} intervals were already read ({span} UTC); read once"
         return (
@@ -154,9 +154,7 @@ class StitchedRecords(Protocol):
     @property
     def tables(self) -> list[str]: ...
     def stream(self, table: str, columns: list[str]) -> ArrowSource:
-        """Return the rows of all fragments; `seconds`, `flag` and differences are valid from the second
-        sample on.
-        """
+        """Return the rows of all fragments; `seconds`, `flag` and differences need a previous sample."""
         ...
 
     def intervals(self) -> list[Interval] | None:
@@ -168,16 +166,12 @@ class StitchedRecords(Protocol):
         ...
 
     def problems(self) -> list[Problem]:
-        """Return the problems of the fragment next to the others, after reading, with offsets in the original
-        file.
-        """
+        """Return the problems of the fragment, after reading, with offsets in the original file."""
         ...
 
 
 def boundary_reader(source: Source, system: str) -> BoundaryReader | None:
-    """Return the boundary reader of a system in a source with one file; None if no row depends on another
-    file.
-    """
+    """Return the boundary reader of a system in a source with one file; None if no row needs other files."""
     name = BOUNDARY_MODULES.get(source.name)
     if name is None:
         return None
@@ -196,16 +190,16 @@ def deduplicated_tables(source: str) -> dict[str, list[str]]:
 def stitch(
     source: str,
     fragments: Sequence[str],
-    own: int,
+    fragment_index: int,
     offsets: Sequence[int],
     *,
     leap: int,
     nominal_s: float | None,
     evidence: Iterable[ResetEvidence],
 ) -> StitchedRecords:
-    """Decode fragments written by `extract_records`, in order of time; `offsets` belong to fragment `own`."""
+    """Decode fragments written by `extract_records`, in order of time; `offsets` are for the indexed one."""
     module: Any = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}")
     records: StitchedRecords = module.rejoin(
-        fragments, own, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
+        fragments, fragment_index, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
     )
     return records

@@ -97,7 +97,7 @@ class _Texts:
 
 
 def _without_nulls(values: Sequence[Any], null: float) -> Iterable[Any]:
-    """Return the values with a number in place of None."""
+    """Return the values with a number instead of None."""
     return [null if value is None else value for value in values] if None in values else values
 
 

@@ -41,7 +41,7 @@ class CutPoint(Struct, frozen=True):
 
 
 class RetainedTail(Struct, frozen=True):
-    """The number of retained records, and of the late records of intervals that were already closed."""
+    """The number of retained records, and the number of late records for closed intervals."""
 
     records: int
     late: int
@@ -70,9 +70,7 @@ class StreamFormat(Protocol):
         ...
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
-        """Return the write history of a recording: nondecreasing times in microseconds, each with the size
-        then.
-        """
+        """Return the write times of a recording: nondecreasing microseconds, each with the file size."""
         ...
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:

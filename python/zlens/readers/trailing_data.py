@@ -15,7 +15,7 @@ from zlens.inputs.problems import Problem
 from zlens.readers.recognition import DETECTION_BYTES, compressed_format, recognized
 from zlens.schema.wording import phrase
 
-#: What a file of each reader is called in messages, by its name in READERS.
+#: Descriptions of the files of each reader in messages, by its name in READERS.
 _NAMES = {
     "zvm.monwrite": "MONWRITE data",
     "rmf.postprocessor": "an RMF Postprocessor XML report",

@@ -297,8 +297,8 @@ class RmfListingParser:
         if not line.strip():
             return
         self._below += 1
-        if self._below <= _HEADER and (taken := self._head.parse_line(line, self._printed)):
-            self._lesson.head += [(name, self._span(*span)) for name, span in taken.items()]
+        if self._below <= _HEADER and (spans := self._head.parse_line(line, self._printed)):
+            self._lesson.head += [(name, self._span(*span)) for name, span in spans.items()]
             return
         if not self._begun:
             if self._below <= _HEADER and self._head.ends() is None:
@@ -530,12 +530,12 @@ class RmfListingParser:
         cells: Sequence[Cell],
         kind: str | None,
         pairs: Sequence[Span] = (),
-        begun: tuple[int, int] | None = None,
+        first_line: tuple[int, int] | None = None,
     ) -> None:
         """Add a row of the current line, or of `pairs`, the spans of its cells; `begun` is its first line."""
         body, report = self._body, self._body.interval
         previous_other_count = report.other_count if report is not None else 0
-        line, offset = begun or (len(self._raw) - 1, self._offset)
+        line, offset = first_line or (len(self._raw) - 1, self._offset)
         body.begin_row(kind, offset)
         body.cells = [text for text, _, _ in cells]
         body.end_row("")

@@ -63,9 +63,7 @@ class PageHeader(Struct):
     cycle: str = ""
 
     def parse_line(self, line: str, facts: PrintedFacts) -> dict[str, tuple[int, int]]:
-        """Parse a line of the header; return the spans of its texts by name, empty if it is not a header
-        line.
-        """
+        """Parse a line of the header; return the spans of its texts by name, empty for other lines."""
         matches = {name: match for name, form in facts.header.items() if (match := form.search(line))}
         spans: dict[str, tuple[int, int]] = {}
         if len(matches) < 2:
@@ -139,9 +137,7 @@ class FoundHeadings(Struct, frozen=True):
         return cells_by_column
 
     def _nearest(self, first: int, start: int, end: int) -> int:
-        """Return the column, from `first` on, whose heading is nearest to a word; of several, the one it ends
-        with.
-        """
+        """Return the column, from `first` on, with the nearest heading; of several, the nearest end."""
         best, min_distance = first, (1 << 30, 0)
         for index in range(first, len(self.columns)):
             _, left, right = self.columns[index]
@@ -223,9 +219,7 @@ def counts(line: str, columns: int) -> list[tuple[int, str, list[Cell]]]:
 
 
 def labels(line: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Return texts of capital letters with their extents, if the line has only column names and rules
-    otherwise.
-    """
+    """Return capitalized texts with their extents, if the rest of the line is column names and rules."""
     rest = re.sub(rf"\b(?:{'|'.join(names)})\b", "", _LABEL.sub("", line))
     if _LINE.fullmatch(rest) is None:
         return []

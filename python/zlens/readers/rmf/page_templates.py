@@ -138,10 +138,10 @@ class PageTemplate:
                 section,
                 kind,
                 self._anchors[line],
-                _value_getter([index(field) for field in places]),
+                _value_getter([index(field) for field in indexes]),
                 inherits,
             )
-            for (section, kind, line, _, inherits), places in zip(parsed.rows, row_indexes, strict=True)
+            for (section, kind, line, _, inherits), indexes in zip(parsed.rows, row_indexes, strict=True)
         ]
         self._values = [
             (section, name, index(field))
@@ -149,9 +149,7 @@ class PageTemplate:
         ]
 
     def _compile(self, lines: Sequence[tuple[str, str]], parsed: ParsedPage) -> re.Pattern[str]:
-        """Return the regular expression of the page: its text, with groups for numbers and for lines with
-        rows.
-        """
+        """Return the regular expression of the page, with groups for numbers and for lines with rows."""
         origins = [value_origin for _, _, _, row, _ in parsed.rows for value_origin in row] + [
             value_origin for *_, value_origin in parsed.values
         ]
@@ -229,8 +227,8 @@ class PageTemplate:
                 (base + match.start(row.anchor + 1), row.kind, row_values)
             )
             above = row_values
-        for section, name, place in self._values:
-            report.variables.setdefault(section, {})[name] = values[place]
+        for section, name, index in self._values:
+            report.variables.setdefault(section, {})[name] = values[index]
         report.row_count += len(self._rows)
         counts = report.sections.setdefault(self.label, SectionCount(known=True))
         counts.count += 1

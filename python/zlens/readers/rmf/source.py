@@ -299,9 +299,7 @@ class RmfSource(ABC):
             )
 
     def _distinct_name(self, name: str, machine: str | None, end: int, parts: Iterable[str]) -> str:
-        """Return the system of a report: its name, or the name with its machine if another machine had the
-        interval.
-        """
+        """Return the system of a report, with its machine if another one of this name has the interval."""
         if machine is None:
             return name
         if (name, machine) not in self._distinct_names:
@@ -391,8 +389,9 @@ class RmfSource(ABC):
         duplicate_times: Counter[str],
         reject: Callable[[str, str, str], None],
     ) -> IntervalTimes | None:
-        """Return the times of an interval, or None after reporting a problem. `duplicate_times` is shared by
-        one file.
+        """Return the times of an interval, or None after reporting a problem.
+
+        `duplicate_times` is shared by one file.
         """
 
     @abstractmethod
@@ -452,7 +451,7 @@ class RmfSource(ABC):
             release=latest.level or None,
             lpar=header.get("partition"),
             recorded_name=next(
-                (own for (own, _), shown in self._distinct_names.items() if shown == name), None
+                (recorded for (recorded, _), shown in self._distinct_names.items() if shown == name), None
             ),
             threads=self._threads(header),
             utc_offset_s=latest.offset_s,

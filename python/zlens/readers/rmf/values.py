@@ -105,12 +105,12 @@ def local_time(text: str, locale: str | None) -> dt.datetime:
         year, month, day, hour, minute, second = (int(match[part]) for part in "ymdHMS")
         is_midnight = hour == 24
         try:
-            stamp = dt.datetime(year, month, day, 0 if is_midnight else hour, minute, second)
+            time = dt.datetime(year, month, day, 0 if is_midnight else hour, minute, second)
             if not 1900 <= year <= 2200:
                 break
         except ValueError:
             break
-        return stamp + dt.timedelta(days=1) if is_midnight else stamp
+        return time + dt.timedelta(days=1) if is_midnight else time
     raise NotAValueError("a date and time such as 04/12/2022-00.30.00")
 
 

@@ -152,9 +152,7 @@ class RmfXmlParser:
     def _read_from(
         self, fd: int, size: int, start: int, prefix: bytes, encoding: XmlEncoding
     ) -> tuple[int, _DamageError | None, int]:
-        """Parse from `start`; return the end of the read bytes, the damage that stopped the parser, and its
-        offset.
-        """
+        """Parse from `start`; return the end of the read bytes, the damage found, and its offset."""
         names: dict[str, str] = {}
         parser = expat.ParserCreate(encoding.encoding, intern=names)
         parser.buffer_text = True

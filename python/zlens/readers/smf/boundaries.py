@@ -1,4 +1,4 @@
-"""File boundaries of SMF dumps: decodes the records of a system again together with those of other dumps."""
+"""File boundaries of SMF dumps: decodes the records of a system again, with the records of other dumps."""
 
 from __future__ import annotations
 
@@ -77,10 +77,12 @@ def _offsets(file: _native.SmfFile, stream: bytes | None) -> list[int]:
 class StitchedSmfRecords:
     """Fragments of dumps of one system, decoded together."""
 
-    def __init__(self, pieces: Sequence[str], own: int, offsets: Sequence[int], *, leap: int) -> None:
-        self._source = open_files(list(pieces), Options(leap=leap))
+    def __init__(
+        self, fragments: Sequence[str], fragment_index: int, offsets: Sequence[int], *, leap: int
+    ) -> None:
+        self._source = open_files(list(fragments), Options(leap=leap))
         (self._group,) = self._source.groups.values()
-        self.file = pieces[own]
+        self.file = fragments[fragment_index]
         (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == self.file]
         new_offsets = _offsets(self._dump.file, None)
         if len(new_offsets) != len(offsets):
@@ -114,19 +116,21 @@ class StitchedSmfRecords:
 
     def problems(self) -> list[Problem]:
         problems = self._source.problems(complete=True)
-        own = [problem for problem in problems if problem.file == self.file and problem.source == NAME]
+        own_problems = [
+            problem for problem in problems if problem.file == self.file and problem.source == NAME
+        ]
         return [
             Problem(
                 p.system, p.source, p.file, self.original_offsets.get(-1 if p.offset is None else p.offset),
                 p.record, p.kind, p.detail, p.bytes,
             )
-            for p in own
+            for p in own_problems
         ]  # fmt: skip
 
 
 def rejoin(
-    pieces: Sequence[str],
-    own: int,
+    fragments: Sequence[str],
+    fragment_index: int,
     offsets: Sequence[int],
     *,
     leap: int,
@@ -134,4 +138,4 @@ def rejoin(
     evidence: Iterable[ResetEvidence],
 ) -> StitchedSmfRecords:
     """Decode fragments as one system. The records themselves contain the usual interval and the resets."""
-    return StitchedSmfRecords(pieces, own, offsets, leap=leap)
+    return StitchedSmfRecords(fragments, fragment_index, offsets, leap=leap)

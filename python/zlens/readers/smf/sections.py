@@ -58,7 +58,7 @@ class SectionTable:
 
 
 class SectionTables:
-    """The tables of sections of all dumps of an input."""
+    """The section tables of all dumps in an input."""
 
     def __init__(self, dumps: Iterable[SmfDump], groups: Mapping[str, SmfSystem], leap: int) -> None:
         self._dumps = list(dumps)
@@ -89,7 +89,7 @@ class SectionTables:
         return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
 
     def intervals(self) -> None:
-        """Add the intervals of these records to those of counter records (inputs.record_intervals.union)."""
+        """Add the intervals of these records to the system's intervals (inputs.record_intervals.union)."""
         for record in _INTERVAL_TYPES:
             if record not in self.records:
                 continue
@@ -201,10 +201,10 @@ def _zone_of_intervals(group: SmfSystem, layout: smf_sections.SmfLayout) -> int 
     for subtype in _ENDING_INTERVALS:
         data = first_record(group, layout.record, [subtype])
         if data is not None:
-            ended = next(_sections(layout, "id", data), {}).get("IET")
+            end_tod = next(_sections(layout, "id", data), {}).get("IET")
             written = smf_record.local_us(data)
-            if ended and written is not None:
-                return offset_s(written, _native.unix_us_from_tod(ended, group.info.leap_s))
+            if end_tod and written is not None:
+                return offset_s(written, _native.unix_us_from_tod(end_tod, group.info.leap_s))
     return None
 
 

@@ -53,9 +53,7 @@ class SmfDump(Struct, eq=False):
 
 
 class SmfSystem(Struct):
-    """One system of all files. ends: increasing TOD values; covered: whether the first subtype has each of
-    them.
-    """
+    """One system of all files. ends: increasing TOD values; covered: whether the first subtype has them."""
 
     info: SystemInfo
     #: Its streams, in order of time where known, otherwise in order of files.

@@ -60,9 +60,9 @@ class MonwriteBoundaryReader:
 
     def marks(self) -> list[IntervalMark]:
         return [
-            IntervalMark(self._us(tod), samples, offset, begin, digest)
+            IntervalMark(self._us(tod), samples, offset, start, digest)
             for file in self._group.files
-            for (tod, samples, offset), begin, digest in zip(
+            for (tod, samples, offset), start, digest in zip(
                 file.interval_ends(), interval_begins(file), self._group.digests(file), strict=True
             )
         ]
@@ -217,11 +217,11 @@ class StitchedMonitorRecords:
 
     @staticmethod
     def _map_offsets(
-        last: _native.MonwriteFile, offsets: Sequence[int], chosen: Iterable[dict[str, Any]]
+        last: _native.MonwriteFile, offsets: Sequence[int], selected_plans: Iterable[dict[str, Any]]
     ) -> dict[int, int]:
         joined = {
             offset
-            for plan in chosen
+            for plan in selected_plans
             if plan["join"]
             for others in _continued(last, plan).values()
             for offset in others

@@ -131,12 +131,12 @@ class ConsoleSource:
                             "more responses than zlens keeps; not read from here on",
                         )
                         return
-                    place = {"source": NAME, "file": path, "offset": block.offset}
-                    self.responses.append({**place, "tod": time_us, "interval_end": time_us, **block.row})
+                    location = {"source": NAME, "file": path, "offset": block.offset}
+                    self.responses.append({**location, "tod": time_us, "interval_end": time_us, **block.row})
 
     def _blocks(self, path: str, raw: BinaryIO) -> Iterator[_Block]:
         block: _Block | None = None
-        for offset, stamp, text in self._lines(path, raw):
+        for offset, time_text, text in self._lines(path, raw):
             command = next((each for each, form in _COMMANDS if form.fullmatch(text)), None)
             started = next((each for each, form in _STARTS if form.match(text)), None)
             if text.startswith(_FIRST):
@@ -157,7 +157,7 @@ class ConsoleSource:
                 continue
             block.lines += 1
             if not block.command.labels:
-                self._add_rows(block, path, offset, stamp, text)
+                self._add_rows(block, path, offset, time_text, text)
             elif not self._add_values(block, text):
                 self.note(
                     path,
@@ -168,9 +168,9 @@ class ConsoleSource:
         if block is not None:
             yield block
 
-    def _add_rows(self, block: _Block, path: str, offset: int, stamp: str | None, text: str) -> None:
+    def _add_rows(self, block: _Block, path: str, offset: int, time_text: str | None, text: str) -> None:
         """Add the values of a line, or the line as text."""
-        line = {"offset": offset, "stamp": stamp, "command": block.command.name}
+        line = {"offset": offset, "stamp": time_text, "command": block.command.name}
         parts = sorted(
             (match for form in block.command.parts for match in form.finditer(text)),
             key=lambda match: match.start(),

@@ -74,7 +74,7 @@ def _is_elsewhere(
 
 
 class MonwriteTable:
-    """The raw table of one record, or of one of its sections, of one system."""
+    """The raw table of a system for one record or one of its sections."""
 
     def __init__(self, source: MonwriteSource, system: MonitorSystem, record: str, name: str) -> None:
         self.name = name
