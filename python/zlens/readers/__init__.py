@@ -1,5 +1,5 @@
-"""Readers: from files to raw tables. One room per platform, one module per format.
+"""Readers: from files to raw tables. One package per platform, one module per format.
 
-A reader module has NAME, `detect` and `open_files`, and is listed in `recognition.READERS`. It knows its
-format and nothing of measures.
+A reader module has NAME, `detect` and `open_files`, and is listed in `recognition.READERS`. It does not
+depend on measures.
 """

@@ -1,9 +1,8 @@
 """Reader interface for rows that depend on other files: differences across file boundaries.
 
-A file decoded alone has no difference for the first sample of a subject, because the sample before it stands
-in another file. For each system of a file a reader with joints can cut out records, as a small file of its
-own format, and decode such pieces of several files one behind the other. All rules of resets, wraps and gaps
-are then those of any decoding.
+The first sample of a subject in a file has no difference, because the previous sample is in another file. A
+boundary reader extracts records of a system into a fragment, a small file of the same format. Fragments of
+several files are decoded in sequence, so the usual rules of resets, wraps and gaps apply.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from zlens.inputs.source import ArrowSource, Interval, Source
 
 #: Modules with `joints` and `rejoin`, by the name of their source.
 BOUNDARY_MODULES = {"zvm-monitor": "zvm.boundaries", "smf": "smf.boundaries"}
-#: Sources whose records of one interval may stand in several files, and how far their ends may lie apart
-#: then, in microseconds. They are decoded again as a whole.
+#: Sources whose records of one interval may be in several files, and the maximum difference of their ends in
+#: microseconds. All of their records are decoded again.
 END_TOLERANCE_US = {"smf": 20_000}
 
 #: Sources that record an interval completely in one file; the same interval in a second file is a duplicate.
 COMPLETE_IN_ONE_FILE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc", "dds"})
 
-#: Sources of which an interval of one table, or one subject of it in a listing, stands whole in one file; the
-#: others may stand in other files.
+#: Sources that record an interval of a table, in a listing of a subject, completely in one file; other tables
+#: of the interval may be in other files.
 COMPLETE_BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 
 class ResetEvidence(Struct, frozen=True):
-    """That counters of a table were reset at a moment; subject None: those of every subject.
+    """Evidence of a counter reset in a table; subject None: the counters of every subject.
 
-    `moment` is the reader's own stamp, `us` about the same in microseconds since 1970, UTC. A subject is
-    named by the values of its columns joined by `/`, or by the first of them.
+    `moment` is the reader's own timestamp, `us` about the same in microseconds since 1970, UTC. A subject is
+    identified by the values of its columns joined by `/`, or by the first of them.
     """
 
     moment: int
@@ -46,16 +45,16 @@ class ResetEvidence(Struct, frozen=True):
 
 
 class IntervalDigest(Struct, frozen=True):
-    """What the records of an interval are, in any order: digests of its samples and of its events."""
+    """Digests of the samples and the events of an interval, independent of their order."""
 
     samples: int
     events: int
     event_sum: int
 
     def repeats(self, known: IntervalDigest, *, first: bool) -> bool:
-        """Whether every record of the interval is also in an interval that was already read.
+        """Return whether every record of the interval is also in an interval that was already read.
 
-        first   a recording begins within this interval, so that it lacks the events before that
+        first   a recording starts within this interval, so earlier events are missing
         """
         if self.samples != known.samples:
             return False
@@ -64,9 +63,9 @@ class IntervalDigest(Struct, frozen=True):
 
 
 class IntervalMark(Struct, frozen=True):
-    """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins.
+    """An interval end: microseconds since 1970, UTC, the number of samples, and the offset of its record.
 
-    begin   where the first record of the interval is
+    begin   offset of the first record of the interval
     """
 
     end_us: int
@@ -77,7 +76,7 @@ class IntervalMark(Struct, frozen=True):
 
 
 class RepeatedRange(Struct):
-    """Intervals in a row that were already read: their bytes, how many, the first and the last end."""
+    """Consecutive intervals that were already read: their bytes, their number, the first and the last end."""
 
     begin: int
     end: int
@@ -87,7 +86,7 @@ class RepeatedRange(Struct):
     count: int = 1
 
     def detail(self, clock: Callable[[int], str]) -> str:
-        span = " to ".join(clock(moment) for moment in dict.fromkeys((self.first, self.last)))
+        span = " to ".join(clock(end_us) for end_us in dict.fromkeys((self.first, self.last)))
         if self.is_duplicate:
             return f"the samples of {self.count:,} intervals were already read ({span} UTC); read once"
         return (
@@ -100,106 +99,107 @@ class RepeatedRange(Struct):
         return "duplicate" if self.is_duplicate else "conflict"
 
 
-def append_repeat(repeats: list[RepeatedRange], repeat: RepeatedRange) -> None:
-    """Add intervals that were already read to those before them."""
-    if repeats and repeats[-1].end == repeat.begin and repeats[-1].is_duplicate == repeat.is_duplicate:
-        repeats[-1].end, repeats[-1].last = repeat.end, repeat.last
-        repeats[-1].count += repeat.count
+def append_repeat(repeats: list[RepeatedRange], new: RepeatedRange) -> None:
+    """Append a range of repeated intervals, merged with the previous one if they are adjacent."""
+    if repeats and repeats[-1].end == new.begin and repeats[-1].is_duplicate == new.is_duplicate:
+        repeats[-1].end, repeats[-1].last = new.end, new.last
+        repeats[-1].count += new.count
     else:
-        repeats.append(repeat)
+        repeats.append(new)
 
 
 class BoundaryReader(Protocol):
     """One system of an opened file."""
 
-    #: Whether seams need all records, not those of the first and the last sample only.
+    #: Whether boundaries need all records instead of the first and last samples.
     needs_all_records: bool
 
     def subject(self, table: str) -> list[str] | None:
-        """The columns whose values identify the subject of a row; None: rows stand for themselves."""
+        """Return the columns that identify the subject of a row; None if rows do not depend on other rows."""
         ...
 
     def span(self) -> tuple[int, int] | None:
-        """The first and the last interval end, shown or not, in microseconds since 1970, UTC."""
+        """Return the first and the last interval end, shown or not, in microseconds since 1970, UTC."""
         ...
 
     def marks(self) -> list[IntervalMark]:
-        """Interval ends in the order of the file, those too that close no samples.
+        """Return the interval ends in file order, including those that close no samples.
 
-        The records between two of them are an interval; one that ends as another file's did is that again.
+        The records between two ends are an interval. An interval with the same end as one of another file
+        repeats it.
         """
         ...
 
     def evidence(self) -> Iterable[ResetEvidence]:
-        """What the file knows of counters that were reset."""
+        """Return the evidence of counter resets in the file."""
         ...
 
     def offsets(self) -> list[int]:
-        """Where the decoded records begin; of sources that need all of them."""
+        """Return the offsets of the decoded records, for sources that need all of them."""
         ...
 
     def extract_records(self, offsets: Sequence[int], path: str) -> None:
-        """Write the records that begin there into a file of their own, in their order."""
+        """Write the records at these offsets into a separate file, in their order."""
         ...
 
 
 class StitchedRecords(Protocol):
-    """Pieces of several files, of which one is of interest."""
+    """Fragments of several files, one of which provides the rows."""
 
     #: Offset of each record in the original file, by its offset in the fragment.
     original_offsets: dict[int, int]
-    #: The piece, as the column `file` names it.
+    #: Path of this fragment, as in the column `file`.
     file: str
 
     @property
     def tables(self) -> list[str]: ...
     def stream(self, table: str, columns: list[str]) -> ArrowSource:
-        """Rows of all pieces; `seconds`, `flag` and differences are right from the second sample on."""
+        """Return the rows of all fragments; `seconds`, `flag` and differences need a previous sample."""
         ...
 
     def intervals(self) -> list[Interval] | None:
-        """The intervals that the piece tells of; None where they follow from marks."""
+        """Return the intervals that the fragment describes; None if they follow from marks."""
         ...
 
     def resets(self) -> list[tuple[int, str, str, str]]:
-        """After reading: microseconds UTC, table, subject and evidence, in any of the pieces."""
+        """Return resets in any fragment, after reading: microseconds UTC, table, subject and evidence."""
         ...
 
     def problems(self) -> list[Problem]:
-        """After reading: problems of the fragment next to the others, with offsets in the original file."""
+        """Return the problems of the fragment, after reading, with offsets in the original file."""
         ...
 
 
 def boundary_reader(source: Source, system: str) -> BoundaryReader | None:
-    """The joints of a system of a source with one file; None where no row depends on another file."""
+    """Return the boundary reader of a system in a source with one file; None if no row needs other files."""
     name = BOUNDARY_MODULES.get(source.name)
     if name is None:
         return None
-    found: BoundaryReader = import_module(f"zlens.readers.{name}").joints(source, system)
-    return found
+    reader: BoundaryReader = import_module(f"zlens.readers.{name}").joints(source, system)
+    return reader
 
 
 def deduplicated_tables(source: str) -> dict[str, list[str]]:
-    """Kinds of record that are read once when several files hold copies, with the tables of each."""
+    """Return the record types that are read once when several files repeat them, with their tables."""
     if source not in END_TOLERANCE_US:
         return {}
-    found: dict[str, list[str]] = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}").copied()
-    return found
+    tables: dict[str, list[str]] = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}").copied()
+    return tables
 
 
 def stitch(
     source: str,
-    pieces: Sequence[str],
-    own: int,
+    fragments: Sequence[str],
+    fragment_index: int,
     offsets: Sequence[int],
     *,
     leap: int,
     nominal_s: float | None,
     evidence: Iterable[ResetEvidence],
 ) -> StitchedRecords:
-    """Open pieces that `cut` made, in the order of time; `offsets` are those of piece `own`."""
+    """Decode fragments written by `extract_records`, in order of time; `offsets` are for the indexed one."""
     module: Any = import_module(f"zlens.readers.{BOUNDARY_MODULES[source]}")
-    found: StitchedRecords = module.rejoin(
-        pieces, own, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
+    records: StitchedRecords = module.rejoin(
+        fragments, fragment_index, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
     )
-    return found
+    return records

@@ -13,25 +13,25 @@ from zlens.inputs.source import ArrowSource
 from zlens.readers.row_tables import RowStream, typed
 
 _NO_INT = -(2**63)
-#: Rows that are put into columns at a time.
+#: Number of rows that are moved into columns at a time.
 _ROWS = 512
-#: Texts repeat, so a file beyond this limit is not what it seems to be; further texts are dropped.
+#: Texts repeat, so a file beyond this limit has another format; further texts are dropped.
 MAX_TEXTS = 200_000
 
 
 class Texts:
     """Distinct texts and their codes."""
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, max_texts: int | None = None) -> None:
         self.texts: list[str] = []
         self._codes: dict[str, int] = {}
-        self._most = MAX_TEXTS if most is None else most
+        self._max_texts = MAX_TEXTS if max_texts is None else max_texts
         self.dropped = 0
 
     def code(self, text: str) -> int:
         code = self._codes.get(text)
         if code is None:
-            if len(self.texts) >= self._most:
+            if len(self.texts) >= self._max_texts:
                 self.dropped += 1
                 return -1
             code = self._codes[text] = len(self.texts)
@@ -67,7 +67,7 @@ class _Floats:
         self._data.extend(_without_nulls(values, nan))
 
     def read(self, first: int, last: int | None) -> Iterator[float | None]:
-        # What is printed is finite, so NaN can represent NULL.
+        # Printed values are finite, so NaN can represent NULL.
         return (None if isnan(value) else value for value in self._data[first:last])
 
 
@@ -96,9 +96,9 @@ class _Texts:
         return (None if code < 0 else texts[code] for code in self._data[first:last])
 
 
-def _without_nulls(values: Sequence[Any], nothing: float) -> Iterable[Any]:
-    """The values with a number in place of None."""
-    return [nothing if value is None else value for value in values] if None in values else values
+def _without_nulls(values: Sequence[Any], null: float) -> Iterable[Any]:
+    """Return the values with a number instead of None."""
+    return [null if value is None else value for value in values] if None in values else values
 
 
 def column_values(kind: str, texts: Texts) -> ColumnValues:
@@ -113,7 +113,7 @@ def column_values(kind: str, texts: Texts) -> ColumnValues:
 
 
 class StoredTable:
-    """A raw table. The common columns come from the interval of each row."""
+    """A raw table. Common columns are computed from the interval of each row."""
 
     def __init__(
         self,
@@ -128,37 +128,37 @@ class StoredTable:
         self._common = common
         self._interval = array("i")
         self._own = {c.name: column_values(c.type, texts) for c in columns if c.name not in common}
-        #: Rows that are not yet in the columns, and the columns before theirs.
+        #: Rows that are not yet in the columns, and the values of their leading columns.
         self._pending: list[Sequence[Any]] = []
         self._leading: tuple[list[Any], ...] = tuple([] for _ in range(leading))
 
     def __len__(self) -> int:
         return len(self._interval)
 
-    def append(self, interval: int, own: Sequence[Any]) -> None:
-        """Append a row of an interval, with its own values in column order."""
-        self.extend(interval, (), [own])
+    def append(self, interval: int, values: Sequence[Any]) -> None:
+        """Append a row of an interval; its values are in column order, without the common columns."""
+        self.extend(interval, (), [values])
 
     def extend(self, interval: int, leading: Sequence[Sequence[Any]], rows: Sequence[Sequence[Any]]) -> None:
-        """Append rows of an interval: the columns that come first, and the rest of each row."""
+        """Append rows of an interval: the values of the leading columns, and the rest of each row."""
         self._interval.extend(repeat(interval, len(rows)))
-        for pending, given in zip(self._leading, leading, strict=True):
-            pending += given
+        for pending, values in zip(self._leading, leading, strict=True):
+            pending += values
         self._pending += rows
         if len(self._pending) >= _ROWS:
             self.flush_rows()
 
     def flush_rows(self) -> None:
-        """Put the rows appended so far into columns, which takes a fraction of the memory."""
+        """Move the pending rows into columns, which use a fraction of the memory."""
         if self._pending:
             columns = (*self._leading, *zip(*self._pending, strict=True))
-            for values, given in zip(self._own.values(), columns, strict=True):
-                values.extend(given)
+            for values, new_values in zip(self._own.values(), columns, strict=True):
+                values.extend(new_values)
         for pending in (*self._leading, self._pending):
             pending.clear()
 
     def values(self, column: str, first: int = 0, last: int | None = None) -> Iterator[Any]:
-        """The values of a column, of all rows or some that follow one another."""
+        """Return the values of a column, of all rows or a range of rows."""
         self.flush_rows()
         get = self._common.get(column)
         return (
@@ -169,5 +169,5 @@ class StoredTable:
         return RowStream(typed(self.columns, columns), self._rows)
 
     def _rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
-        chosen = [self.values(name) for name in columns]
-        return zip(*chosen, strict=True) if chosen else repeat((), len(self))
+        values = [self.values(name) for name in columns]
+        return zip(*values, strict=True) if values else repeat((), len(self))

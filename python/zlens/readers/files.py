@@ -1,4 +1,4 @@
-"""Opening the files of an input in turn: progress over all, and one bad file does not stop the rest."""
+"""Opening of the files of an input: total progress, and problems instead of errors for single files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
 
-#: Of a text whose rows end with a value: what follows the cut is unknown.
+#: For texts whose rows end with a value: the rest of the last value may be missing.
 NO_END = (
     "the last line has no end, so its last value may be cut; not read "
     "(if nothing is missing, add a line end to the file)"
 )
 
-#: Takes the bytes that are done and those of the file.
+#: Callback with the processed bytes and the size of the file.
 Step = Callable[[int, int], None]
 
 
@@ -29,26 +29,26 @@ File = TypeVar("File", bound=SizedFile)
 
 
 def total_size(paths: Sequence[str]) -> int:
-    """Bytes of all files that exist."""
+    """Return the total bytes of all files that exist."""
     return sum(os.path.getsize(path) for path in paths if os.path.exists(path))
 
 
 def open_all(
     paths: Sequence[str], source: str, opener: Callable[[str, Step | None], File], progress: Progress | None
 ) -> tuple[list[File], list[Problem]]:
-    """Open every file, and list those that cannot be opened as problems of the source.
+    """Open every file, and return problems of the source for files that cannot be opened.
 
     Raises the first error if no file can be opened.
     """
-    total, before = total_size(paths), 0
+    total, previous_bytes = total_size(paths), 0
     files: list[File] = []
     problems: list[Problem] = []
     errors: list[InputError] = []
     for path in paths:
 
-        def step(done: int, _size: int, path: str = path, before: int = before) -> None:
+        def step(done: int, _size: int, path: str = path, previous_bytes: int = previous_bytes) -> None:
             if progress is not None:
-                progress(before + done, total, path)
+                progress(previous_bytes + done, total, path)
 
         try:
             file = opener(path, step if progress is not None else None)
@@ -58,14 +58,14 @@ def open_all(
             problems.append(Problem(None, source, path, error.offset, None, "header", sentence, None))
             continue
         files.append(file)
-        before += file.size
+        previous_bytes += file.size
     if not files and errors:
         raise errors[0]
     return files, problems
 
 
 def read_error(path: str, error: OSError) -> InputError:
-    """The error of a file that the system does not let us read."""
+    """Return the error of a file that the operating system does not allow to read."""
     return InputError(
         f"cannot be read: {error.strerror or error}", file=path, cure="check name and permissions"
     )

@@ -1,4 +1,4 @@
-"""The files of an input, and which reader knows each by its first bytes."""
+"""The files of an input, and the reader that recognizes each by its first bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 
-#: Modules of readers, in the order they are asked.
+#: Modules of readers, in order of recognition.
 READERS = (
     "zvm.monwrite",
     "rmf.postprocessor",
@@ -56,9 +56,9 @@ def expand(
 ) -> Iterator[str]:
     """Yield the files of files, folders and patterns, in order; a folder of Linux texts counts as one file.
 
-    Raises InputError if a name matches nothing. `unreadable` gets the errors of folders that cannot be read.
-    Folders are read recursively, except those that `skip` is true for; links to folders are not followed, so
-    that no loop is possible.
+    Raises InputError if a name matches nothing. `unreadable` receives the errors of folders that cannot be
+    read. Folders are read recursively, except those for which `skip` is true. Links to folders are not
+    followed, which excludes loops.
     """
     for name in inputs:
         if os.path.isdir(name):
@@ -116,102 +116,104 @@ def _head(path: str) -> tuple[bytes, os.stat_result]:
     if not stat.S_ISREG(status.st_mode):
         raise InputError("this is not a regular file", file=path, cure="copy the data into a file first")
     with open(path, "rb") as file:
-        head = file.read(DETECTION_BYTES)
-        if head.startswith(_ZSTD):
-            # The first block must be complete to be read, and may be twice as long.
-            head += file.read(2 * DETECTION_BYTES)
-        return head, os.fstat(file.fileno())
+        first_bytes = file.read(DETECTION_BYTES)
+        if first_bytes.startswith(_ZSTD):
+            # The first block may be twice as long, and can only be read if it is complete.
+            first_bytes += file.read(2 * DETECTION_BYTES)
+        return first_bytes, os.fstat(file.fileno())
 
 
 def reader_module(name: str) -> Any:
-    """The module of one of READERS."""
+    """Return the module of one of READERS."""
     return import_module(f"zlens.readers.{name}")
 
 
 def digest(path: str) -> bytes:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def recognized(head: bytes, size: int, names: Iterable[str] = READERS) -> str | None:
-    """The first of some readers that knows a file by its first bytes; None if none does.
+def recognized(first_bytes: bytes, size: int, names: Iterable[str] = READERS) -> str | None:
+    """Return the first of these readers that recognizes a file by its first bytes; None if none does.
 
-    Raises InputError, without the file, if none does and one of them takes it for damaged data of its format.
+    Raises InputError, without the file, if none does and one of them recognizes damaged data of its format.
     """
     damage: InputError | None = None
     for name in names:
-        # Imported when asked: mostly one of the first knows the file.
-        if name in FORMS and reader_module(FORMS[name]).form_of(head) is None:
+        # Imported on demand: mostly one of the first readers recognizes the file.
+        if name in FORMS and reader_module(FORMS[name]).form_of(first_bytes) is None:
             continue
         try:
-            if reader_module(name).detect(head, size):
+            if reader_module(name).detect(first_bytes, size):
                 return name
         except InputError as error:
             damage = damage or error
     # Only the zeros of UTF-16 look like damaged data of another kind.
-    if damage is not None and _encoding(head) != "UTF-16":
+    if damage is not None and _encoding(first_bytes) != "UTF-16":
         raise damage
     return None
 
 
 def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) -> InputFiles:
-    """Recognize every file of the inputs by its first bytes. Folders that `skip` is true for are left out.
+    """Recognize every file of the inputs by its first bytes. Folders for which `skip` is true are excluded.
 
-    A file that no reader knows is an InputError when the user named it alone, else a problem. The same
-    file twice (by another name, a link, or the same bytes) is read once and is a problem.
+    A file that no reader recognizes raises InputError if it is the only input, otherwise it is a problem. A
+    duplicate file (another name, a link, or the same bytes) is read once and is a problem.
     """
     files: dict[str, list[str]] = {}
     problems: list[Problem] = []
     errors: list[tuple[InputError, str]] = []
     by_inode: dict[tuple[int, int], str] = {}
-    by_head: dict[tuple[int, bytes], list[str]] = {}
+    by_first_bytes: dict[tuple[int, bytes], list[str]] = {}
 
     def unreadable(error: OSError) -> None:
-        what = f"the folder cannot be read: {error.strerror or error}"
+        message = f"the folder cannot be read: {error.strerror or error}"
         folder = os.fspath(error.filename) if error.filename else ""
-        errors.append((InputError(what, file=folder, cure="check its permissions"), "changed"))
+        errors.append((InputError(message, file=folder, cure="check its permissions"), "changed"))
 
     for path in expand(inputs, unreadable, skip):
         if os.path.isdir(path):
             files.setdefault(FOLDERS, []).append(path)
             continue
         try:
-            head, status = _head(path)
+            first_bytes, status = _head(path)
             inode = (status.st_dev, status.st_ino)
-            again = inode in by_inode
-            twin = by_inode.setdefault(inode, path)
-            if not again and status.st_size:
-                # Full digests only where size and first bytes already agree: most files are read once.
-                alike = by_head.setdefault((status.st_size, hashlib.sha256(head).digest()), [])
-                if alike:
-                    mine = digest(path)
-                    twin = next((other for other in alike if digest(other) == mine), path)
-                alike.append(path)
+            is_same_file = inode in by_inode
+            original = by_inode.setdefault(inode, path)
+            if not is_same_file and status.st_size:
+                # Full digests only where size and first bytes agree, so most files are read once.
+                candidates = by_first_bytes.setdefault(
+                    (status.st_size, hashlib.sha256(first_bytes).digest()), []
+                )
+                if candidates:
+                    file_digest = digest(path)
+                    original = next((other for other in candidates if digest(other) == file_digest), path)
+                candidates.append(path)
         except InputError as error:
             errors.append((error, "header"))
             continue
         except OSError as error:
-            what = f"cannot be read: {error.strerror or error}"
-            errors.append((InputError(what, file=path, cure="check name and permissions"), "changed"))
+            message = f"cannot be read: {error.strerror or error}"
+            errors.append((InputError(message, file=path, cure="check name and permissions"), "changed"))
             continue
-        if again or twin != path:
+        if is_same_file or original != path:
             problems.append(
-                Problem(None, "", path, 0, None, "duplicate", f"the same data as {twin}; read once", 0)
+                Problem(None, "", path, 0, None, "duplicate", f"the same data as {original}; read once", 0)
             )
             continue
-        if not head:
+        if not first_bytes:
             empty = InputError("the file is empty", file=path, offset=0, cure="check how it was copied")
             errors.append((empty, "truncated"))
             continue
         try:
-            name = recognized(head, status.st_size)
+            name = recognized(first_bytes, status.st_size)
         except InputError as error:
             error.file = path
             errors.append((error, "transfer"))
             continue
         if name is None:
-            errors.append((_unknown(path, head, status.st_size), "header"))
+            errors.append((_unknown(path, first_bytes, status.st_size), "header"))
         else:
             files.setdefault(name, []).append(path)
     if not files and errors:
@@ -221,12 +223,12 @@ def recognize(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) 
 
 
 def problem(error: InputError, kind: str) -> Problem:
-    # The sentence without file and offset: the table has columns of its own for them.
+    # The sentence has no file and offset, because the table has columns for them.
     sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
     return Problem(None, "", error.file or "", error.offset, None, kind, sentence, None)
 
 
-#: How packed files begin, in which data often travel, and what unpacks them.
+#: First bytes, name and unpacking tool of compressed formats, which are common in transfers.
 _PACKED = (
     (b"\x1f\x8b", "gzip file", "gunzip"),
     (b"\x1f\x9d", "file of compress", "uncompress"),
@@ -238,32 +240,32 @@ _PACKED = (
     (":CFF".encode("cp037"), "VMARC archive", "VMARC UNPACK on CMS, before the transfer"),
 )
 _UNTERSE = "AMATERSE with PARM=UNPACK on z/OS before the transfer, or tersedecompress here"
-#: Files of CMS COPYFILE PACK have records of this length; nothing else of their form is public.
+#: Files of CMS COPYFILE PACK have records of this length; the rest of their format is not public.
 _CMS_PACKED = 1024
 
 
-def compressed_format(head: bytes) -> tuple[str, str] | None:
-    """What a packed file is, and what unpacks it."""
-    for begin, what, tool in _PACKED:
-        if head.startswith(begin):
-            return what, tool
-    if len(head) < 12:
+def compressed_format(first_bytes: bytes) -> tuple[str, str] | None:
+    """Return the format of a compressed file, and the tool that unpacks it."""
+    for prefix, format_name, tool in _PACKED:
+        if first_bytes.startswith(prefix):
+            return format_name, tool
+    if len(first_bytes) < 12:
         return None
     # A control record of TRANSMIT: its length, x'E0', and the name INMR01.
-    if head[1] == 0xE0 and head[2:8] == "INMR01".encode("cp037"):
+    if first_bytes[1] == 0xE0 and first_bytes[2:8] == "INMR01".encode("cp037"):
         return "file of TSO TRANSMIT (XMIT)", "RECEIVE INDATASET(...) on z/OS, before the transfer"
-    if head[0] in (1, 7) and head[1:4] == b"\x89\x69\xa5":
+    if first_bytes[0] in (1, 7) and first_bytes[1:4] == b"\x89\x69\xa5":
         return "TERSE file", _UNTERSE
-    # PACK or SPACK: record format F or V, and two lengths of a record that do not contradict each other.
-    short, long = int.from_bytes(head[2:4]), int.from_bytes(head[8:12])
+    # PACK or SPACK: record format F or V, and two record lengths that do not contradict each other.
+    short, long = int.from_bytes(first_bytes[2:4]), int.from_bytes(first_bytes[8:12])
     lengths = {short, long} - {0}
-    if head[0] in (2, 5) and head[1] in (0, 1) and len(lengths) == 1:
+    if first_bytes[0] in (2, 5) and first_bytes[1] in (0, 1) and len(lengths) == 1:
         return "TERSE file (AMATERSE PACK or SPACK)", _UNTERSE
     return None
 
 
-def _unknown(path: str, head: bytes, size: int) -> InputError:
-    known = compressed_format(head)
+def _unknown(path: str, first_bytes: bytes, size: int) -> InputError:
+    known = compressed_format(first_bytes)
     if known is not None:
         what, tool = known
         return InputError(
@@ -272,7 +274,7 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
             offset=0,
             cure=f"unpack it first, with {tool}",
         )
-    encoding = _encoding(head)
+    encoding = _encoding(first_bytes)
     if encoding is not None:
         return InputError(
             f"this is text in {encoding}, which zlens cannot read",
@@ -280,10 +282,10 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
             offset=0,
             cure="give it in UTF-8: transfer it as text, or convert it with iconv",
         )
-    text = _printable(head)
-    of_linux = _linux_tool(head) if text else None
-    if of_linux is not None:
-        what, cure = of_linux
+    text = _printable(first_bytes)
+    linux_tool = _linux_tool(first_bytes) if text else None
+    if linux_tool is not None:
+        what, cure = linux_tool
         return InputError(f"this is output of {what}", file=path, offset=0, cure=cure)
     what = "text" if text else "binary data of no known format"
     cure = "check that it is the file you mean, and that its first lines are there"
@@ -308,17 +310,17 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
     )
 
 
-def _linux_tool(head: bytes) -> tuple[str, str] | None:
-    """What a text of a Linux tool is that does not have the data, and what to do instead."""
-    # Imported only for what nothing reads.
+def _linux_tool(first_bytes: bytes) -> tuple[str, str] | None:
+    """Return the Linux tool whose text has no usable data, and what to do instead."""
+    # Imported only for files that no reader recognizes.
     from zlens.readers.linux import perf, sysinfo_text
 
-    if perf.is_metric_only(head.decode("utf-8", "replace")):
+    if perf.is_metric_only(first_bytes.decode("utf-8", "replace")):
         return (
             "perf stat --metric-only, which has metrics and no counts",
             "run perf stat without --metric-only: metrics are computed from the counts",
         )
-    if sysinfo_text.is_read_values(head):
+    if sysinfo_text.is_read_values(first_bytes):
         return (
             "read_values, which has some lines of /proc/sysinfo under other names",
             "copy /proc/sysinfo itself",
@@ -330,14 +332,14 @@ def _printable(data: bytes) -> bool:
     return sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in data) > 0.95 * len(data)
 
 
-def _encoding(head: bytes) -> str | None:
+def _encoding(first_bytes: bytes) -> str | None:
     """Return the encoding of text that is neither ASCII nor UTF-8, or None."""
-    wide = {"little": (head[::2], head[1::2]), "big": (head[1::2], head[::2])}
+    wide = {"little": (first_bytes[::2], first_bytes[1::2]), "big": (first_bytes[1::2], first_bytes[::2])}
     for low, high in wide.values():
         if len(high) >= 8 and high.count(0) > 0.95 * len(high) and _printable(low.removeprefix(b"\xff")):
             return "UTF-16"
     # EBCDIC lines end with a newline, X'85' in Latin-1, or with a line feed.
-    text = head.decode("cp037").replace("\x85", "\n")
-    if len(text) >= 8 and text.isascii() and _printable(text.encode()) and not _printable(head):
+    text = first_bytes.decode("cp037").replace("\x85", "\n")
+    if len(text) >= 8 and text.isascii() and _printable(text.encode()) and not _printable(first_bytes):
         return "EBCDIC"
     return None

@@ -1,4 +1,4 @@
-"""Raw tables of readers written in Python: rows kept as dictionaries, or computed each time they are read."""
+"""Raw tables of readers written in Python: rows are dictionaries, or are computed each time they are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rows = Callable[[list[str]], Iterable[tuple[Any, ...]]]
 
 
 class RowTable:
-    """A raw table over rows that are dictionaries; what a row lacks is NULL."""
+    """A raw table over rows that are dictionaries; missing values are NULL."""
 
     def __init__(self, name: str, columns: tuple[RawColumn, ...], rows: Sequence[Row]) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class RecomputedTable:
 
 
 class RowStream:
-    """Some columns of a table as an Arrow stream; each reading builds the rows again and keeps none."""
+    """Some columns of a table as an Arrow stream, without caching: each reading builds the rows again."""
 
     def __init__(self, schema: list[tuple[str, str]], rows: Rows) -> None:
         self._schema = schema
@@ -58,11 +58,11 @@ class RowStream:
 
 
 def arrow(schema: list[tuple[str, str]], rows: list[tuple[Any, ...]]) -> ArrowTable:
-    """Rows as an Arrow table. Names of files that are no text have replacement characters in it."""
+    """Return rows as an Arrow table. File names that are not valid text get replacement characters."""
     try:
         return ArrowTable(schema, rows)
     except TypeError:
-        # Looked for only now: hardly any file has such a name.
+        # Checked only after an error, because hardly any file has such a name.
         texts = [
             tuple(printable(value) if isinstance(value, str) else value for value in row) for row in rows
         ]
@@ -72,6 +72,6 @@ def arrow(schema: list[tuple[str, str]], rows: list[tuple[Any, ...]]) -> ArrowTa
 
 
 def typed(columns: Iterable[RawColumn], names: Iterable[str]) -> list[tuple[str, str]]:
-    """The named columns with their types."""
+    """Return the named columns with their types."""
     types = {column.name: column.type for column in columns}
     return [(name, types[name]) for name in names]

@@ -1,7 +1,7 @@
 """Interface of a format that can be read while it is being written.
 
-A stream is cut where intervals have ended. The records up to a cut are decoded behind the last records before
-them, with which they are compared. All rules are then those of any decoding.
+A stream is split at interval ends. The records up to a cut point are decoded after the last records before
+them, with which they are compared, so the usual rules of decoding apply.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ STREAMABLE_READERS = {
 
 
 class CutPoint(Struct, frozen=True):
-    """What can be done with a stream so far. Times are microseconds since 1970, in the records' own zone.
+    """Progress of a stream. Times are microseconds since 1970, in the time zone of the records.
 
     window      bytes that are decoded now
-    end         bytes that are not needed any more after that, but for their last records; 0: all are
-    now_us      the time of the newest of these records
-    closed_us   intervals that end later are not closed yet; None: all that end in the window are
+    end         bytes that are no longer needed afterwards, except for their last records; 0: all are needed
+    now_us      time of the newest of these records
+    closed_us   intervals that end later are not closed yet; None: all that end in the window are closed
     held_us     intervals that end later may still get records and are then computed again
     """
 
@@ -41,7 +41,7 @@ class CutPoint(Struct, frozen=True):
 
 
 class RetainedTail(Struct, frozen=True):
-    """What was kept: how many records, and how many of the others belong to intervals closed before."""
+    """The number of retained records, and the number of late records for closed intervals."""
 
     records: int
     late: int
@@ -53,64 +53,71 @@ class StreamFormat(Protocol):
     #: Whether all tables have rows of the same intervals.
     shares_intervals: bool
 
-    def has_intervals(self, head: bytes) -> bool:
-        """Whether a stream that begins so has intervals."""
+    def has_intervals(self, first_bytes: bytes) -> bool:
+        """Return whether a stream with these first bytes has intervals."""
         ...
 
-    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
-        """What must stand before the first bytes that a source gave, which begin at `begin`: system, time."""
+    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
+        """Return the header for the first received bytes, which are at offset `start`: system, time."""
         ...
 
     def is_wrapped(self, path: str) -> bool:
-        """Whether a stream is in another form than the one that is cut."""
+        """Return whether a stream has another format than the one that is split."""
         ...
 
-    def unwrap(self, path: str, into: str) -> int:
-        """Write the first interval of a stream in another form in the one that is cut; the bytes taken."""
+    def unwrap(self, path: str, target_path: str) -> int:
+        """Write the first interval of a wrapped stream in the format that is split; return the bytes read."""
         ...
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
-        """When a recording was written: times in microseconds, which do not fall, and bytes there then."""
+        """Return the write times of a recording: nondecreasing microseconds, each with the file size."""
         ...
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        """Byte ranges of intervals seen before: their end is in `known` or occurs twice in the stream."""
+        """Return the byte ranges of intervals whose end is in `known` or occurs twice in the stream."""
         ...
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
-        """What can be done with a stream so far; None: nothing new.
+        """Return how far a stream can be processed; None if there is nothing new.
 
-        passed_us   `now_us` of what was decoded before
-        grace_s     how long the records of an interval may come after its end
-        silent      nothing came for that time; `ended`: nothing will
+        passed_us   `now_us` of the previous cut point
+        grace_s     grace period for records after the end of their interval, in seconds
+        silent      no data was received for the grace period; `ended`: no more data is expected
         """
         ...
 
     def keep_tail(
-        self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
+        self,
+        path: str,
+        start: int,
+        decoded_until: int,
+        end: int,
+        target_path: str,
+        options: Options,
+        retain_from_us: int,
     ) -> RetainedTail:
-        """Keep the last records before `end`, but none that are older.
+        """Write the last records before `end` that are not older than `retain_from_us`.
 
-        begin   what is before was kept the last time
-        fresh   what is before was decoded before
+        start           earlier bytes are the tail that was retained last time
+        decoded_until   earlier bytes were already decoded
         """
         ...
 
-    def write_part_header(self, path: str, into: str, options: Options) -> None:
+    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the records that make a part readable on its own; `path` contains the records before it."""
         ...
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
-        """System, source and end (UTC) of the intervals that records which were kept belong to."""
+        """Return system, source and end (UTC) of the intervals of retained records."""
         ...
 
 
 def stream_format(reader: str) -> StreamFormat | None:
-    """How streams of a reader are followed; None: only whole files of it are read."""
+    """Return the stream format of a reader; None if only complete files of it are read."""
     name = STREAMABLE_READERS.get(reader)
     if name is None:
         return None
-    found: StreamFormat = import_module(f"zlens.readers.{name}").FORM
-    return found
+    format: StreamFormat = import_module(f"zlens.readers.{name}").FORM
+    return format

@@ -1,4 +1,4 @@
-"""Lines of printed text, without line ends, tabs and what HTML adds."""
+"""Lines of printed text, without line ends, tabs and HTML markup."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import re
 from typing import NamedTuple
 
-#: A longer line is no line of a listing.
+#: A longer line is not a line of a listing.
 MAX_LINE = 32_768
 _CONTROL = frozenset("1 0+-")
 _TAG = re.compile(
@@ -25,7 +25,7 @@ class TextLine(NamedTuple):
 
 
 def decoded(raw: bytes) -> str:
-    """Text of bytes: UTF-8, else Latin-1, in which every byte is a character."""
+    """Return bytes as text: UTF-8, else Latin-1, in which every byte is a character."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -33,9 +33,9 @@ def decoded(raw: bytes) -> str:
 
 
 def clean_line(text: str) -> str:
-    """A line without its end, tabs, page feeds, and tags and entities of HTML."""
+    """Return a line without its end, tabs, page feeds, and HTML tags and entities."""
     if "&" in text or "<" in text:
-        # Heads have < and > of their own: <PhCore>.
+        # Headings may contain < and >, such as <PhCore>.
         text = html.unescape(_TAG.sub("", text)) if _TAG.search(text) else html.unescape(text)
     if "\t" in text:
         text = text.expandtabs(8)
@@ -43,5 +43,5 @@ def clean_line(text: str) -> str:
 
 
 def has_carriage_control(line: str) -> bool:
-    """Whether the first character of a line could be carriage control."""
+    """Return whether the first character of a line could be carriage control."""
     return not line or line[0] in _CONTROL

@@ -1,1 +1,1 @@
-"""Linux on Z: what it tells of its machine, and its CPU-MF counters."""
+"""Linux on Z: its machine information and its CPU MF counters."""

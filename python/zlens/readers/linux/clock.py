@@ -1,4 +1,4 @@
-"""Times of Linux counters: local, UTC or since the beginning of a run, depending on the tool."""
+"""Times of Linux counters: local, UTC or since the start of a run, depending on the tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zlens.readers.linux.perf import PerfReading
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = 1_000_000
-#: Upper bound for times: the year 2200.
+#: Maximum time: the year 2200.
 LAST_US = 7_258_118_400 * _SECOND
 
 
@@ -25,46 +25,46 @@ class ReadingClock:
         self._note = note
         self._zone = zone
         self._run = -1
-        self._since = 0.0
-        self._last: int | None = None
-        self._run_begin = 0
-        self._warned = False
+        self._previous_since_s = 0.0
+        self._last_us: int | None = None
+        self._run_start_us = 0
+        self._is_local_reported = False
 
     def end_and_length(self, reading: PerfReading) -> tuple[int, float | None]:
         """Return the end of a reading in microseconds UTC, and its length in seconds."""
-        new = reading.run != self._run
+        is_new_run = reading.run != self._run
         self._run = reading.run
-        if new:
-            self._since = 0.0
+        if is_new_run:
+            self._previous_since_s = 0.0
         if reading.after_s is not None:
-            self._since = reading.after_s
-        if new:
-            self._run_begin = self._last or 0
+            self._previous_since_s = reading.after_s
+        if is_new_run:
+            self._run_start_us = self._last_us or 0
         seconds = reading.seconds
         if reading.since_s is not None:
-            seconds = reading.since_s - self._since
-            self._since = reading.since_s
+            seconds = reading.since_s - self._previous_since_s
+            self._previous_since_s = reading.since_s
         if reading.epoch_s is not None:
             end = reading.epoch_s * _SECOND
             if reading.local is not None:
                 offset = reading.local - (_EPOCH + dt.timedelta(seconds=reading.epoch_s))
                 self._info.utc_offset_s = round(offset.total_seconds())
         elif reading.local is not None:
-            end = self._utc(reading.local, None if new else self._last, reading.offset)
+            end = self._utc(reading.local, None if is_new_run else self._last_us, reading.offset)
             end += round((reading.since_s if reading.since_s is not None else seconds or 0) * _SECOND)
         else:
             self._note_local(
                 "the file has no time of day; times count from 1970 at the beginning of the file",
                 reading.offset,
             )
-            past = reading.since_s if reading.since_s is not None else seconds or 1.0
-            end = self._run_begin + round(past * _SECOND)
-        if reading.since_s is None and seconds is None and not new and self._last is not None:
-            passed = (end - self._last) / _SECOND
-            seconds = passed if passed > 0 else None
-        if self._last is not None and end < self._last:
+            elapsed_s = reading.since_s if reading.since_s is not None else seconds or 1.0
+            end = self._run_start_us + round(elapsed_s * _SECOND)
+        if reading.since_s is None and seconds is None and not is_new_run and self._last_us is not None:
+            difference_s = (end - self._last_us) / _SECOND
+            seconds = difference_s if difference_s > 0 else None
+        if self._last_us is not None and end < self._last_us:
             self._note("time", "a reading follows one with a later time", reading.offset)
-        self._last = end
+        self._last_us = end
         return end, seconds
 
     def _utc(self, local: dt.datetime, last: int | None, offset: int) -> int:
@@ -74,7 +74,7 @@ class ReadingClock:
             return (local - _EPOCH) // dt.timedelta(microseconds=1)
         aware = local.replace(tzinfo=zone)
         if last is not None and to_unix_us(aware) <= last:
-            # In the hour that a clock repeats, the second time comes later.
+            # In a repeated hour, the second occurrence comes later.
             aware = local.replace(tzinfo=zone, fold=1)
         shift = aware.utcoffset()
         self._info.utc_offset_s = round(shift.total_seconds()) if shift is not None else None
@@ -82,6 +82,6 @@ class ReadingClock:
 
     def _note_local(self, detail: str, offset: int) -> None:
         self._info.local_time = True
-        if not self._warned:
-            self._warned = True
+        if not self._is_local_reported:
+            self._is_local_reported = True
             self._note("zone", detail, offset)

@@ -22,7 +22,7 @@ from zlens.readers.row_tables import RecomputedTable
 
 NAME = "linux-counters"
 
-#: Percentage that perf prints for an event counted all the time, less rounding.
+#: Percentage that perf prints for an event counted all the time, less the rounding error.
 _ALL = 99.9
 
 
@@ -30,7 +30,7 @@ class ToolRun(Struct):
     """Facts shared by all readings of one file. numbers: counter number by event, or None."""
 
     path: str
-    #: The system; its control groups are systems of their own.
+    #: The system; its control groups are separate systems.
     info: SystemInfo
     told: str | None = None
     cfvn: int | None = None
@@ -41,7 +41,7 @@ class ToolRun(Struct):
 
 
 class CounterSample(Struct):
-    """What one reading of one file says of a system, and its range of value rows."""
+    """One reading of a system in a file, and its range of value rows."""
 
     run: ToolRun
     info: SystemInfo
@@ -50,7 +50,7 @@ class CounterSample(Struct):
     seconds: float | None
     first: int = 0
     last: int = 0
-    #: Number of the tool run within the file.
+    #: Index of the tool run in the file.
     nth: int = 0
     flag: str | None = None
 
@@ -70,7 +70,7 @@ class CounterStore:
 
     def __init__(self) -> None:
         self.moments: list[CounterSample] = []
-        # No text is dropped: the reader bounds their number.
+        # No text is dropped, because the reader limits their number.
         self.texts = Texts(sys.maxsize)
         columns = load_tables("linux/counter_tables").columns
         common = {name: partial(self._common, get) for name, get in {**_COMMON, **_OF_RUN}.items()}
@@ -83,17 +83,17 @@ class CounterStore:
     def _common(self, get: Callable[[CounterSample], Any], index: int) -> Any:
         return get(self.moments[index])
 
-    def append(self, moment: CounterSample, rows: list[tuple[Any, ...]]) -> None:
+    def append(self, sample: CounterSample, rows: list[tuple[Any, ...]]) -> None:
         """Append a reading, with the values of its events in column order."""
-        moment.first = len(self.counters)
-        moment.last = moment.first + len(rows)
+        sample.first = len(self.counters)
+        sample.last = sample.first + len(rows)
         self.counters.extend(len(self.moments), (), rows)
-        self.moments.append(moment)
+        self.moments.append(sample)
 
-    def values(self, moment: CounterSample, *columns: str) -> Iterator[tuple[Any, ...]]:
+    def values(self, sample: CounterSample, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield some columns of the rows of a reading."""
         return zip(
-            *(self.counters.values(column, moment.first, moment.last) for column in columns), strict=True
+            *(self.counters.values(column, sample.first, sample.last) for column in columns), strict=True
         )
 
     # -- rows of linux_cpumf -------------------------------------------------------------------------
@@ -101,43 +101,44 @@ class CounterStore:
     def cpumf_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
         """Yield rows of `linux_cpumf`."""
         numbers = {int(name[1:]) for name in columns if name[0] == "c" and name[1:].isdecimal()}
-        for moment in self.moments:
-            scaled = self._scaled(moment) if "scaled" in columns else set()
-            for cpu, counted in self._samples(moment, numbers):
+        for sample in self.moments:
+            scaled = self._scaled(sample) if "scaled" in columns else set()
+            for cpu, counters in self._samples(sample, numbers):
                 values: dict[str, Any] = {
                     "cpu_id": cpu,
                     "processors": None if cpu is None else 1,
-                    "machine_type": moment.run.info.machine_type,
-                    "generation_from_names": moment.run.told,
-                    "version1": moment.run.cfvn,
-                    "version2": moment.run.csvn,
-                    "cpsp": moment.run.cpsp,
+                    "machine_type": sample.run.info.machine_type,
+                    "generation_from_names": sample.run.told,
+                    "version1": sample.run.cfvn,
+                    "version2": sample.run.csvn,
+                    "cpsp": sample.run.cpsp,
                     "scaled": cpu in scaled,
-                    **{f"c{number}": value for number, value in counted.items()},
+                    **{f"c{number}": value for number, value in counters.items()},
                 }
                 yield tuple(
-                    _COMMON[name](moment) if name in _COMMON else values.get(name) for name in columns
+                    _COMMON[name](sample) if name in _COMMON else values.get(name) for name in columns
                 )
 
-    def _scaled(self, moment: CounterSample) -> set[int | None]:
+    def _scaled(self, sample: CounterSample) -> set[int | None]:
         """Return CPUs (None: not a single CPU) with counters that ran only part of the time."""
         return {
             cpu
-            for number, cpu, value, running in self.values(moment, "number", "cpu", "value", "running_pct")
+            for number, cpu, value, running in self.values(sample, "number", "cpu", "value", "running_pct")
             if number is not None and value is not None and running is not None and running < _ALL
         }
 
     def _samples(
-        self, moment: CounterSample, numbers: set[int]
+        self, sample: CounterSample, numbers: set[int]
     ) -> Iterator[tuple[int | None, dict[int, int | None]]]:
-        """Yield counters per CPU, for all CPUs if none is listed, or summed over parts if only those are.
+        """Yield counters per CPU, else for all CPUs, else summed over parts of the machine.
 
         A CPU without any value, as in the first reading of a run or inside a guest, is not a sample. Parts of
-        one kind have no CPU in common, but a socket contains its cores; threads are no part of the machine.
+        one kind have no CPU in common, but a socket contains its cores; a thread is not a part of the
+        machine.
         """
         cpus: dict[int | None, dict[int, int | None]] = {}
         parts: dict[str, dict[str, dict[int, int | None]]] = {}
-        for number, cpu, part, value in self.values(moment, "number", "cpu", "part", "value"):
+        for number, cpu, part, value in self.values(sample, "number", "cpu", "part", "value"):
             if number is None:
                 continue
             if part is None:
@@ -150,29 +151,31 @@ class CounterStore:
             # A counter listed under two names counts once.
             if counters.get(number) is None:
                 counters[number] = value
-        counted = {
+        counters_by_cpu = {
             cpu: {number: counters.get(number) for number in numbers}
             for cpu, counters in cpus.items()
             if any(value is not None for value in counters.values())
         }
-        single = sorted(cpu for cpu in counted if cpu is not None)
-        if single:
-            yield from ((cpu, counted[cpu]) for cpu in single)
-        elif counted:
-            yield None, counted[None]
+        cpu_numbers = sorted(cpu for cpu in counters_by_cpu if cpu is not None)
+        if cpu_numbers:
+            yield from ((cpu, counters_by_cpu[cpu]) for cpu in cpu_numbers)
+        elif counters_by_cpu:
+            yield None, counters_by_cpu[None]
         else:
-            for alike in parts.values():
-                if any(value is not None for counters in alike.values() for value in counters.values()):
-                    yield None, {number: _sum(alike.values(), number) for number in numbers}
+            for parts_of_kind in parts.values():
+                if any(
+                    value is not None for counters in parts_of_kind.values() for value in counters.values()
+                ):
+                    yield None, {number: _sum(parts_of_kind.values(), number) for number in numbers}
                     break
 
 
 def _sum(parts: Iterable[dict[int, int | None]], number: int) -> int | None:
-    """Return the sum of a counter over parts; with an unknown part it is unknown."""
+    """Return the sum of a counter over parts; None if a part has no value."""
     values = [counters.get(number) for counters in parts]
-    known = [value for value in values if value is not None]
-    total = sum(known)
-    return total if len(known) == len(values) and total < 2**63 else None
+    present_values = [value for value in values if value is not None]
+    total = sum(present_values)
+    return total if len(present_values) == len(values) and total < 2**63 else None
 
 
 #: The leading columns.
@@ -186,7 +189,7 @@ _COMMON: dict[str, Callable[[CounterSample], Any]] = {
     "seconds": lambda m: m.seconds,
     "flag": lambda m: m.flag,
 }
-#: Other columns of linux_counter that depend on the file; numbers are those of all its events.
+#: Other columns of linux_counter that depend on the file; numbers include all its events.
 _OF_RUN: dict[str, Callable[[CounterSample], Any]] = {
     "number": lambda m: m.run.numbers,
     "generation": lambda m: m.run.generation,

@@ -1,7 +1,7 @@
 """CPU MF counters on Linux: output of perf stat, lshwc and lscpumf, and /proc/service_levels.
 
 A file identifies its machine only by its counter names; lshwc JSON adds the counter versions and the host.
-Other files of the same system supply the rest: lscpumf output or /proc/service_levels for counter versions
+Other files of the same system provide the rest: lscpumf output or /proc/service_levels for counter versions
 and speed, /proc/sysinfo for machine type and name. Without a time of day, which perf prints only to files
 written with -o, times count from 1970.
 """
@@ -35,28 +35,28 @@ from zlens.readers.recognition import FOLDER_SOURCE
 
 __all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]
 
-#: Limits on values, readings and names kept from one input, in case a file is something else.
+#: Limits on values, readings and names stored from one input, in case a file has another format.
 MAX_VALUES = 3_000_000
 MAX_READINGS = 200_000
 MAX_NAMES = 20_000
-#: Problems of one kind listed individually per file.
+#: Maximum number of problems of one kind that are listed per file.
 MAX_NOTES = 50
 #: Number of unrecognized lines after which a file is abandoned.
 MAX_STRANGE = 100_000
-#: Longest lscpumf list, with the descriptions of all counters.
+#: Maximum bytes of an lscpumf list, with the descriptions of all counters.
 MAX_FACILITY = 1 << 20
-#: Longest line; the names of all counters in lshwc need 10 KB.
+#: Maximum bytes of a line; the names of all counters in lshwc need 10 KB.
 MAX_LINE = 1 << 20
-#: Maximum distance searched for the end of a line.
+#: Maximum number of bytes searched for the end of a line.
 MAX_SKIPPED = 64 << 20
-#: Longest lshwc JSON or pairs, which are read at once: JSON is one object.
+#: Maximum bytes of lshwc JSON or pairs, which are read at once, because JSON is one object.
 MAX_JSON = 64 << 20
 
-#: A system has some hundred control groups; perf is told which to count.
+#: A system has some hundred control groups; the user selects the groups to count.
 MAX_CGROUPS = 1_000
 
 _SECOND = 1_000_000
-#: What a control group has from its system.
+#: Facts that a control group inherits from its system.
 _OF_MACHINE = ("machine_type", "model", "serial", "lpar")
 _EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV, JSON or pairs) or lscpumf on a Linux on Z"
 _INT_MAX = 2**63 - 1
@@ -72,18 +72,18 @@ _TITLES = {
 }
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is the output of one of these tools."""
-    return form_of(head) is not None
+    return form_of(first_bytes) is not None
 
 
-def form_of(head: bytes) -> str | None:
-    """Return the form of a file from its first bytes, None if it is something else."""
+def form_of(first_bytes: bytes) -> str | None:
+    """Return the format of a file from its first bytes, None if it is another one."""
     # A system crash leaves zeros at the end of a file being written.
-    head = head.rstrip(b"\0")
-    if b"\0" in head:
+    first_bytes = first_bytes.rstrip(b"\0")
+    if b"\0" in first_bytes:
         return None
-    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    text = first_bytes.decode("utf-8", "replace").lstrip("\ufeff")
     if not text.strip() or text.count("\ufffd") > len(text) // 50:
         return None
     if lshwc.is_json(text):
@@ -111,7 +111,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 
 
 class _CounterFile(Struct):
-    """One file and what was found in it."""
+    """One file and the results of reading it."""
 
     path: str
     info: SystemInfo
@@ -120,7 +120,7 @@ class _CounterFile(Struct):
     form: str = ""
     facility: Facility = field(default_factory=Facility)
     events: dict[str, LinuxEvent] = field(default_factory=dict)
-    #: Readings of the system, under None, and of its control groups.
+    #: Number of readings of the system (None), and of each of its control groups.
     readings: Tally[str | None] = field(default_factory=Tally)
     parts: set[str] = field(default_factory=set)
     cpus: set[int] = field(default_factory=set)
@@ -154,24 +154,24 @@ class LinuxCounterSource:
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, paths: list[str], progress: Progress | None) -> None:
-        total, before = total_size(paths), 0
+        total, previous_bytes = total_size(paths), 0
         error: InputError | None = None
         for path in paths:
             info = SystemInfo(self._name(path), NAME)
             file = _CounterFile(path, info, ToolRun(path, info))
             try:
-                self._read_file(file, progress, before, total)
+                self._read_file(file, progress, previous_bytes, total)
             except OSError as failure:
                 refused = read_error(path, failure)
                 error = error or refused
                 file.note("changed", refused.message, 0)
             self._files.append(file)
-            before += file.size
+            previous_bytes += file.size
         if not any(file.form for file in self._files):
             raise error or InputError(
                 "this is no longer the output of a counter tool", file=paths[0], expected=_EXPECTED
             )
-        self._settle()
+        self._assign_machines()
 
     def _name(self, path: str) -> str:
         names = {file.info.system for file in self._files}
@@ -183,24 +183,26 @@ class LinuxCounterSource:
             name += "'"
         return name
 
-    def _read_file(self, file: _CounterFile, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(
+        self, file: _CounterFile, progress: Progress | None, previous_bytes: int, total: int
+    ) -> None:
         with open(file.path, "rb") as raw:
             file.size = os.fstat(raw.fileno()).st_size
-            head = raw.read(64 * 1024)
-            file.form = form_of(head) or ""
+            first_bytes = raw.read(64 * 1024)
+            file.form = form_of(first_bytes) or ""
             raw.seek(0)
 
             def step(done: int) -> None:
                 if progress is not None:
-                    progress(before + done, total, file.path)
+                    progress(previous_bytes + done, total, file.path)
 
             if not file.form:
                 file.note("changed", "this is no longer the output of a counter tool; not read", 0)
                 return
             if file.form in ("lshwc-json", "lshwc-pairs"):
                 if file.size > MAX_JSON:
-                    what = _TITLES[file.form]
-                    detail = f"only the first {MAX_JSON:,} bytes of {what} are read; write CSV instead"
+                    title = _TITLES[file.form]
+                    detail = f"only the first {MAX_JSON:,} bytes of {title} are read; write CSV instead"
                     file.note("length", detail, MAX_JSON)
                 text = raw.read(MAX_JSON).decode("utf-8", "replace")
                 step(len(text))
@@ -212,31 +214,35 @@ class LinuxCounterSource:
                     file.facility = lshwc.facility(lines, file.note)
                     readings = iter(())
                 elif file.form == "lshwc-csv":
-                    plain = head.decode("utf-8", "replace")
-                    readings = lshwc.csv_readings(lines, file.note, hexadecimal=lshwc.is_hexadecimal(plain))
+                    text_of_first_bytes = first_bytes.decode("utf-8", "replace")
+                    readings = lshwc.csv_readings(
+                        lines, file.note, hexadecimal=lshwc.is_hexadecimal(text_of_first_bytes)
+                    )
                 elif file.form == "perf-text":
                     readings = perf.text_readings(lines, file.note)
                 elif file.form == "perf-json":
                     readings = perf.json_readings(lines, file.note)
                 else:
-                    by = perf.separator(head.decode("utf-8", "replace").lstrip("\ufeff")) or ","
+                    by = perf.separator(first_bytes.decode("utf-8", "replace").lstrip("\ufeff")) or ","
                     readings = perf.separated_readings(lines, file.note, by)
-            named = perf.host(head.decode("utf-8", "replace")) if file.form.startswith("perf") else None
-            if host := file.facility.host or named:
+            host_in_comment = (
+                perf.host(first_bytes.decode("utf-8", "replace")) if file.form.startswith("perf") else None
+            )
+            if host := file.facility.host or host_in_comment:
                 self._assign_host(file, host)
-            self._keep(file, readings)
+            self._add_readings(file, readings)
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
 
     def _assign_host(self, file: _CounterFile, host: str) -> None:
         """Assign a file to the system of its host."""
-        same = next((other.info for other in self._files if other.info.system == host), None)
-        if same is not None:
-            file.info = file.run.info = same
+        known_info = next((other.info for other in self._files if other.info.system == host), None)
+        if known_info is not None:
+            file.info = file.run.info = known_info
         else:
             file.info.system = host
 
-    def _keep(self, file: _CounterFile, readings: Iterator[PerfReading]) -> None:
+    def _add_readings(self, file: _CounterFile, readings: Iterator[PerfReading]) -> None:
         clock = ReadingClock(file.info, file.note, self.zone)
         previous: dict[tuple[Any, ...], int] = {}
         run = -1
@@ -263,21 +269,21 @@ class LinuxCounterSource:
             counts: dict[str | None, list[Count]] = {}
             for count in self._once(file, reading):
                 counts.setdefault(count.cgroup, []).append(count)
-            for cgroup, alike in counts.items():
+            for cgroup, group_counts in counts.items():
                 info = file.info if cgroup is None else self._cgroup(file, cgroup)
-                if info is None or not self._is_new(file, info, end, alike, reading.offset):
+                if info is None or not self._is_new(file, info, end, group_counts, reading.offset):
                     continue
-                moment = CounterSample(file.run, info, reading.offset, end, seconds, nth=reading.run)
+                sample = CounterSample(file.run, info, reading.offset, end, seconds, nth=reading.run)
                 self.store.append(
-                    moment, [self._value(file, reading, count, previous, end) for count in alike]
+                    sample, [self._value(file, reading, count, previous, end) for count in group_counts]
                 )
                 file.readings[cgroup] += 1
 
     def _once(self, file: _CounterFile, reading: PerfReading) -> Iterator[Count]:
-        """Yield the counts of a reading without those that come again."""
-        kept: dict[tuple[Any, ...], Count] = {}
+        """Yield the counts of a reading without duplicates."""
+        counts_by_key: dict[tuple[Any, ...], Count] = {}
         for count in reading.counts:
-            first = kept.setdefault(count.key, count)
+            first = counts_by_key.setdefault(count.key, count)
             if first is count:
                 yield count
             elif first.shown == count.shown:
@@ -294,24 +300,24 @@ class LinuxCounterSource:
     def _is_new(
         self, file: _CounterFile, info: SystemInfo, end: int, counts: list[Count], offset: int
     ) -> bool:
-        """Return whether a system has no reading of a time yet, and note it otherwise."""
+        """Return whether the time of a reading is new for a system; report a duplicate otherwise."""
         digest = hash(tuple(map(astuple, counts)))
         ends = self._ends.setdefault(id(info), {})
         if end not in ends:
             ends[end] = file.path, digest
             return True
-        path, known = ends[end]
-        kind, what = ("duplicate", "") if digest == known else ("conflict", " with other values")
-        file.note(kind, f"a reading with this time was read in {path}{what}; not read", offset)
+        path, known_digest = ends[end]
+        kind, difference = ("duplicate", "") if digest == known_digest else ("conflict", " with other values")
+        file.note(kind, f"a reading with this time was read in {path}{difference}; not read", offset)
         return False
 
     def _cgroup(self, file: _CounterFile, name: str) -> SystemInfo | None:
         """Return the system of a control group; None if there are too many."""
-        of_system = self._cgroups.setdefault(id(file.info), {})
-        if name not in of_system and len(of_system) >= MAX_CGROUPS:
+        cgroups = self._cgroups.setdefault(id(file.info), {})
+        if name not in cgroups and len(cgroups) >= MAX_CGROUPS:
             file.note("length", f"more than {MAX_CGROUPS:,} control groups; {name[:60]} is not read", None)
             return None
-        return of_system.setdefault(name, SystemInfo("", NAME))
+        return cgroups.setdefault(name, SystemInfo("", NAME))
 
     def _value(
         self,
@@ -338,8 +344,8 @@ class LinuxCounterSource:
             )
             value = None
         if reading.absolute:
-            total, earlier = value, previous.get(count.key)
-            value = total - earlier if total is not None and earlier is not None else None
+            total, previous_total = value, previous.get(count.key)
+            value = total - previous_total if total is not None and previous_total is not None else None
             if value is not None and value < 0:
                 self._resets.append((file.info, end, count.cpu, f"{event} stepped back"))
                 value = None
@@ -356,18 +362,18 @@ class LinuxCounterSource:
 
     # -- matching files to systems -------------------------------------------------------------------
 
-    def _settle(self) -> None:
+    def _assign_machines(self) -> None:
         """Determine machines, intervals and systems after all files are read."""
         for file in self._files:
             self._set_facility(file)
-        moments: dict[int, list[CounterSample]] = {}
-        for moment in self.store.moments:
-            moments.setdefault(id(moment.run), []).append(moment)
+        samples_by_run: dict[int, list[CounterSample]] = {}
+        for sample in self.store.moments:
+            samples_by_run.setdefault(id(sample.run), []).append(sample)
         for file in self._files:
             counters = [event for event in file.events.values() if event.counter]
-            listed = [LinuxEvent(name, number) for name, number in self._listed(file).items()]
-            listed = [event for event in listed if event.name in linux_events.names()]
-            file.machine = linux_events.possible_generations([*counters, *listed])
+            listed_events = [LinuxEvent(name, number) for name, number in self._listed(file).items()]
+            listed_events = [event for event in listed_events if event.name in linux_events.names()]
+            file.machine = linux_events.possible_generations([*counters, *listed_events])
             if counters and not file.machine.generations:
                 file.note(
                     "section",
@@ -375,19 +381,19 @@ class LinuxCounterSource:
                     0,
                 )
             file.run.told = file.machine.generation_names
-            self._note_absent(file, counters, moments.get(id(file.run), []))
+            self._report_missing(file, counters, samples_by_run.get(id(file.run), []))
         self.resolve()
-        self._gather()
+        self._collect_systems()
 
     def _facilities(self, file: _CounterFile) -> list[Facility]:
         """Return facts about the facility from the file and from one next to it."""
-        beside = [
+        neighbors = [
             other.facility
             for other in self._files
-            if other.form == "facility" and _same_place(other.path, file.path)
+            if other.form == "facility" and _in_same_folder(other.path, file.path)
         ]
-        versions = [facts for facts in beside if facts.csvn is not None or facts.cpsp is not None]
-        lists = [facts for facts in beside if facts.counters]
+        versions = [facts for facts in neighbors if facts.csvn is not None or facts.cpsp is not None]
+        lists = [facts for facts in neighbors if facts.counters]
         # If there are two, either may be from another system.
         return [file.facility, *(facts for group in (versions, lists) if len(group) == 1 for facts in group)]
 
@@ -403,10 +409,10 @@ class LinuxCounterSource:
         """Return the numbers of all counters that lscpumf lists for the system, by name."""
         return {name: number for facts in self._facilities(file) for name, number in facts.counters.items()}
 
-    def _note_absent(
-        self, file: _CounterFile, counter_events: Sequence[LinuxEvent], moments: list[CounterSample]
+    def _report_missing(
+        self, file: _CounterFile, counter_events: Sequence[LinuxEvent], samples: list[CounterSample]
     ) -> None:
-        """Note missing counters."""
+        """Report missing counters."""
         if file.facility.absent:
             detail = f"the system has no counters: {file.facility.absent!r}; they are not available to guests"
             file.note("section", detail, None)
@@ -426,9 +432,9 @@ class LinuxCounterSource:
             return
         counters = {name for name, event in file.events.items() if event.counter}
         states: Tally[str | None] = Tally()
-        for moment in moments:
-            shown = self.store.values(moment, "counter", "state")
-            states.update(state for counter, state in shown if counter in counters)
+        for sample in samples:
+            counter_states = self.store.values(sample, "counter", "state")
+            states.update(state for counter, state in counter_states if counter in counters)
         unsupported, uncounted = states[perf.NOT_SUPPORTED], states[perf.NOT_COUNTED]
         without = unsupported + uncounted
         if without:
@@ -450,24 +456,24 @@ class LinuxCounterSource:
         for file in self._files:
             machine = file.machine or PossibleGenerations(())
             type, version = file.info.machine_type, file.run.csvn
-            chosen, _ = cpumf.choose_generation(type, version, file.run.told)
-            if chosen in generations.names() and (type or version is not None):
-                machine = PossibleGenerations((str(chosen),))
+            generation, _ = cpumf.choose_generation(type, version, file.run.told)
+            if generation in generations.names() and (type or version is not None):
+                machine = PossibleGenerations((str(generation),))
             elif not machine.generations:
                 machine = PossibleGenerations(generations.names())
-            file.run.generation = chosen
-            strange = []
+            file.run.generation = generation
+            unknown_events = []
             for name, event in file.events.items():
                 number = machine.number(event) if event.counter else None
                 if number is not None and event.name is not None:
-                    has = [
+                    matching_generations = [
                         n for n in machine.generations if linux_events.names()[event.name].get(n) == number
                     ]
-                    number = number if has else None
+                    number = number if matching_generations else None
                 if event.counter and number is None:
-                    strange.append(name)
+                    unknown_events.append(name)
                 file.run.numbers[name] = number
-            self._note_unknown(file, machine, strange)
+            self._note_unknown(file, machine, unknown_events)
 
     def _note_unknown(self, file: _CounterFile, machine: PossibleGenerations, events: list[str]) -> None:
         file.notes = [note for note in file.notes if note[0] != "no_layout"]
@@ -486,7 +492,7 @@ class LinuxCounterSource:
         files = list({id(file.info): file for file in self._files}.values())
         for file in files:
             same_folder = [
-                info for info in others if any(_same_place(path, file.path) for path in info.files)
+                info for info in others if any(_in_same_folder(path, file.path) for path in info.files)
             ]
             same_name = [info for info in others if info.system == file.info.system]
             candidates = same_name or same_folder or (list(others) if len(files) == 1 else [])
@@ -503,11 +509,11 @@ class LinuxCounterSource:
         self.systems.sort(key=lambda info: info.system)
         self.resolve()
 
-    def _gather(self) -> None:
+    def _collect_systems(self) -> None:
         """Collect the systems with their intervals."""
         by_system: dict[int, list[CounterSample]] = {}
-        for moment in self.store.moments:
-            by_system.setdefault(id(moment.info), []).append(moment)
+        for sample in self.store.moments:
+            by_system.setdefault(id(sample.info), []).append(sample)
         for info in {id(file.info): file.info for file in self._files}.values():
             files = [file for file in self._files if file.info is info]
             cgroups = self._cgroups.get(id(info), {}).values()
@@ -517,34 +523,34 @@ class LinuxCounterSource:
                 self._set_intervals(system, by_system.get(id(system), []))
             self.systems += cgroups
             if all(file.form == "facility" for file in files) and len(self._files) > len(files):
-                # It describes the system that another file has counters of.
+                # The file describes a system whose counters are in another file.
                 continue
             if info.intervals or not cgroups:
                 self.systems.append(info)
         self.systems.sort(key=lambda info: info.system)
 
-    def _set_intervals(self, info: SystemInfo, moments: list[CounterSample]) -> None:
-        moments.sort(key=lambda moment: moment.end_us)
-        lengths = _flag(moments)
+    def _set_intervals(self, info: SystemInfo, samples: list[CounterSample]) -> None:
+        samples.sort(key=lambda sample: sample.end_us)
+        lengths = _flag(samples)
         if lengths:
             info.nominal_s = float(max(lengths, key=lambda s: (lengths[s], s)))
-        intervals = {m.end_us: Interval(m.end_us, m.seconds, m.flag) for m in moments}
+        intervals = {m.end_us: Interval(m.end_us, m.seconds, m.flag) for m in samples}
         info.intervals = list(intervals.values())
-        if moments:
-            info.first_us = moments[0].end_us - round((moments[0].seconds or 0) * _SECOND)
-            info.last_us = moments[-1].end_us
+        if samples:
+            info.first_us = samples[0].end_us - round((samples[0].seconds or 0) * _SECOND)
+            info.last_us = samples[-1].end_us
 
     def _name_cgroups(self, info: SystemInfo) -> None:
-        """Give the control groups of a system what is known of it."""
-        for cgroup, own in self._cgroups.get(id(info), {}).items():
-            own.system = f"{info.system}-{cgroup}"
+        """Copy facts about the machine and the times of a system to its control groups."""
+        for cgroup, cgroup_info in self._cgroups.get(id(info), {}).items():
+            cgroup_info.system = f"{info.system}-{cgroup}"
             for name in (*_OF_MACHINE, "local_time", "utc_offset_s"):
-                setattr(own, name, getattr(info, name))
+                setattr(cgroup_info, name, getattr(info, name))
 
     # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as is; complete once the files are read."""
+        """Return the problems of reading, which are complete once the files are read."""
         problems = []
         for file in self._files:
             title = _TITLES.get(file.form)
@@ -567,7 +573,7 @@ class LinuxCounterSource:
         ]
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per file."""
+        """Return one row per file."""
         return [
             InventoryRow(
                 info.system,
@@ -611,66 +617,68 @@ class LinuxCounterSource:
         ]
 
 
-def _flag(moments: Sequence[CounterSample]) -> Tally[float]:
-    """Flag intervals of unusual length for their run; return how often each length occurs."""
+def _flag(samples: Sequence[CounterSample]) -> Tally[float]:
+    """Flag intervals of unusual length for their run; return the frequency of each length."""
     runs: dict[tuple[int, int], list[CounterSample]] = {}
-    for moment in moments:
-        if moment.seconds is not None:
-            runs.setdefault((id(moment.run), moment.nth), []).append(moment)
+    for sample in samples:
+        if sample.seconds is not None:
+            runs.setdefault((id(sample.run), sample.nth), []).append(sample)
     all_lengths: Tally[float] = Tally()
-    for run_moments in runs.values():
-        if len(run_moments) < 3:
-            # Single runs have no usual length.
+    for run_samples in runs.values():
+        if len(run_samples) < 3:
+            # Runs with few readings have no usual length.
             continue
-        lengths = Tally(round(moment.seconds or 0, 1) for moment in run_moments)
+        lengths = Tally(round(sample.seconds or 0, 1) for sample in run_samples)
         nominal = max(lengths, key=lambda s: (lengths[s], s))
-        for moment in run_moments:
-            seconds = moment.seconds or 0
-            moment.flag = "short" if seconds < SHORT * nominal else "gap" if seconds > GAP * nominal else None
+        for sample in run_samples:
+            seconds = sample.seconds or 0
+            sample.flag = "short" if seconds < SHORT * nominal else "gap" if seconds > GAP * nominal else None
         all_lengths += lengths
     return all_lengths
 
 
-def _same_place(one: str, other: str) -> bool:
-    """Return whether two files share a folder, or `other` is in a folder next to `one`."""
-    folder, other_folder = (Path(os.path.abspath(path)).parent for path in (one, other))
-    within = Path(os.path.abspath(one))
-    return folder == other_folder or (within != Path("/") and within in (other_folder, *other_folder.parents))
+def _in_same_folder(first: str, second: str) -> bool:
+    """Return whether two files share a folder, or `second` is in a folder at the path `first`."""
+    folder, other_folder = (Path(os.path.abspath(path)).parent for path in (first, second))
+    first_as_folder = Path(os.path.abspath(first))
+    return folder == other_folder or (
+        first_as_folder != Path("/") and first_as_folder in (other_folder, *other_folder.parents)
+    )
 
 
-#: Forms in which each line is a row of counter values.
+#: Formats in which each line is a row of counter values.
 _ROWS = frozenset({"lshwc-csv", "perf-csv"})
 
 
 def _lines(raw: Any, file: _CounterFile, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:
     offset, reported = 0, 0
     while line := raw.readline(MAX_LINE):
-        begin, offset = offset, offset + len(line)
+        start, offset = offset, offset + len(line)
         if file.tally["header"] > MAX_STRANGE:
             detail = (
                 f"more than {MAX_STRANGE:,} lines are not from {_TITLES[file.form]}; not read from here on"
             )
-            file.note("length", detail, begin)
+            file.note("length", detail, start)
             return
         if file.form == "facility" and offset > MAX_FACILITY:
-            file.note("length", f"only the first {MAX_FACILITY:,} bytes of such a text are read", begin)
+            file.note("length", f"only the first {MAX_FACILITY:,} bytes of such a text are read", start)
             return
         if offset - reported > 1 << 20:
             reported = offset
             step(offset)
         if len(line) >= MAX_LINE and not line.endswith(b"\n"):
-            file.note("length", f"a line of more than {MAX_LINE:,} bytes; not read", begin)
+            file.note("length", f"a line of more than {MAX_LINE:,} bytes; not read", start)
             while rest := raw.readline(MAX_LINE):
                 offset += len(rest)
                 if rest.endswith(b"\n"):
                     break
-                if offset - begin > MAX_SKIPPED:
+                if offset - start > MAX_SKIPPED:
                     file.note(
-                        "length", f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on", begin
+                        "length", f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on", start
                     )
                     return
             continue
         if file.form in _ROWS and not line.endswith(b"\n"):
-            file.note("truncated", NO_END, begin)
+            file.note("truncated", NO_END, start)
             return
-        yield begin, line.decode("utf-8", "replace").rstrip("\r\n").lstrip("\ufeff")
+        yield start, line.decode("utf-8", "replace").rstrip("\r\n").lstrip("\ufeff")

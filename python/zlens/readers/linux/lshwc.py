@@ -1,9 +1,9 @@
 """Output of lshwc and lscpumf from s390-tools, and the facility information in /proc/service_levels.
 
-lshwc prints values since the beginning of the run, or with -d since the previous reading, per CPU and in
-total, as CSV, JSON or pairs (-f). JSON is one object or a stream of two, which names neither: JSONL, and
-JSON-SEQ with a record separator before each. The first reading of -d also counts from the beginning. The last
-line of a reading, for all CPUs, tells which kind its values are: `Total` or `Delta`.
+lshwc prints values since the start of the run, or with -d since the previous reading, per CPU and in total,
+as CSV, JSON or pairs (-f). JSON is one object or a stream in one of two unnamed formats: JSONL, or JSON-SEQ
+with a record separator before each object. The first reading of -d also counts from the start of the run. The
+last line of a reading, for all CPUs, is `Total` or `Delta` according to the kind of its values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEADER = re.compile(r'"?Date"?,"?Time"?,"?CPU"?,(.+)', re.IGNORECASE)
 _CPU = re.compile(r"CPU(\d{1,6})")
 _HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,16}")
 _DECIMAL = re.compile(r"\d{1,20}")
-#: Header columns that are read; all counter sets together have fewer than 300.
+#: Header columns that are read; all counter sets have fewer than 300 in total.
 _COLUMNS = 1_000
 
 #: Messages of the tools if counters are unavailable, often printed instead of data.
@@ -36,7 +36,7 @@ NOTHING = (
 )
 
 
-#: A measurement: its place in the text, the number of its run, and what it says.
+#: A measurement: its offset in the text, the index of its run, and its content.
 Measured = tuple[int, int, Any]
 
 
@@ -48,7 +48,7 @@ class Facility(Struct):
     sets: list[str] | None = None
     cpsp: float | None = None
     machine: str | None = None
-    #: Numbers of the counters that the system has, by name.
+    #: Numbers of the system's counters, by name.
     counters: dict[str, int] = field(default_factory=dict)
     host: str | None = None
     absent: str | None = None
@@ -69,8 +69,8 @@ def authorized(bits: int) -> list[str]:
     return [name for bit, name in _AUTHORIZED.items() if bits & bit]
 
 
-def is_csv(head: str) -> bool:
-    for line in head.splitlines()[:20]:
+def is_csv(text: str) -> bool:
+    for line in text.splitlines()[:20]:
         if line.strip():
             match = _HEADER.match(line.strip())
             if match is None:
@@ -80,18 +80,18 @@ def is_csv(head: str) -> bool:
     return False
 
 
-def is_json(head: str) -> bool:
-    bare = head.lstrip("\x1e \r\n\t")
+def is_json(text: str) -> bool:
+    bare = text.lstrip("\x1e \r\n\t")
     return bare.startswith("{") and '"cpumcf info"' in bare and '"measurements"' in bare
 
 
-def is_pairs(head: str) -> bool:
-    return any(_PAIR.fullmatch(line) for line in head.splitlines()[:20])
+def is_pairs(text: str) -> bool:
+    return any(_PAIR.fullmatch(line) for line in text.splitlines()[:20])
 
 
-def is_hexadecimal(head: str) -> bool:
+def is_hexadecimal(text: str) -> bool:
     """Return whether values are hexadecimal without a prefix (-x): most long ones contain a letter."""
-    cells = [cell.strip().strip('"') for line in head.splitlines()[1:] for cell in line.split(",")[3:]]
+    cells = [cell.strip().strip('"') for line in text.splitlines()[1:] for cell in line.split(",")[3:]]
     return _mostly_hexadecimal(cell for cell in cells if _HEX.fullmatch(cell))
 
 
@@ -118,23 +118,23 @@ def csv_readings(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iter
             run += 1
             continue
         cells = [cell.strip().strip('"') for cell in bare.split(",")]
-        moment = _moment(cells[:2])
-        if not labels or moment is None or len(cells) < 4:
+        time = _parse_time(cells[:2])
+        if not labels or time is None or len(cells) < 4:
             if not any(message in bare for message in NOTHING):
                 note("header", f"{bare[:60]!r} is not a line of lshwc; not read", offset)
             continue
         cpu_name, values = cells[2].strip(), cells[3:]
         if len(values) != len(labels):
-            # The reading is incomplete; its values are kept.
+            # The reading is incomplete; its values are used.
             kind = "truncated" if len(values) < len(labels) else "length"
             note(kind, f"{len(values)} values under {len(labels)} names; the excess is not read", offset)
             if kind == "truncated":
                 values = values[:-1]
-        if reading is not None and reading.local != moment:
+        if reading is not None and reading.local != time:
             yield reading
             reading = None
         if reading is None:
-            reading = PerfReading(offset, run, local=moment, absolute=True)
+            reading = PerfReading(offset, run, local=time, absolute=True)
         cpu = _cpu(cpu_name)
         if cpu_name.lower() not in ("total", "delta") and cpu is None:
             note("header", f"{cpu_name[:20]!r} is not a CPU; not read", offset)
@@ -156,15 +156,15 @@ def csv_readings(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iter
         note("truncated", "the last reading ends before the line of all CPUs; not read", reading.offset)
 
 
-def _moment(cells: list[str]) -> dt.datetime | None:
+def _parse_time(cells: list[str]) -> dt.datetime | None:
     text = " ".join(cell.strip() for cell in cells)
     if len(text) > 20:
         return None
     try:
-        moment = dt.datetime.strptime(text, "%Y-%m-%d %H:%M:%S")
+        time = dt.datetime.strptime(text, "%Y-%m-%d %H:%M:%S")
     except ValueError:
         return None
-    return moment if 1971 <= moment.year <= 2200 else None
+    return time if 1971 <= time.year <= 2200 else None
 
 
 def _cpu(cpu_name: str) -> int | None:
@@ -184,7 +184,7 @@ _HOST = re.compile(r'"host"\s*:\s*"([^"\\]{1,64})"')
 _BEGIN = re.compile(r'\{\s{0,40}"date_time"')
 #: Number of unreadable measurements after which the file is abandoned.
 _BROKEN = 500
-#: Longest measurement of one CPU; all its counters need some 40 KB.
+#: Maximum characters of a measurement of one CPU; all its counters need some 40 KB.
 _MEASUREMENT = 256 * 1024
 _MEASUREMENTS = re.compile(r'"measurements"\s*:\s*\[')
 #: A pair of a measurement: its number and subject, and a key, or number and key of a counter.
@@ -194,32 +194,32 @@ _PAIR = re.compile(
 )
 _META = re.compile(r"meta\.[a-z_]{1,20}=.*")
 _META_HOST = re.compile(r'(?m)^meta\.host="([^"\\]{1,64})"$')
-#: Numbers, hexadecimal with -x and -X. That is not valid JSON unless everything is quoted (-q).
+#: Numbers, hexadecimal with -x and -X, which is valid JSON only if everything is quoted (-q).
 _NUMBER = re.compile(r'("(id|value)"\s{0,4}:\s{0,4})("?)((?:0[xX])?[0-9a-fA-F]{1,16})\3(?=\s{0,40}[,}])')
 #: Counter numbers from here on may be extended by newer machines.
 _LATER = cpumf.sets()["extended"].first
 _END = re.compile(r"\]\s{0,40}\}")
 #: Anything other than the end of the JSON.
-_BEHIND = re.compile(r"[^\]}\s]")
-#: Characters inspected to find the number base: more than all counters of one CPU.
+_AFTER_END = re.compile(r"[^\]}\s]")
+#: Number of characters inspected to find the number base: more than all counters of one CPU.
 _SHOWN = 1 << 20
 
 
 def json_readings(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
     """Return the facility and the readings in lshwc JSON; a truncated file yields the complete readings."""
     facility = Facility()
-    begin = _MEASUREMENTS.search(text)
-    head = text[: begin.start()] if begin else text
-    info = _INFO.search(head)
+    start = _MEASUREMENTS.search(text)
+    header = text[: start.start()] if start else text
+    info = _INFO.search(header)
     facts = _load_json(info[1]) if info else None
     if isinstance(facts, dict):
         facility.cfvn = _integer(facts.get("counter first"), 255)
         facility.csvn = _integer(facts.get("counter second"), 255)
         bits = _integer(facts.get("authorization"), 0xFFFF)
         facility.sets = authorized(bits) if bits is not None else None
-    host = _HOST.search(head)
+    host = _HOST.search(header)
     facility.host = host[1].strip() or None if host else None
-    return facility, _readings(_objects(text, begin.end() if begin else len(text), note), note)
+    return facility, _readings(_objects(text, start.end() if start else len(text), note), note)
 
 
 def pairs(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
@@ -229,30 +229,30 @@ def pairs(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
 
 
 def _pairs(text: str, note: Note) -> Iterator[Measured]:
-    """Yield the measurements of pairs, which follow each other; a run begins again with number 0."""
+    """Yield the measurements of pairs, which are consecutive; a new run starts again with number 0."""
     numbers = ((match[5], match[6].strip('"')) for match in _PAIR.finditer(text, 0, _SHOWN) if match[5])
     base = 16 if _in_hexadecimal(numbers) else 10
-    run, begin, offset = 0, 0, 0
+    run, start, offset = 0, 0, 0
     latest: tuple[int, str] | None = None
     facts: dict[str, Any] = {}
     counters: dict[int, dict[str, Any]] = {}
     for line in text.splitlines(keepends=True):
-        at, offset = offset, offset + len(line)
+        line_offset, offset = offset, offset + len(line)
         bare = line.strip()
         match = _PAIR.fullmatch(bare)
         if not line.endswith("\n"):
-            note("truncated", NO_END, at)
+            note("truncated", NO_END, line_offset)
             break
         if match is None:
             if bare and not _META.fullmatch(bare):
-                note("header", f"{bare[:60]!r} is not a pair of lshwc; not read", at)
+                note("header", f"{bare[:60]!r} is not a pair of lshwc; not read", line_offset)
             continue
         number, key, value = int(match[1]), match[3] or match[5], match[6].strip('"')
         if (number, match[2]) != latest:
             if latest is not None:
-                yield begin, run, facts
+                yield start, run, facts
                 run += number <= latest[0]
-            latest, begin, counters = (number, match[2]), at, {}
+            latest, start, counters = (number, match[2]), line_offset, {}
             facts = {"counters": []}
         if match[3]:
             facts[key] = value
@@ -265,19 +265,21 @@ def _pairs(text: str, note: Note) -> Iterator[Measured]:
             value if key == "name" else int(value, base) if digits.fullmatch(value) else None
         )
     if latest is not None:
-        yield begin, run, facts
+        yield start, run, facts
 
 
 def _in_hexadecimal(numbers: Iterable[tuple[str, str]]) -> bool:
     """Return whether numbers, with their keys, are hexadecimal: by counter numbers above 9 and by values."""
     numbers = list(numbers)
     ids = [number for key, number in numbers if key == "id" and len(number) > 1]
-    strange = sum(not number.isdecimal() or _between_sets(int(number)) for number in ids)
-    return 2 * strange > len(ids) or _mostly_hexadecimal(number for key, number in numbers if key == "value")
+    unexpected_count = sum(not number.isdecimal() or _between_sets(int(number)) for number in ids)
+    return 2 * unexpected_count > len(ids) or _mostly_hexadecimal(
+        number for key, number in numbers if key == "value"
+    )
 
 
 def _between_sets(number: int) -> bool:
-    """Return whether no counter has this number and none is expected to: new counters come last."""
+    """Return whether this number is unused and below the range of new counters."""
     return number < _LATER and not linux_events.is_counter_number(number)
 
 
@@ -286,110 +288,114 @@ def _json_decoder(text: str) -> Callable[[str], tuple[Any, int]]:
     if not _in_hexadecimal((match[2], match[4]) for match in _NUMBER.finditer(text, 0, _SHOWN)):
         return json.JSONDecoder().raw_decode
 
-    def load(piece: str) -> tuple[Any, int]:
-        end = _END.search(piece)
-        measurement = piece[: end.end()] if end else piece
+    def load(text: str) -> tuple[Any, int]:
+        end = _END.search(text)
+        measurement = text[: end.end()] if end else text
         decimal = _NUMBER.sub(lambda match: f"{match[1]}{int(match[4], 16)}", measurement)
         return json.loads(decimal), len(measurement)
 
     return load
 
 
-def _objects(text: str, at: int, note: Note) -> Iterator[Measured]:
+def _objects(text: str, offset: int, note: Note) -> Iterator[Measured]:
     """Yield the measurements of JSON."""
     load = _json_decoder(text)
     closed = False
-    broken = run = 0
-    while at < len(text):
-        if text[at] in ", \r\n\t":
-            at += 1
+    broken_count = run = 0
+    while offset < len(text):
+        if text[offset] in ", \r\n\t":
+            offset += 1
             continue
-        if text[at] == "]":
-            next_start = _MEASUREMENTS.search(text, at)
+        if text[offset] == "]":
+            next_start = _MEASUREMENTS.search(text, offset)
             if next_start is None:
                 closed = True
                 break
             # Another run, appended to the first.
-            at = next_start.end()
+            offset = next_start.end()
             run += 1
             continue
         try:
-            facts, length = load(text[at : at + _MEASUREMENT])
+            facts, length = load(text[offset : offset + _MEASUREMENT])
         except (ValueError, RecursionError):
             # Intact measurements may follow a broken one.
-            broken += 1
-            next_start = _BEGIN.search(text, at + 1) if broken < _BROKEN else None
+            broken_count += 1
+            next_start = _BEGIN.search(text, offset + 1) if broken_count < _BROKEN else None
             until = next_start.start() if next_start else len(text)
             kind = "resync" if next_start else "truncated"
-            note(kind, f"{until - at:,} characters are not an lshwc measurement; not read", at)
-            at = until
+            note(kind, f"{until - offset:,} characters are not an lshwc measurement; not read", offset)
+            offset = until
             continue
-        yield at, run, facts
-        at += length
+        yield offset, run, facts
+        offset += length
     if not closed:
         note("truncated", "the JSON ends inside its measurements", len(text))
-    elif behind := _BEHIND.search(text, at):
-        left = len(text) - behind.start()
-        note("header", f"{left:,} characters after the measurements are unexpected; not read", behind.start())
+    elif unexpected := _AFTER_END.search(text, offset):
+        remaining = len(text) - unexpected.start()
+        note(
+            "header",
+            f"{remaining:,} characters after the measurements are unexpected; not read",
+            unexpected.start(),
+        )
 
 
 def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfReading]:
-    """Yield the readings that measurements are of; that of all CPUs is the last of a reading."""
+    """Yield the readings that the measurements form; the last one of a reading is for all CPUs."""
     reading: PerfReading | None = None
-    for at, run, facts in measurements:
-        measurement = _measurement(facts, at, note)
+    for offset, run, facts in measurements:
+        measurement = _measurement(facts, offset, note)
         if measurement is None:
             continue
-        moment, offset_s, cpu_name, counts = measurement
+        epoch_s, offset_s, cpu_name, counts = measurement
         if reading is not None and reading.run != run:
-            _note_cut(reading, note)
+            _report_truncated(reading, note)
             reading = None
-        if reading is not None and reading.epoch_s != moment:
+        if reading is not None and reading.epoch_s != epoch_s:
             yield reading
             reading = None
         if reading is None:
-            reading = PerfReading(at, run, epoch_s=moment, absolute=True)
+            reading = PerfReading(offset, run, epoch_s=epoch_s, absolute=True)
             if offset_s is not None:
-                reading.local = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=moment + offset_s)
-        room = MAX_COUNTS - len(reading.counts)
-        reading.counts += counts[:room]
+                reading.local = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=epoch_s + offset_s)
+        free_count = MAX_COUNTS - len(reading.counts)
+        reading.counts += counts[:free_count]
         if cpu_name in ("total", "delta"):
             reading.absolute = cpu_name == "total"
             yield reading
             reading = None
     if reading is not None:
-        _note_cut(reading, note)
+        _report_truncated(reading, note)
 
 
-def _note_cut(reading: PerfReading, note: Note) -> None:
+def _report_truncated(reading: PerfReading, note: Note) -> None:
     detail = "the last reading ends before the values of all CPUs; not read"
     note("truncated", detail, reading.offset)
 
 
-def _measurement(facts: Any, at: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:
-    moment = _integer(facts.get("time_epoch"), 7_258_118_400) if isinstance(facts, dict) else None
+def _measurement(facts: Any, offset: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:
+    epoch_s = _integer(facts.get("time_epoch"), 7_258_118_400) if isinstance(facts, dict) else None
     counters = facts.get("counters") if isinstance(facts, dict) else None
-    if moment is None or not isinstance(counters, list):
-        note("header", "a measurement without time or counters; not read", at)
+    if epoch_s is None or not isinstance(counters, list):
+        note("header", "a measurement without time or counters; not read", offset)
         return None
     cpu_name = str(facts.get("cpu", "")).lower()
     cpu = int(cpu_name) if re.fullmatch(r"\d{1,6}", cpu_name) else None
     if cpu is None and cpu_name not in ("total", "delta"):
-        note("header", f"{cpu_name[:20]!r} is not a CPU; not read", at)
+        note("header", f"{cpu_name[:20]!r} is not a CPU; not read", offset)
         return None
     counts: list[Count] = []
     for counter in counters:
         number = _integer(counter.get("id"), 511) if isinstance(counter, dict) else None
         value = _integer(counter.get("value"), 2**64 - 1) if isinstance(counter, dict) else None
         if number is None or value is None:
-            note("header", "a counter without number or value; not read", at)
+            note("header", "a counter without number or value; not read", offset)
             continue
         counts.append(Count(str(counter.get("name", ""))[:80], value=value, cpu=cpu, number=number))
     zone = re.search(r"([+-])(\d\d)(\d\d)$", str(facts.get("date_time", "")))
     offset_s = None
     if zone is not None:
         offset_s = (1 if zone[1] == "+" else -1) * (int(zone[2]) * 3600 + int(zone[3]) * 60)
-    return moment, offset_s, cpu_name, counts
+    return epoch_s, offset_s, cpu_name, counts
 
 
 def _load_json(text: str) -> Any:
@@ -399,13 +405,13 @@ def _load_json(text: str) -> Any:
         return None
 
 
-def _integer(value: Any, most: int) -> int | None:
-    """Parse a number from JSON, in quotes if everything is quoted (-q); None beyond `most`."""
+def _integer(value: Any, max_value: int) -> int | None:
+    """Parse a number from JSON, in quotes if everything is quoted (-q); None beyond `max_value`."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if 0 <= value <= most else None
+    return value if 0 <= value <= max_value else None
 
 
 # lscpumf and /proc/service_levels
@@ -421,10 +427,12 @@ _OF_SET = re.compile(r"Counter (\d{1,3}) / (.+?) Counter Set\.?", re.IGNORECASE)
 _ALLOWED = re.compile(r"\s+(\S+) counter Set", re.IGNORECASE)
 
 
-def is_facility(head: str) -> bool:
-    begin = "\n".join(head.splitlines()[:200])
+def is_facility(content: str) -> bool:
+    first_lines = "\n".join(content.splitlines()[:200])
     marks = ("CPU-measurement Counter Facility", "perf event counter list for", "CPU-MF: Counter facility")
-    return any(mark.lower() in begin.lower() for mark in marks) or any(text in begin for text in NOTHING)
+    return any(mark.lower() in first_lines.lower() for mark in marks) or any(
+        text in first_lines for text in NOTHING
+    )
 
 
 def facility(lines: Lines, note: Note) -> Facility:
@@ -436,10 +444,10 @@ def facility(lines: Lines, note: Note) -> Facility:
         service = _SERVICE.search(bare)
         speed = _SPEED.search(bare)
         version = _VERSION.fullmatch(bare)
-        of_machine = _LIST.match(bare)
+        machine_match = _LIST.match(bare)
         entry = _ENTRY.fullmatch(bare)
-        numbered = _OF_SET.fullmatch(bare)
-        allowed = _ALLOWED.fullmatch(line.rstrip())
+        counter_match = _OF_SET.fullmatch(bare)
+        set_match = _ALLOWED.fullmatch(line.rstrip())
         if service is not None:
             facts.cfvn, facts.csvn = int(service[1]), int(service[2])
             facts.sets = authorized(int(service[3], 16))
@@ -447,15 +455,15 @@ def facility(lines: Lines, note: Note) -> Facility:
             facts.cpsp = float(speed[1]) or None
         elif version is not None and facts.csvn is None:
             facts.cfvn, facts.csvn = int(version[1]), int(version[2])
-        elif of_machine is not None:
-            facts.machine = of_machine[1].strip()[:60]
+        elif machine_match is not None:
+            facts.machine = machine_match[1].strip()[:60]
         elif entry is not None:
             name = entry[1].upper()
-        elif numbered is not None and name is not None and len(facts.counters) < 1_000:
-            facts.counters[name] = int(numbered[1])
+        elif counter_match is not None and name is not None and len(facts.counters) < 1_000:
+            facts.counters[name] = int(counter_match[1])
             name = None
-        elif allowed is not None and allowed[1].lower() in _SETS:
-            facts.sets = [*(facts.sets or []), _SETS[allowed[1].lower()]]
+        elif set_match is not None and set_match[1].lower() in _SETS:
+            facts.sets = [*(facts.sets or []), _SETS[set_match[1].lower()]]
         for message in NOTHING:
             if message in bare:
                 facts.absent = message

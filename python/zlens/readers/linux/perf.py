@@ -13,26 +13,26 @@ from msgspec import Struct, field
 
 #: (byte offset, line without its end)
 Lines = Iterable[tuple[int, str]]
-#: Takes kind, message and offset of a problem.
+#: Callback with kind, message and offset of a problem.
 Note = Callable[[str, str, int], None]
 
 NOT_SUPPORTED = "not supported"
 NOT_COUNTED = "not counted"
 _STATES = {"<not supported>": NOT_SUPPORTED, "<not counted>": NOT_COUNTED}
 
-#: Counts kept from one moment: 2,000 CPUs with 200 events; a limit for files that are not perf output.
+#: Maximum number of counts at one time: 2,000 CPUs with 200 events; other files may have more.
 MAX_COUNTS = 400_000
 
-#: Longest line of perf: an event of many parameters has some hundred characters.
+#: Maximum characters of a line of perf; an event with many parameters has some hundred.
 MAX_LINE = 4096
 
-#: Longest name of a thread or control group that is kept.
-_LONGEST_NAME = 200
+#: Maximum characters of the name of a thread or control group; the rest is dropped.
+_MAX_NAME = 200
 
-#: No run takes longer, in seconds.
-_LONGEST = 1e9
+#: Maximum length of a run in seconds.
+_MAX_RUN_S = 1e9
 
-#: Longest count: an unsigned number of 64 bits has 20 digits.
+#: Maximum digits of a count: an unsigned number of 64 bits has 20 digits.
 _DIGITS = 24
 
 
@@ -49,9 +49,9 @@ class Count(Struct):
     cpu: int | None = None
     group: str | None = None
     cgroup: str | None = None
-    #: Share of the time the event was counted, in percent; below 100, the value is scaled up.
+    #: Percentage of the time for which the event was counted; below 100, the value is scaled up.
     running_pct: float | None = None
-    #: An event that is not a count has an amount in some unit.
+    #: An event that is not a count has an amount with a unit.
     unit: str | None = None
     amount: float | None = None
     #: The counter number, if the tool prints it next to the name.
@@ -59,7 +59,7 @@ class Count(Struct):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What the count is of; it comes once at a moment."""
+        """The subject of the count, which is unique in a reading."""
         return self.event, self.number, self.cpu, self.group, self.cgroup, self.unit
 
     @property
@@ -70,12 +70,12 @@ class Count(Struct):
 
 
 class PerfReading(Struct):
-    """Values read at one moment. run: number of the tool run within a file.
+    """Values read at one time. run: index of the tool run in a file.
 
-    epoch_s   seconds since 1970 UTC; local: the local time; since_s: seconds from the beginning of the run
-    after_s   since_s of the reading before, if that is not in the file
+    epoch_s   seconds since 1970 UTC; local: the local time; since_s: seconds since the start of the run
+    after_s   since_s of the previous reading, if that is not in the file
     seconds   length of the interval, if known
-    absolute  values count from the beginning of the run; their differences are the interval values
+    absolute  values count from the start of the run; their differences are the interval values
     """
 
     offset: int
@@ -89,12 +89,12 @@ class PerfReading(Struct):
     counts: list[Count] = field(default_factory=list)
 
 
-#: Contents of a line: seconds from the beginning of the run and a count, if present.
+#: Contents of a line: seconds since the start of the run and a count, if present.
 Line = tuple[float | None, Count | None]
 
 _START = "%a %b %d %H:%M:%S %Y"
 _STARTED = re.compile(r"#\s*started on (.+)")
-#: Written by zlens where it cuts a stream: the system, and the time of the interval before.
+#: Comments that zlens adds where it splits a stream: the system, and the end of the previous interval.
 _HOST = re.compile(r"(?m)^#\s*host ([!-~]{1,64})\s*$")
 _AFTER = re.compile(r"#\s*after (\d{1,9}\.\d{9})")
 _COUNT = r"(?:\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+|\d+)(?:[.,]\d+)?"
@@ -106,7 +106,7 @@ _TEXT = re.compile(
     rf"(?P<count><not supported>|<not counted>|{_COUNT})\s+"
     r"(?:(?P<unit>msec|ns|us|ms|Joules|MiB|GiB|seconds)\s+)?(?P<event>[A-Za-z][^\s]*)(?P<rest>.*)"
 )
-#: Behind an event of text: a name in brackets belongs to it, and "#" and "(" begin metrics and shares.
+#: The text after an event: a name in brackets belongs to it; "#" and "(" start metrics and shares.
 _CGROUP = re.compile(r"\s+([^\s#(\[]\S*)")
 _CPU = re.compile(r"CPU\s*(\d{1,6})")
 _RUNNING = re.compile(r"\(\s*(\d+\.\d+)%\)\s*$")
@@ -117,7 +117,7 @@ _SINCE = re.compile(r"\s*\d{1,9}\.\d{9}")
 _THREAD = re.compile(r"(?!\d+-\d+$).{1,64}-\d{1,10}")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _SEPARATORS = (",", ";", "|", "\t", ":")
-#: Output of --metric-only: its first line or object, values, and what its columns are named.
+#: Output of --metric-only: its first line or object, its values, and the names of its columns.
 _METRIC_HEADER = re.compile(r"\s*Performance counter stats for |#\s+time\s(?!.*\bevents\b)")
 _METRIC = r"(?:-?\d+(?:[.,]\d+)?%?|-?nan)"
 _METRIC_LINE = re.compile(
@@ -129,36 +129,36 @@ _METRIC_OBJECT = re.compile(
     r'|\{(?:"[a-z-]{1,20}" : "?[^",]{0,80}"?, ){0,5}"[^"]{1,80}" : "(?:\d+\.\d+|nan)"'
 )
 _METRIC_COLUMNS = frozenset({"time", "cpu", "core", "die", "socket", "node", "comm-pid"})
-#: Metrics that perf knows on every machine, and those of s390.
+#: Metrics that perf has on every machine, and metrics of s390.
 _METRIC_NAME = re.compile(
     r"per cycle| of all |GHz|cycles idle"
     r"|^(?:cpi|prbstate|l1mp|l2p|l3p|l4lp|l4rp|memp|finite_cpi|est_cpi|scpl1m|tlb_percent|tlb_miss|transaction)$"
 )
-#: What -x writes before the counts of a summary (--summary without --no-csv-summary).
+#: First column of the counts in a summary with -x (--summary without --no-csv-summary).
 _SUMMARY = "summary"
-#: Parts that a count of -j may be of.
+#: Parts of the machine that a count of -j may be for.
 _PARTS = ("core", "die", "cluster", "cache", "socket", "node", "thread")
 
 
 def level(group: str) -> str | None:
-    """Return the kind of a part of the machine, of which there are several; None for a thread."""
+    """Return the kind of a part of the machine, such as S for sockets; None for a thread."""
     return re.sub(r"\d+", "", group) if _AGGREGATE.fullmatch(group) else None
 
 
-def is_text(head: str) -> bool:
-    """Return whether a text begins like plain perf stat output."""
-    return any(_HEADER.match(line[:MAX_LINE]) for line in head.splitlines()[:60])
+def is_text(text: str) -> bool:
+    """Return whether a text starts like plain perf stat output."""
+    return any(_HEADER.match(line[:MAX_LINE]) for line in text.splitlines()[:60])
 
 
-def host(head: str) -> str | None:
-    """Return the system that a comment names, as in the streams that zlens keeps."""
-    found = _HOST.search(head)
-    return found[1] if found else None
+def host(text: str) -> str | None:
+    """Return the system that a comment names, as in the streams that zlens stores."""
+    match = _HOST.search(text)
+    return match[1] if match else None
 
 
-def separator(head: str) -> str | None:
-    """Return the separator of perf stat -x output, None if the text is something else."""
-    for line in head.splitlines()[:60]:
+def separator(text: str) -> str | None:
+    """Return the separator of perf stat -x output, None if the text has another format."""
+    for line in text.splitlines()[:60]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if len(line) > MAX_LINE:
@@ -171,18 +171,18 @@ def separator(head: str) -> str | None:
     return None
 
 
-def is_json(head: str) -> bool:
-    """Return whether a text begins with lines of perf stat -j."""
-    for line in head.splitlines()[:60]:
+def is_json(content: str) -> bool:
+    """Return whether a text starts with lines of perf stat -j."""
+    for line in content.splitlines()[:60]:
         text = line.strip()
         if text and not text.startswith("#"):
             return text.startswith("{") and ('"counter-value"' in text or '"metric-value"' in text)
     return False
 
 
-def is_metric_only(head: str) -> bool:
-    """Return whether a text begins like output of --metric-only: metrics and their values, and no event."""
-    lines = [line[:MAX_LINE] for line in head.splitlines()[:60] if line.strip()]
+def is_metric_only(text: str) -> bool:
+    """Return whether a text starts like output of --metric-only: metrics and their values, but no event."""
+    lines = [line[:MAX_LINE] for line in text.splitlines()[:60] if line.strip()]
     bare = [line.strip() for line in lines if not line.lstrip().startswith("#")]
     if bare and bare[0].startswith("{"):
         counts = any('"event"' in line or '"counter-value"' in line for line in bare)
@@ -199,22 +199,22 @@ def _are_metrics(names: list[str], values: list[str]) -> bool:
     """Return whether a line has names of metrics, and the next one values; both end with a separator."""
     *names, end = (name.strip() for name in names)
     *values, other_end = (value.strip() for value in values)
-    known = any(name in _METRIC_COLUMNS or _METRIC_NAME.search(name) for name in names)
-    return known and not end + other_end and all(map(_METRIC_CELL.fullmatch, values))
+    has_known_name = any(name in _METRIC_COLUMNS or _METRIC_NAME.search(name) for name in names)
+    return has_known_name and not end + other_end and all(map(_METRIC_CELL.fullmatch, values))
 
 
 def _ends_with_times(values: list[str]) -> bool:
-    """Return whether a line ends as perf writes it: run time of the event, and its share of the time."""
+    """Return whether a line ends like perf lines do: run time of the event, and its share of the time."""
     return any(
         run.strip().isdecimal() and re.fullmatch(r"\s*\d+\.\d\d\s*", part) for run, part in pairwise(values)
     )
 
 
 class _Grouping:
-    """Groups counts by moment, and separates runs of the tool.
+    """Groups counts into readings, and separates runs of the tool.
 
-    A run with intervals (-I) may end with a summary (--summary), which is its intervals once more: counts
-    without a time behind intervals, unless the time that elapsed shows that they are of another run.
+    A run with intervals (-I) may end with a summary (--summary), which repeats its intervals: counts without
+    a time after intervals, unless the elapsed time shows that they belong to another run.
     """
 
     def __init__(self, note: Note) -> None:
@@ -223,7 +223,7 @@ class _Grouping:
         self._seen: set[tuple[Any, ...]] = set()
         self._run = 0
         self._started: dt.datetime | None = None
-        #: The run begins with a header or its start time, so it has one reading without a time.
+        #: The run starts with a header or its start time, so it has one reading without a time.
         self._marked = False
         #: Time of the latest interval of the run.
         self._intervals_s: float | None = None
@@ -246,15 +246,15 @@ class _Grouping:
 
     def comment(self, line: str, offset: int) -> Iterator[PerfReading]:
         """Parse facts about the run from a comment."""
-        started, after = _STARTED.match(line), _AFTER.match(line)
+        started, after_match = _STARTED.match(line), _AFTER.match(line)
         if started is not None:
             yield from self.begin_run(started[1], offset)
-        elif after is not None:
+        elif after_match is not None:
             yield from self.end()
-            self._after_s = self._intervals_s = float(after[1])
+            self._after_s = self._intervals_s = float(after_match[1])
 
     def begin(self) -> Iterator[PerfReading]:
-        """Begin another run at a header, unless the line before it was the start time."""
+        """Begin another run at a header, unless the previous line was the start time."""
         if self._reading is not None:
             yield from self.end()
             self._next_run()
@@ -295,11 +295,11 @@ class _Grouping:
         self._marked = False
 
     def elapsed(self, seconds: float) -> Iterator[PerfReading]:
-        reading, last = self._reading, self._intervals_s
+        reading, last_interval_s = self._reading, self._intervals_s
         if reading is not None and reading.since_s is None:
             reading.seconds = seconds
-            if last is not None and not 0 <= seconds - last < 1 + 0.01 * seconds:
-                # It took another time than the intervals.
+            if last_interval_s is not None and not 0 <= seconds - last_interval_s < 1 + 0.01 * seconds:
+                # The elapsed time differs from the intervals.
                 self._intervals_s = None
         yield from self.end()
         self._next_run()
@@ -319,7 +319,7 @@ class _Grouping:
 
 
 def skip_long_lines(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
-    """Yield lines, skipping those that are too long for these tools."""
+    """Yield lines, except lines that are too long for these tools."""
     for offset, line in lines:
         if len(line) > MAX_LINE:
             note("length", f"a line of {len(line):,} characters; not read", offset)
@@ -329,20 +329,20 @@ def skip_long_lines(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
 
 def text_readings(lines: Lines, note: Note) -> Iterator[PerfReading]:
     """Yield the readings of plain perf stat output."""
-    gathering = _Grouping(note)
+    grouping = _Grouping(note)
     for offset, line in skip_long_lines(lines, note):
         if not line.strip():
             continue
         elapsed = _ELAPSED.match(line)
         if _STARTED.match(line.strip()) or _AFTER.match(line.strip()):
-            yield from gathering.comment(line.strip(), offset)
+            yield from grouping.comment(line.strip(), offset)
         elif _HEADER.match(line):
             if line.lstrip().startswith("Perf"):
-                yield from gathering.begin()
+                yield from grouping.begin()
         elif elapsed is not None:
             seconds = _number(elapsed[1], decimals=True)
-            plausible = seconds is not None and seconds < _LONGEST
-            yield from gathering.elapsed(float(seconds or 0)) if plausible else gathering.end()
+            is_plausible = seconds is not None and seconds < _MAX_RUN_S
+            yield from grouping.elapsed(float(seconds or 0)) if is_plausible else grouping.end()
         elif _without_count(line):
             continue
         else:
@@ -352,14 +352,14 @@ def text_readings(lines: Lines, note: Note) -> Iterator[PerfReading]:
                 continue
             count = _count(match["count"], match["unit"], match["event"])
             if match["where"]:
-                _place(count, match["where"])
+                _assign_part(count, match["where"])
             group = _CGROUP.match(match["rest"])
             count.cgroup = group[1] if group else None
             running = _RUNNING.search(match["rest"])
             count.running_pct = float(running[1]) if running else None
             since = float(match["time"]) if match["time"] else None
-            yield from gathering.add(offset, since, count)
-    yield from gathering.end()
+            yield from grouping.add(offset, since, count)
+    yield from grouping.end()
 
 
 def _without_count(line: str) -> bool:
@@ -393,13 +393,13 @@ def _line_by_line(
     lines: Lines, note: Note, title: str, read: Callable[[str], Line | None]
 ) -> Iterator[PerfReading]:
     """Yield the readings of a format with one count per line."""
-    gathering = _Grouping(note)
+    grouping = _Grouping(note)
     for offset, line in skip_long_lines(lines, note):
         bare = line.strip()
         if not bare:
             continue
         if bare.startswith("#"):
-            yield from gathering.comment(bare, offset)
+            yield from grouping.comment(bare, offset)
             continue
         parsed = read(line)
         if parsed is None:
@@ -407,12 +407,12 @@ def _line_by_line(
             continue
         since, count = parsed
         if count is not None:
-            yield from gathering.add(offset, since, count)
-    yield from gathering.end()
+            yield from grouping.add(offset, since, count)
+    yield from grouping.end()
 
 
 def interval(line: str, form: str, by: str) -> float | None:
-    """Return the time of a line of perf stat -I from the beginning of the run; None without one."""
+    """Return the time of a line of perf stat -I since the start of the run; None without one."""
     if form == "perf-text":
         match = _TEXT.fullmatch(line)
         return float(match["time"]) if match is not None and match["time"] else None
@@ -430,13 +430,13 @@ def start(text: str) -> dt.datetime | None:
 
 
 def heading(host: str | None, started: dt.datetime | None) -> str:
-    """Return comments that say of a stream what `host` and `start` read."""
+    """Return comments from which `host` and `start` read these values."""
     lines = [f"# host {host}\n"] if host is not None else []
     return "".join([*lines, *([f"# started on {started:{_START}}\n"] if started is not None else [])])
 
 
 def interval_comment(since_s: float) -> str:
-    """Return the comment that an interval begins so long after the beginning of the run."""
+    """Return the comment that an interval starts this long after the start of the run."""
     return f"# after {since_s:.9f}\n"
 
 
@@ -449,25 +449,25 @@ def _values(line: str, by: str) -> Line | None:
     cells = line.split(by)
     index = 0
     since = None
-    place = None
+    part_name = None
     if _SINCE.fullmatch(cells[0]):
         since = float(cells[0])
         index = 1
     elif cells[0].strip() == _SUMMARY:
         index = 1
     if index < len(cells) and re.fullmatch(r"CPU\d+", cells[index].strip()):
-        place = cells[index].strip()
+        part_name = cells[index].strip()
         index += 1
     elif (
         index + 1 < len(cells)
         and _AGGREGATE.fullmatch(cells[index].strip())
         and cells[index + 1].strip().isdecimal()
     ):
-        place = f"{cells[index].strip()} {cells[index + 1].strip()}"
+        part_name = f"{cells[index].strip()} {cells[index + 1].strip()}"
         index += 2
     elif index < len(cells) and _THREAD.fullmatch(cells[index].strip()):
         # comm-pid, from --per-thread
-        place = cells[index].strip()
+        part_name = cells[index].strip()
         index += 1
     if len(cells) < index + 3:
         return None
@@ -481,13 +481,13 @@ def _values(line: str, by: str) -> Line | None:
     if value not in _STATES and not _PLAIN.fullmatch(value):
         return None
     count = _count(value, unit or None, event)
-    if place is not None:
-        _place(count, place)
-    for at, (run, part) in enumerate(pairwise(rest)):
-        if run.strip().isdecimal() and re.fullmatch(r"\d+\.\d\d", part.strip()):
-            count.running_pct = float(part)
+    if part_name is not None:
+        _assign_part(count, part_name)
+    for position, (run, share) in enumerate(pairwise(rest)):
+        if run.strip().isdecimal() and re.fullmatch(r"\d+\.\d\d", share.strip()):
+            count.running_pct = float(share)
             # Between event and run time are the control group and the variation of several runs.
-            groups = [cell.strip() for cell in rest[:at] if not re.fullmatch(r"\s*\d+\.\d\d%", cell)]
+            groups = [cell.strip() for cell in rest[:position] if not re.fullmatch(r"\s*\d+\.\d\d%", cell)]
             count.cgroup = by.join(groups) or None
             break
     return since, count
@@ -510,13 +510,11 @@ def _object(line: str) -> Line | None:
     if re.fullmatch(r"\d{1,6}", cpu):
         count.cpu = int(cpu)
     parts = [str(facts[key]) for key in _PARTS if key in facts]
-    count.group = (
-        " ".join(parts if count.cpu is not None or not cpu else [cpu, *parts])[:_LONGEST_NAME] or None
-    )
-    count.cgroup = str(facts.get("cgroup") or "")[:_LONGEST_NAME] or None
+    count.group = " ".join(parts if count.cpu is not None or not cpu else [cpu, *parts])[:_MAX_NAME] or None
+    count.cgroup = str(facts.get("cgroup") or "")[:_MAX_NAME] or None
     count.running_pct = _real(facts.get("pcnt-running"))
     since = _real(facts.get("interval"))
-    return (since if since is not None and since < _LONGEST else None), count
+    return (since if since is not None and since < _MAX_RUN_S else None), count
 
 
 def _real(value: Any) -> float | None:
@@ -524,13 +522,13 @@ def _real(value: Any) -> float | None:
     return float(value) if valid else None
 
 
-def _place(count: Count, where: str) -> None:
-    cpu = _CPU.fullmatch(where)
+def _assign_part(count: Count, part_name: str) -> None:
+    cpu = _CPU.fullmatch(part_name)
     if cpu is not None:
         count.cpu = int(cpu[1])
     else:
-        part = where.split()[0]
-        count.group = part if level(part) else where
+        part = part_name.split()[0]
+        count.group = part if level(part) else part_name
 
 
 def _count(printed: str, unit: str | None, event: str) -> Count:
@@ -544,7 +542,7 @@ def _count(printed: str, unit: str | None, event: str) -> Count:
 
 
 def _number(printed: str, *, decimals: bool) -> float | int | None:
-    """Parse a printed number. In counts, groups of three digits are thousands: decimals are zeros."""
+    """Parse a printed number. In counts, groups of three digits are thousands, and decimals are zeros."""
     if len(printed) > 2 * _DIGITS:
         return None
     if not decimals and re.fullmatch(r"\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+", printed):

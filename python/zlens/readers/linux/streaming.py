@@ -1,7 +1,7 @@
-"""Following perf stat -I: the counts of an interval are complete when those of the next one begin.
+"""Output of perf stat -I in a stream: the counts of an interval are complete when the next one starts.
 
-A pipe says neither which system is counted nor when. `heading` adds both as comments, which the reader takes
-from any file. Where a stream is cut, a comment says when the interval before it ended.
+A pipe identifies neither the system nor the time. `heading` adds both as comments, which the reader accepts
+in any file. Where a stream is split, a comment records the end of the previous interval.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FORMS = frozenset({"perf-text", "perf-csv", "perf-json"})
 
 
 class _Interval(NamedTuple):
-    """Lines with one time: their end in the file, the time, and the start of the run, if it is known."""
+    """Lines with one time: their end in the file, the time, and the start of the run, if known."""
 
     end: int
     since_s: float
@@ -37,8 +37,8 @@ class _Interval(NamedTuple):
 
     @property
     def us(self) -> int:
-        begin = (self.started or _EPOCH) - _EPOCH
-        return begin // dt.timedelta(microseconds=1) + round(self.since_s * _SECOND)
+        start = (self.started or _EPOCH) - _EPOCH
+        return start // dt.timedelta(microseconds=1) + round(self.since_s * _SECOND)
 
 
 class PerfStreamFormat:
@@ -47,30 +47,30 @@ class PerfStreamFormat:
     #: All counts with one time are one interval.
     shares_intervals = True
 
-    def has_intervals(self, head: bytes) -> bool:
-        text = head.decode("utf-8", "replace")
-        form, by = _form(head)
+    def has_intervals(self, first_bytes: bytes) -> bool:
+        text = first_bytes.decode("utf-8", "replace")
+        form, by = _form(first_bytes)
         lines = text.splitlines()
         return form in _FORMS and any(perf.interval(line, form, by) is not None for line in lines)
 
-    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
-        """Comments with the system and the start of the run, as far as the stream lacks them.
+    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
+        """Return comments with the system and the start of the run, if the stream has none.
 
-        A file is named as the reader names it. What comes from a pipe is counted here and now.
+        A file is named like the reader names it. Data from a pipe is counted on this system at this time.
         """
         with open(path, "rb") as file:
-            file.seek(begin)
-            head = file.read(_HEAD)
+            file.seek(start)
+            first_bytes = file.read(_HEAD)
         is_file = os.path.exists(name) and stat.S_ISREG(os.stat(name).st_mode)
-        text = head.decode("utf-8", "replace")
+        text = first_bytes.decode("utf-8", "replace")
         host = None
         if perf.host(text) is None:
             host = f"unknown-{Path(name).stem}" if is_file else socket.gethostname()
         started = None
-        form, by = _form(head)
+        form, by = _form(first_bytes)
         if not is_file and not any(perf.start(line) for line in text.splitlines()):
             since = [perf.interval(line, form, by) for line in text.splitlines()]
-            first_s = next((one for one in since if one is not None), 0.0)
+            first_s = next((since_s for since_s in since if since_s is not None), 0.0)
             now = dt.datetime.fromtimestamp(time.time() - first_s, dt.UTC).astimezone(options.tz)
             started = now.replace(tzinfo=None)
         return perf.heading(host, started).encode()
@@ -78,89 +78,99 @@ class PerfStreamFormat:
     def is_wrapped(self, path: str) -> bool:
         return False
 
-    def unwrap(self, path: str, into: str) -> int:
+    def unwrap(self, path: str, target_path: str) -> int:
         return 0
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
-        newest, moments = 0, []
+        newest, times = 0, []
         for interval in _intervals(path):
             newest = max(newest, interval.us)
-            moments.append((newest, interval.end))
-        return moments
+            times.append((newest, interval.end))
+        return times
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        # The reader tells of moments that come again.
+        # The reader reports duplicate readings.
         return []
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
-        """All intervals but the last, whose lines may still come; after a silence that one, too."""
+        """Return a cut point after all intervals, or before the last one if its lines may be incomplete."""
         intervals = [*_intervals(path)]
         if not (silent or ended):
             intervals = intervals[:-1]
         if not intervals:
             return None
         end = intervals[-1].end
-        # Behind a cut, times count from a start that is told before it: the clock says how long a part is.
+        # After a cut point, times count from a start in a comment, so the clock measures the length of a
+        # part.
         return CutPoint(end, end, time.time_ns() // 1_000, None, _NEVER)
 
     def keep_tail(
-        self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
+        self,
+        path: str,
+        start: int,
+        decoded_until: int,
+        end: int,
+        target_path: str,
+        options: Options,
+        retain_from_us: int,
     ) -> RetainedTail:
-        """Comments alone: of the system, the start, the columns, and when the last interval ended."""
-        with open(into, "wb") as file:
+        """Write only comments: the system, the start, the columns, and the end of the last interval."""
+        with open(target_path, "wb") as file:
             file.write(_comments(path, end))
         return RetainedTail(0, 0)
 
-    def write_part_header(self, path: str, into: str, options: Options) -> None:
-        """The same comments."""
-        with open(path, "rb") as source, open(into, "wb") as file:
+    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
+        """Write the comments of the retained tail."""
+        with open(path, "rb") as source, open(target_path, "wb") as file:
             file.write(source.read())
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
-        # No interval was kept.
+        # No interval was retained.
         return set()
 
 
-def _form(head: bytes) -> tuple[str, str]:
-    """The form of a stream, "" if it is none of perf, and what separates its values."""
-    text = head.decode("utf-8", "replace")
-    form = form_of(head) or ""
+def _form(first_bytes: bytes) -> tuple[str, str]:
+    """Return the format of a stream, "" if it is not output of perf, and the separator of its values."""
+    text = first_bytes.decode("utf-8", "replace")
+    form = form_of(first_bytes) or ""
     if not form and any(perf.interval(line, "perf-text", "") is not None for line in text.splitlines()[:60]):
-        # Its columns stand before a cut.
+        # Its column headings are before a cut point.
         form = "perf-text"
     return form, (perf.separator(text) if form == "perf-csv" else None) or ","
 
 
 def _intervals(path: str) -> Iterator[_Interval]:
-    """The intervals of a stream; lines without a time belong to the interval before them."""
+    """Yield the intervals of a stream; lines without a time belong to the previous interval."""
     with open(path, "rb") as file:
         form, by = _form(file.read(_HEAD))
         file.seek(0)
         started: dt.datetime | None = None
-        now: _Interval | None = None
+        interval: _Interval | None = None
         end = 0
         for line in file:
             if not line.endswith(b"\n"):
                 break
             text = line.decode("utf-8", "replace")
             since = None if text.startswith("#") else perf.interval(text.rstrip(), form, by)
-            begun = perf.start(text) if text.startswith("#") else None
-            if now is not None and (begun is not None or (since is not None and since != now.since_s)):
-                yield now._replace(end=end)
-                now = None
-            started = begun or started
-            if since is not None and now is None:
-                now = _Interval(0, since, started)
+            run_start = perf.start(text) if text.startswith("#") else None
+            if interval is not None and (
+                run_start is not None or (since is not None and since != interval.since_s)
+            ):
+                yield interval._replace(end=end)
+                interval = None
+            started = run_start or started
+            if since is not None and interval is None:
+                interval = _Interval(0, since, started)
             end += len(line)
-        if now is not None:
-            yield now._replace(end=end)
+        if interval is not None:
+            yield interval._replace(end=end)
 
 
 def _comments(path: str, end: int) -> bytes:
-    """What stands before an interval: comments of the stream, the latest of each, and when one ended."""
-    host = started = columns = after = ""
+    """Return the header of an interval: the latest comment of each kind, and the previous interval end."""
+    host = started = columns = interval_comment = ""
     last: _Interval | None = None
     for interval in _intervals(path):
         if interval.end <= end:
@@ -170,17 +180,17 @@ def _comments(path: str, end: int) -> bytes:
             text = line.decode("utf-8", "replace")
             if not text.startswith("#"):
                 continue
-            if (named := perf.host(text)) is not None:
-                host = perf.heading(named, None)
-            elif (begun := perf.start(text)) is not None:
-                started, after = perf.heading(None, begun), ""
+            if (host_name := perf.host(text)) is not None:
+                host = perf.heading(host_name, None)
+            elif (run_start := perf.start(text)) is not None:
+                started, interval_comment = perf.heading(None, run_start), ""
             elif perf.is_text(text):
                 columns = text + "\n"
             else:
-                after = text + "\n" if text.startswith("# after ") else after
+                interval_comment = text + "\n" if text.startswith("# after ") else interval_comment
     if last is not None:
-        after = perf.interval_comment(last.since_s)
-    return (host + started + columns + after).encode()
+        interval_comment = perf.interval_comment(last.since_s)
+    return (host + started + columns + interval_comment).encode()
 
 
 FORM = PerfStreamFormat()

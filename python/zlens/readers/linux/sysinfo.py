@@ -1,9 +1,9 @@
 """Machine information from Linux on Z: /proc/sysinfo and the CPUs in sysfs.
 
 An input is a folder with `proc/sysinfo` (and `proc/cpuinfo`, `sys/devices/system/cpu`), a tar of such
-folders, a single /proc/sysinfo, or the live machine, whose folder is `/`. It describes one moment, the date
-of the file, not an interval. CPU containers are identified by the siblings that the kernel lists, as in
-lscpu: kernels differ in the meaning of IDs, and older ones have none.
+folders, a single /proc/sysinfo, or the live machine, whose folder is `/`. It is a snapshot with the date of
+the file, not an interval. CPU containers are identified by the siblings that the kernel lists, as in lscpu,
+because the meaning of IDs depends on the kernel, and older kernels have none.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _DISPATCHING = {0: "horizontal", 1: "vertical"}
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is a /proc/sysinfo or a tar."""
-    return texts.is_sysinfo(head) or sysinfo_tree.is_tar(head)
+    return texts.is_sysinfo(first_bytes) or sysinfo_tree.is_tar(first_bytes)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
@@ -71,7 +71,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 
 
 class SysinfoSnapshot(Struct):
-    """A system at one moment."""
+    """A snapshot of a system."""
 
     tree: Tree
     sysinfo: texts.Sysinfo
@@ -98,7 +98,7 @@ class SysinfoSnapshot(Struct):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What distinguishes systems of the same name."""
+        """Values that distinguish systems of the same name."""
         machine = self.sysinfo.machine
         return (machine.get("machine_type"), machine.get("serial"), machine.get("lpar_number"))
 
@@ -124,36 +124,36 @@ class SysinfoSource:
                 trees = [sysinfo_tree.read_folder(path)]
             else:
                 with open(path, "rb") as file:
-                    head = file.read(4096)
-                if sysinfo_tree.is_tar(head):
+                    first_bytes = file.read(4096)
+                if sysinfo_tree.is_tar(first_bytes):
                     trees, damage = sysinfo_tree.read_tar(path)
                 else:
                     trees = [sysinfo_tree.read_file(path)]
         except OSError as error:
             raise read_error(path, error) from None
-        taken = [self._take(tree) for tree in trees]
+        is_added = [self._add_snapshot(tree) for tree in trees]
         for kind, offset, detail in damage:
             self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
-        if not any(taken):
+        if not any(is_added):
             if any(SYSINFO in tree.files for tree in trees):
                 raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)
-            where = damage[0][1] if damage else None
+            first_offset = damage[0][1] if damage else None
             raise InputError(
                 damage[0][2] if damage else f"it contains no {SYSINFO}",
                 file=path,
-                offset=where,
+                offset=first_offset,
                 expected=_EXPECTED,
                 cure="unpack an archive of other data first",
             )
 
-    def _take(self, tree: Tree) -> bool:
+    def _add_snapshot(self, tree: Tree) -> bool:
         data = tree.files.get(SYSINFO, b"")
         sysinfo = texts.parse(data)
         if not sysinfo.machine and not sysinfo.vms:
-            where = tree.places.get(SYSINFO, tree.path)
+            path = tree.places.get(SYSINFO, tree.path)
             if tree.files:
                 detail = f"{tree.path}: {SYSINFO} is missing or empty; {_COPY}"
-                self._problems.append(Problem(None, NAME, where, 0, SYSINFO, "truncated", detail, 0))
+                self._problems.append(Problem(None, NAME, path, 0, SYSINFO, "truncated", detail, 0))
             return False
         cpuinfo = texts.parse_cpuinfo(tree.files.get("proc/cpuinfo", b""))
         self.moments.append(SysinfoSnapshot(tree, sysinfo, cpuinfo))
@@ -168,101 +168,109 @@ class SysinfoSource:
     def finish(self) -> None:
         """Name the systems and build the tables."""
         self._assign_systems()
-        for moment in self.moments:
-            self._add_notes(moment)
-            moment.cpus = list(_cpus(moment, self._problems))
-        makers: dict[str, Callable[[SysinfoSnapshot], list[Row]]] = {
-            "linux_sysinfo": lambda moment: [_machine(moment)],
+        for snapshot in self.moments:
+            self._add_notes(snapshot)
+            snapshot.cpus = list(_cpus(snapshot, self._problems))
+        row_builders: dict[str, Callable[[SysinfoSnapshot], list[Row]]] = {
+            "linux_sysinfo": lambda snapshot: [_machine(snapshot)],
             "linux_vm": _vms,
             "linux_caf": _adjustments,
-            "linux_cpu": lambda moment: moment.cpus,
+            "linux_cpu": lambda snapshot: snapshot.cpus,
             "linux_cache": _caches,
         }
-        others = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
-        for name, make in makers.items():
-            columns = load_tables("linux/sysinfo_tables").columns(name, chain(*others.get(name, {}).values()))
-            rows = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
+        fact_columns = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
+        for name, build_rows in row_builders.items():
+            columns = load_tables("linux/sysinfo_tables").columns(
+                name, chain(*fact_columns.get(name, {}).values())
+            )
+            rows = [
+                {**_header(snapshot, name), **row}
+                for snapshot in self.moments
+                for row in build_rows(snapshot)
+            ]
             self.tables[name] = [RowTable(name, columns, rows)]
 
     def _assign_systems(self) -> None:
         by_identity: dict[tuple[Any, ...], SystemInfo] = {}
-        taken: set[str] = set()
-        seen: dict[tuple[str, int], str] = {}
-        kept: list[SysinfoSnapshot] = []
-        for moment in sorted(self.moments, key=lambda m: (m.time_us, m.tree.path)):
-            identity = (moment.own_name, *moment.identity)
+        names: set[str] = set()
+        digests: dict[tuple[str, int], str] = {}
+        distinct: list[SysinfoSnapshot] = []
+        for snapshot in sorted(self.moments, key=lambda m: (m.time_us, m.tree.path)):
+            identity = (snapshot.own_name, *snapshot.identity)
             info = by_identity.get(identity)
             if info is None:
-                name = moment.own_name
-                while name in taken:
+                name = snapshot.own_name
+                while name in names:
                     name += "'"
-                taken.add(name)
+                names.add(name)
                 info = by_identity[identity] = SystemInfo(name, NAME)
-            moment.system = info.system
-            digest, key = moment.tree.digest(), (info.system, moment.time_us)
-            if key in seen:
-                kind, what = ("duplicate", "") if digest == seen[key] else ("conflict", " with other texts")
-                detail = f"system {info.system} was already read for the same moment{what}; not read"
+            snapshot.system = info.system
+            digest, key = snapshot.tree.digest(), (info.system, snapshot.time_us)
+            if key in digests:
+                kind, difference = (
+                    ("duplicate", "") if digest == digests[key] else ("conflict", " with other texts")
+                )
+                detail = f"system {info.system} was already read for the same moment{difference}; not read"
                 self._problems.append(
-                    Problem(info.system, NAME, moment.tree.path, None, SYSINFO, kind, detail, 0)
+                    Problem(info.system, NAME, snapshot.tree.path, None, SYSINFO, kind, detail, 0)
                 )
                 continue
-            seen[key] = digest
-            kept.append(moment)
-            _describe(info, moment)
-        self.moments = kept
+            digests[key] = digest
+            distinct.append(snapshot)
+            _describe(info, snapshot)
+        self.moments = distinct
         self.systems = sorted(by_identity.values(), key=lambda info: info.system)
 
-    def _add_notes(self, moment: SysinfoSnapshot) -> None:
-        place = moment.tree.places.get(SYSINFO, moment.tree.path)
-        for note in moment.sysinfo.notes:
+    def _add_notes(self, snapshot: SysinfoSnapshot) -> None:
+        path = snapshot.tree.places.get(SYSINFO, snapshot.tree.path)
+        for note in snapshot.sysinfo.notes:
             self._problems.append(
-                Problem(moment.system, NAME, place, note.offset, SYSINFO, note.kind, note.detail, note.lost)
+                Problem(snapshot.system, NAME, path, note.offset, SYSINFO, note.kind, note.detail, note.lost)
             )
-        for kind, file, offset, detail, lost in moment.tree.notes:
-            self._problems.append(Problem(moment.system, NAME, file, offset, None, kind, detail, lost))
+        for kind, file, offset, detail, lost in snapshot.tree.notes:
+            self._problems.append(Problem(snapshot.system, NAME, file, offset, None, kind, detail, lost))
 
     # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read; complete once the texts are read."""
+        """Return the problems of reading, which are complete once the texts are read."""
         return list(self._problems)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Always empty: there are no counters."""
+        """Return an empty list: there are no counters."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per system and kind of text."""
+        """Return one row per system and kind of text."""
         rows: list[InventoryRow] = []
-        for moment in self.moments:
+        for snapshot in self.moments:
             kinds: dict[str, list[int]] = {}
-            for name, data in moment.tree.files.items():
+            for name, data in snapshot.tree.files.items():
                 kinds.setdefault(CPUS if name.startswith(CPUS) else name, []).append(len(data))
             for kind, sizes in sorted(kinds.items()):
                 rows.append(
                     InventoryRow(
-                        moment.system, NAME, moment.tree.path, None, None, kind,
+                        snapshot.system, NAME, snapshot.tree.path, None, None, kind,
                         _TITLES.get(kind, "text of the kernel"),
-                        "section", len(sizes), sum(sizes), moment.time_us, moment.time_us, min(sizes),
+                        "section", len(sizes), sum(sizes), snapshot.time_us, snapshot.time_us, min(sizes),
                         max(sizes), "linux",
                     )
                 )  # fmt: skip
         return rows
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per system and moment."""
+        """Return one object per system and snapshot."""
         return [
             {
                 "format": "Linux on Z, /proc/sysinfo and sysfs CPU tree",
-                "path": moment.tree.path,
-                "bytes": sum(map(len, moment.tree.files.values())),
-                "system": moment.system,
+                "path": snapshot.tree.path,
+                "bytes": sum(map(len, snapshot.tree.files.values())),
+                "system": snapshot.system,
                 "times": "the time is the date of the file",
-                "runs_on": " in ".join(_levels(moment)) or None,
-                "cpus_online": sum(bool(cpu["online"]) for cpu in moment.cpus) or None,
+                "runs_on": " in ".join(_levels(snapshot)) or None,
+                "cpus_online": sum(bool(cpu["online"]) for cpu in snapshot.cpus) or None,
             }
-            for moment in self.moments
+            for snapshot in self.moments
         ]
 
 
@@ -273,39 +281,39 @@ _TITLES = {
 }
 
 
-def _levels(moment: SysinfoSnapshot) -> Iterator[str]:
-    """Yield what the system runs in, from the inside out."""
-    machine = moment.sysinfo.machine
-    for number in sorted(moment.sysinfo.vms):
-        vm = moment.sysinfo.vms[number]
+def _levels(snapshot: SysinfoSnapshot) -> Iterator[str]:
+    """Yield the partition and virtual machines that the system runs in, innermost first."""
+    machine = snapshot.sysinfo.machine
+    for number in sorted(snapshot.sysinfo.vms):
+        vm = snapshot.sysinfo.vms[number]
         yield f"{_collapse_spaces(vm.get('control_program'))} as {vm.get('name')}"
     if machine.get("lpar_name"):
         yield f"partition {machine['lpar_name']}"
 
 
-def _describe(info: SystemInfo, moment: SysinfoSnapshot) -> None:
-    machine = moment.sysinfo.machine
+def _describe(info: SystemInfo, snapshot: SysinfoSnapshot) -> None:
+    machine = snapshot.sysinfo.machine
     info.machine_type = machine.get("machine_type")
     info.model = machine.get("model")
     info.serial = machine.get("serial")
-    info.release = moment.tree.text("proc/sys/kernel/osrelease")
+    info.release = snapshot.tree.text("proc/sys/kernel/osrelease")
     info.lpar = machine.get("lpar_name")
     info.lpar_number = machine.get("lpar_number")
-    info.first_us = min(moment.time_us, info.first_us if info.first_us is not None else moment.time_us)
-    info.last_us = moment.time_us
-    info.files.append(moment.tree.path)
-    info.intervals.append(Interval(moment.time_us, None))
+    info.first_us = min(snapshot.time_us, info.first_us if info.first_us is not None else snapshot.time_us)
+    info.last_us = snapshot.time_us
+    info.files.append(snapshot.tree.path)
+    info.intervals.append(Interval(snapshot.time_us, None))
 
 
-def _header(moment: SysinfoSnapshot, table: str) -> Row:
+def _header(snapshot: SysinfoSnapshot, table: str) -> Row:
     text = {"linux_cpu": CPUS, "linux_cache": "proc/cpuinfo"}.get(table, SYSINFO)
     return {
-        "system": moment.system,
+        "system": snapshot.system,
         "source": NAME,
-        "file": moment.tree.places.get(text, moment.tree.path),
+        "file": snapshot.tree.places.get(text, snapshot.tree.path),
         "offset": 0,
-        "tod": moment.time_us,
-        "interval_end": moment.time_us,
+        "tod": snapshot.time_us,
+        "interval_end": snapshot.time_us,
     }
 
 
@@ -313,13 +321,13 @@ def _collapse_spaces(text: str | None) -> str | None:
     return " ".join(text.split()) if text else None
 
 
-def _machine(moment: SysinfoSnapshot) -> Row:
-    tree, machine, vms = moment.tree, moment.sysinfo.machine, moment.sysinfo.vms
+def _machine(snapshot: SysinfoSnapshot) -> Row:
+    tree, machine, vms = snapshot.tree, snapshot.sysinfo.machine, snapshot.sysinfo.vms
     kinds = (machine.get("lpar_characteristics") or "").split()
     innermost = _collapse_spaces(vms[min(vms)].get("control_program")) if vms else None
     flag = texts.number(tree.text(f"{CPUS}/dispatching") or "")
-    online = [cpu for cpu in moment.cpus if cpu["online"]]
-    configured = [cpu["configured"] for cpu in moment.cpus if cpu["configured"] is not None]
+    online = [cpu for cpu in snapshot.cpus if cpu["online"]]
+    configured = [cpu["configured"] for cpu in snapshot.cpus if cpu["configured"] is not None]
     return {
         **machine,
         **_containers(machine.get("topology_sw"), online),
@@ -338,13 +346,13 @@ def _machine(moment: SysinfoSnapshot) -> Row:
         "online_cpus": len(online) or None,
         "configured_cpus": sum(configured) if configured else None,
         "standby_cpus": len(configured) - sum(configured) if configured else None,
-        "bogomips": moment.cpuinfo.bogomips,
-        "features": moment.cpuinfo.features,
+        "bogomips": snapshot.cpuinfo.bogomips,
+        "features": snapshot.cpuinfo.features,
     }
 
 
 def _containers(topology: str | None, online: list[Row]) -> Row:
-    """Count containers of each level as stated by the machine, otherwise from the online CPUs."""
+    """Return the number of containers per level as stated by the machine, otherwise from the online CPUs."""
     members = {
         level: {cpu[level] for cpu in online if cpu[level] is not None}
         for level in ("drawer", "book", "socket", "core")
@@ -360,30 +368,30 @@ def _containers(topology: str | None, online: list[Row]) -> Row:
         return row | {"sockets": sockets or None, "cores": per_socket or None}
 
     def per(inner: str, outer: str) -> int | None:
-        of, into = counts[inner], counts[outer]
-        return -(-of // into) if of and into else of
+        inner_count, outer_count = counts[inner], counts[outer]
+        return -(-inner_count // outer_count) if inner_count and outer_count else inner_count
 
     row |= {"drawers": counts["drawer"], "books": per("book", "drawer")}
     return row | {"sockets": per("socket", "book"), "cores": per("core", "socket")}
 
 
-def _vms(moment: SysinfoSnapshot) -> list[Row]:
+def _vms(snapshot: SysinfoSnapshot) -> list[Row]:
     return [
         {"level": level, **vm, "control_program": _collapse_spaces(vm.get("control_program"))}
-        for level, vm in sorted(moment.sysinfo.vms.items())
+        for level, vm in sorted(snapshot.sysinfo.vms.items())
     ]
 
 
-def _adjustments(moment: SysinfoSnapshot) -> list[Row]:
+def _adjustments(snapshot: SysinfoSnapshot) -> list[Row]:
     return [
         {"cpus": cpus, "adjustment": primary, "alternate": alternate}
-        for cpus, (primary, alternate) in sorted(moment.sysinfo.adjustments.items())
+        for cpus, (primary, alternate) in sorted(snapshot.sysinfo.adjustments.items())
     ]
 
 
-def _caches(moment: SysinfoSnapshot) -> list[Row]:
+def _caches(snapshot: SysinfoSnapshot) -> list[Row]:
     rows = []
-    for number, cache in enumerate(moment.cpuinfo.caches):
+    for number, cache in enumerate(snapshot.cpuinfo.caches):
         size = cache.get("size", "")
         units = _UNITS.get(size[-1:])
         count = texts.number(size[:-1] if units else size)
@@ -401,13 +409,13 @@ def _caches(moment: SysinfoSnapshot) -> list[Row]:
     return rows
 
 
-def _cpus(moment: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
-    tree = moment.tree
+def _cpus(snapshot: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
+    tree = snapshot.tree
     online_list = texts.cpu_list(tree.text(f"{CPUS}/online") or "")
     numbers: dict[str, dict[frozenset[int], int]] = {
         level: {} for level in ("thread", "core", "book", "drawer")
     }
-    machine, vms = moment.sysinfo.machine, moment.sysinfo.vms
+    machine, vms = snapshot.sysinfo.machine, snapshot.sysinfo.vms
     shift = max(machine.get("lpar_ps_mtid") or 0, 0).bit_length() if machine and not vms else None
     for cpu in tree.cpus():
 
@@ -430,15 +438,15 @@ def _cpus(moment: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
             listed, mask = text(f"topology/{level}_siblings_list"), text(f"topology/{level}_siblings")
             cpu_set = texts.cpu_list(listed) if listed else texts.cpu_mask(mask) if mask else None
             if cpu_set is None and (listed or mask):
-                place = tree.places.get(f"{CPUS}/cpu{cpu}/topology/{level}_siblings_list", tree.path)
+                path = tree.places.get(f"{CPUS}/cpu{cpu}/topology/{level}_siblings_list", tree.path)
                 detail = f"the siblings of CPU {cpu} are not a list of CPUs: {str(listed or mask)[:40]!r}"
-                problems.append(Problem(moment.system, NAME, place, 0, None, "header", detail, 0))
+                problems.append(Problem(snapshot.system, NAME, path, 0, None, "header", detail, 0))
             siblings[level] = cpu_set
         polarization = text("polarization")
-        processor = moment.cpuinfo.processors.get(cpu, {})
-        place_of: Row = {}
+        processor = snapshot.cpuinfo.processors.get(cpu, {})
+        location: Row = {}
         if online:
-            place_of = {
+            location = {
                 "socket" if level == "core" else "core" if level == "thread" else level: (
                     numbers[level].setdefault(cpu_set, len(numbers[level]))
                 )
@@ -456,7 +464,7 @@ def _cpus(moment: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
             "polarity": _POLARITY.get(polarization or ""),
             "dedicated": _truth(count("dedicated")),
             "thread": sorted(threads).index(cpu) if online and threads and cpu in threads else None,
-            **{level: place_of.get(level) for level in ("core", "socket", "book", "drawer")},
+            **{level: location.get(level) for level in ("core", "socket", "book", "drawer")},
             "core_id": identity("core"),
             "socket_id": identity("physical_package"),
             "book_id": identity("book"),

@@ -51,15 +51,15 @@ class Sysinfo(Struct):
             self.notes.append(ParseProblem(kind, offset, detail, lost))
 
 
-def is_sysinfo(head: bytes) -> bool:
+def is_sysinfo(first_bytes: bytes) -> bool:
     """Return whether a file with these first bytes is a /proc/sysinfo."""
-    text = head[:4096].lstrip(b"\x00 \t\r\n")
+    text = first_bytes[:4096].lstrip(b"\x00 \t\r\n")
     return text.startswith(b"Manufacturer:") and b"\nType:" in text and b"\nSequence Code:" in text
 
 
-def is_read_values(head: bytes) -> bool:
-    """Return whether a text is that of read_values -s, a tool of SUSE: it names the configured CPUs IFL."""
-    return re.search(rb"(?m)^Type: \d{4}\s*$", head) is not None and b"\nCPUs IFL: " in head
+def is_read_values(first_bytes: bytes) -> bool:
+    """Return whether a text is output of SUSE's read_values -s, which calls the configured CPUs IFL."""
+    return re.search(rb"(?m)^Type: \d{4}\s*$", first_bytes) is not None and b"\nCPUs IFL: " in first_bytes
 
 
 def lines(data: bytes) -> Iterator[tuple[int, int, str]]:
@@ -74,7 +74,7 @@ def lines(data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def parse(data: bytes) -> Sysinfo:
-    """Parse a /proc/sysinfo and note every line that is not understood."""
+    """Parse a /proc/sysinfo and report every line that is not understood."""
     layout = facts()
     sysinfo = Sysinfo()
     seen: dict[str, str] = {}
@@ -101,8 +101,10 @@ def parse(data: bytes) -> Sysinfo:
         if columns is None:
             sysinfo.note("no_layout", offset, f"the line {_short(label)!r} is unknown; not read", length)
         elif columns[0].name in target:
-            kind, what = ("duplicate", "") if seen[label] == value else ("conflict", " with other values")
-            detail = f"the line {_short(label)!r} appears twice{what}; the first is read"
+            kind, difference = (
+                ("duplicate", "") if seen[label] == value else ("conflict", " with other values")
+            )
+            detail = f"the line {_short(label)!r} appears twice{difference}; the first is read"
             sysinfo.note(kind, offset, detail, length)
         else:
             seen[label] = value
@@ -112,7 +114,7 @@ def parse(data: bytes) -> Sysinfo:
 
 
 def _add_values(target: dict[str, Any], columns: tuple[RawColumn, ...], value: str) -> Iterator[str]:
-    """Add the words of a value, and yield what is wrong with them."""
+    """Add the words of a value, and yield messages about invalid words."""
     words = value.split(maxsplit=len(columns) - 1) if len(columns) > 1 else [value]
     target[columns[0].name] = None
     for column, word in zip(columns, words, strict=False):
@@ -140,7 +142,7 @@ def _add_adjustment(sysinfo: Sysinfo, cpus: int, value: str, offset: int, length
 
 
 def capability(text: str) -> float | None:
-    """Parse a capability. The kernel prints an integer; from 2^23 on, it holds the bits of a short float."""
+    """Parse a capability: an integer, which contains the bits of a short float from 2^23 on."""
     if "." in text:
         return float(text) if _DECIMAL.fullmatch(text) else None
     bits = number(text)
@@ -160,20 +162,20 @@ def number(text: str) -> int | None:
 
 
 def cpu_list(text: str) -> frozenset[int] | None:
-    """Parse a list of numbers such as 0-3,8; None if it is not one."""
+    """Parse a list of numbers such as 0-3,8; None if it is not a list."""
     cpus: set[int] = set()
     text = text.strip("\0 \t\r\n")
     for part in text.split(",") if text else ():
         first, _, last = part.partition("-")
-        begin, end = number(first), number(last or first)
-        if begin is None or end is None or not 0 <= begin <= end < MAX_CPU:
+        start, end = number(first), number(last or first)
+        if start is None or end is None or not 0 <= start <= end < MAX_CPU:
             return None
-        cpus.update(range(begin, end + 1))
+        cpus.update(range(start, end + 1))
     return frozenset(cpus)
 
 
 def cpu_mask(text: str) -> frozenset[int] | None:
-    """Parse a CPU mask such as 00000000,0000000f; None if it is not one."""
+    """Parse a CPU mask such as 00000000,0000000f; None if it is not a mask."""
     digits = text.strip("\0 \t\r\n").replace(",", "")
     if not digits or len(digits) > MAX_CPU // 4 or not re.fullmatch(r"[0-9a-fA-F]+", digits):
         return None

@@ -16,7 +16,7 @@ MAX_CPU = 8192
 SYSINFO = "proc/sysinfo"
 CPUS = "sys/devices/system/cpu"
 
-#: Files of the system and of each CPU. Nothing else is read.
+#: Files of the system and of each CPU. All others are ignored.
 _SINGLE = (
     SYSINFO,
     "proc/cpuinfo",
@@ -35,7 +35,7 @@ _OF_CPU = (
     *(f"topology/{level}_siblings{form}" for level in _LEVELS for form in ("", "_list")),
 )
 _CPU = re.compile(r"cpu(\d{1,4})\Z")
-_WANTED = re.compile(
+_FILES = re.compile(
     "(?P<root>(?:.*/)?)(?P<name>"
     + "|".join(re.escape(name) for name in _SINGLE)
     + rf"|{re.escape(CPUS)}/cpu\d{{1,4}}/(?:"
@@ -58,11 +58,11 @@ _NAME_LIMIT = 64 * 1024
 
 
 class Tree(Struct):
-    """The texts of one system at one moment."""
+    """The texts of one system at one time."""
 
     path: str
     files: dict[str, bytes] = field(default_factory=dict)
-    #: File of each text: its own, or the archive.
+    #: The file that contains each text: the text file itself, or the archive.
     places: dict[str, str] = field(default_factory=dict)
     time_us: int | None = None
     #: kind, file, offset, sentence, bytes
@@ -113,7 +113,7 @@ def read_folder(folder: str) -> Tree:
 
 
 def read_file(path: str) -> Tree:
-    """Read a single /proc/sysinfo, or the whole system if the path ends in proc/sysinfo."""
+    """Read a single /proc/sysinfo, or the entire system if the path ends in proc/sysinfo."""
     parts = os.path.abspath(path).split(os.sep)
     if parts[-2:] == SYSINFO.split("/"):
         return read_folder(os.sep.join(parts[:-2]) or os.sep)
@@ -145,16 +145,16 @@ def _read(tree: Tree, name: str, path: str) -> None:
         except OSError:
             # A CPU that is not configured has no topology.
             return
-    _keep(tree, name, data, path, status.st_mtime_ns // 1000)
+    _add_text(tree, name, data, path, status.st_mtime_ns // 1000)
 
 
-def _keep(tree: Tree, name: str, data: bytes, place: str, time_us: int) -> None:
+def _add_text(tree: Tree, name: str, data: bytes, containing_path: str, time_us: int) -> None:
     if len(data) > MAX_FILE:
         detail = f"{name} is longer than {MAX_FILE:,} bytes; read up to there"
-        tree.notes.append(("length", place, MAX_FILE, detail, None))
+        tree.notes.append(("length", containing_path, MAX_FILE, detail, None))
         data = data[:MAX_FILE]
     tree.files[name] = data
-    tree.places[name] = place
+    tree.places[name] = containing_path
     # The kernel creates the text when it is read, so the date of a copy is its time.
     if name == SYSINFO or tree.time_us is None:
         tree.time_us = time_us
@@ -164,49 +164,49 @@ class DamageError(Exception):
     """Damage that stops reading an archive: kind, offset, message."""
 
 
-def is_tar(head: bytes) -> bool:
+def is_tar(first_bytes: bytes) -> bool:
     """Return whether a file with these first bytes is a tar, with or without gzip."""
-    if head.startswith(_GZIP):
+    if first_bytes.startswith(_GZIP):
         try:
-            head = zlib.decompressobj(wbits=31).decompress(head, 2 * _BLOCK)
+            first_bytes = zlib.decompressobj(wbits=31).decompress(first_bytes, 2 * _BLOCK)
         except zlib.error:
             return False
-    return head[257:262] == b"ustar"
+    return first_bytes[257:262] == b"ustar"
 
 
 def read_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
     """Return the systems in an archive, and its damage: kind, offset, message."""
     trees: dict[str, Tree] = {}
     damage: list[tuple[str, int, str]] = []
-    kept = 0
+    total_bytes = 0
     with open(path, "rb") as file:
-        packed = file.read(2) == _GZIP
+        is_gzip = file.read(2) == _GZIP
         file.seek(0)
-        unpacking = _Unpacking(file.read) if packed else None
+        unpacking = _Unpacking(file.read) if is_gzip else None
         read = unpacking.read if unpacking else file.read
         try:
             for offset, name, data, time_us in _members(read):
-                match = _WANTED.fullmatch(name.removeprefix("./"))
+                match = _FILES.fullmatch(name.removeprefix("./"))
                 if not match:
                     continue
-                kept += len(data)
+                total_bytes += len(data)
                 root = match["root"]
-                if kept > MAX_KEPT or (root not in trees and len(trees) >= MAX_TREES):
+                if total_bytes > MAX_KEPT or (root not in trees and len(trees) >= MAX_TREES):
                     raise DamageError("length", offset, "more data than zlens keeps from an archive")
                 tree = trees.setdefault(root, Tree(os.path.join(path, root.strip("/")) if root else path))
-                _keep(tree, match["name"], data, path, time_us)
+                _add_text(tree, match["name"], data, path, time_us)
             if unpacking:
                 unpacking.finish()
         except DamageError as error:
             kind, offset, detail = error.args
-            damage.append((kind, offset, f"{detail} (offset in the unpacked archive)" if packed else detail))
+            damage.append((kind, offset, f"{detail} (offset in the unpacked archive)" if is_gzip else detail))
         except zlib.error as error:
             damage.append(("truncated", file.tell(), f"the gzip data are damaged: {error}"))
     return list(trees.values()), damage
 
 
 class _Unpacking:
-    """Reads unpacked gzip data piece by piece."""
+    """Unpacks gzip data in chunks."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read
@@ -214,7 +214,7 @@ class _Unpacking:
         self._rest = b""
 
     def read(self, size: int) -> bytes:
-        """Up to `size` unpacked bytes; fewer only at the end."""
+        """Return up to `size` unpacked bytes; fewer only at the end."""
         parts: list[bytes] = []
         while size:
             if not self._rest:
@@ -236,14 +236,14 @@ class _Unpacking:
         return b"".join(parts)
 
     def finish(self) -> None:
-        """Unpack what follows the archive: only its end tells whether the data are whole.
+        """Unpack the data after the archive, because only its end shows whether the data is complete.
 
         Raises DamageError if the end is missing, zlib.error if the checksum is wrong.
         """
-        left = MAX_FINISH
-        while part := self.read(min(left, 64 * 1024)):
-            left -= len(part)
-            if not left:
+        remaining = MAX_FINISH
+        while part := self.read(min(remaining, 64 * 1024)):
+            remaining -= len(part)
+            if not remaining:
                 raise DamageError("length", MAX_FINISH, "too much follows the archive; not read to its end")
         if not self._unpack.eof:
             raise DamageError("truncated", 0, "the gzip data have no end; files may be missing")
@@ -255,57 +255,57 @@ def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, in
     zeros = 0
     long_name: str | None = None
     while True:
-        head = read(_BLOCK)
-        begin = position
-        position += len(head)
-        if head and not head.strip(b"\0"):
+        header = read(_BLOCK)
+        start = position
+        position += len(header)
+        if header and not header.strip(b"\0"):
             zeros += 1
             if zeros > _PADDING:
                 return
             continue
-        if zeros and not head:
+        if zeros and not header:
             return
         # Another archive may follow the end of this one in the same file.
         zeros = 0
-        if len(head) < _BLOCK:
-            raise DamageError("truncated", begin, "the archive has no end marker")
-        if not _checksum_matches(head):
-            raise DamageError("header", begin, "this is not a tar header; not read from here on")
-        size, time = _field(head[124:136]), _field(head[136:148])
+        if len(header) < _BLOCK:
+            raise DamageError("truncated", start, "the archive has no end marker")
+        if not _checksum_matches(header):
+            raise DamageError("header", start, "this is not a tar header; not read from here on")
+        size, time = _field(header[124:136]), _field(header[136:148])
         if size is None or time is None:
-            raise DamageError("length", begin, "a header without a length; not read from here on")
+            raise DamageError("length", start, "a header without a length; not read from here on")
         padded = -(-size // _BLOCK) * _BLOCK
-        kind = head[156:157]
+        kind = header[156:157]
         limit = _NAME_LIMIT if kind in b"Lxg" else MAX_FILE + 1
         data = read(min(padded, limit))
         position += len(data)
         if len(data) < min(padded, limit):
-            raise DamageError("truncated", begin, "the archive ends inside a file")
-        position += _skip(read, padded - len(data), begin)
+            raise DamageError("truncated", start, "the archive ends inside a file")
+        position += _skip(read, padded - len(data), start)
         if kind == b"L":
             long_name = data[:size].rstrip(b"\0").decode("utf-8", "replace")
         elif kind == b"x":
             long_name = _pax_path(data[:size]) or long_name
         elif kind != b"g":
             if kind in b"0\0" and kind:
-                name = long_name if long_name is not None else _name(head)
-                yield begin, name, data[:size], min(time, 2**40) * 1_000_000
+                name = long_name if long_name is not None else _name(header)
+                yield start, name, data[:size], min(time, 2**40) * 1_000_000
             long_name = None
 
 
-def _skip(read: Callable[[int], bytes], size: int, begin: int) -> int:
-    left = size
-    while left:
-        part = read(min(left, 64 * 1024))
+def _skip(read: Callable[[int], bytes], size: int, start: int) -> int:
+    remaining = size
+    while remaining:
+        part = read(min(remaining, 64 * 1024))
         if not part:
-            raise DamageError("truncated", begin, "the archive ends inside a file")
-        left -= len(part)
+            raise DamageError("truncated", start, "the archive ends inside a file")
+        remaining -= len(part)
     return size
 
 
-def _checksum_matches(head: bytes) -> bool:
-    stated = _field(head[148:156])
-    return stated == sum(head) - sum(head[148:156]) + 8 * 0x20
+def _checksum_matches(header: bytes) -> bool:
+    stated = _field(header[148:156])
+    return stated == sum(header) - sum(header[148:156]) + 8 * 0x20
 
 
 def _field(raw: bytes) -> int | None:
@@ -316,10 +316,10 @@ def _field(raw: bytes) -> int | None:
     return int(text or b"0", 8) if re.fullmatch(rb"[0-7]*", text) else None
 
 
-def _name(head: bytes) -> str:
-    name = head[:100].partition(b"\0")[0]
-    # GNU archives use the field for the first part of a POSIX name otherwise.
-    if head[257:263] == b"ustar\0" and (prefix := head[345:500].partition(b"\0")[0]):
+def _name(header: bytes) -> str:
+    name = header[:100].partition(b"\0")[0]
+    # Otherwise the field contains the first part of a POSIX name, which GNU archives use differently.
+    if header[257:263] == b"ustar\0" and (prefix := header[345:500].partition(b"\0")[0]):
         name = prefix + b"/" + name
     return name.decode("utf-8", "replace")
 

@@ -1,1 +1,1 @@
-"""Listings: reports that were printed, read back by the definitions they are printed from."""
+"""Listings: printed reports, read with the report definitions that zlens prints from."""

@@ -1,4 +1,4 @@
-"""The header of a report: which one it is, of what system, and its span of time."""
+"""The header of a report: its name, its system and its time range."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SCREEN = re.compile(
     r"[1 0+-]?(FCX\d{3})\s+CPU\s+(\w{4})\s+SER\s+(\w{1,6})\s+"
     r"Interval\s+(\d\d:\d\d:\d\d)\s*-\s*(\d\d:\d\d:\d\d)"
 )
-#: The first line of a report whose lines lost their first column: CX304  Run 2015/02/14 08:52:14   PRCLOG
+#: The first line of a report without its first column: CX304  Run 2015/02/14 08:52:14   PRCLOG
 LOST = re.compile(rf"CX\d{{3}}\s*(?:Run {_STAMP}|CPU \w{{4}}\s+SER )")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?")
-#: No report is of a longer time: ten years.
-_LONGEST_S = 10 * 366 * 86400
+#: Maximum length of a report: ten years.
+_MAX_LENGTH_S = 10 * 366 * 86400
 _FROM = re.compile(rf"[1 0+-]?From\s+{_STAMP}\s*(\S.*)?")
 _TO = re.compile(rf"[1 0+-]?To\s+{_STAMP}\s*(.*)")
 _FOR = re.compile(r"[1 0+-]?For\s+([\d.]+)\s+Secs\s+(\d+:\d\d:\d\d)\s*(.*)")
@@ -41,7 +41,7 @@ RULE = re.compile(r"[1 0+-]?(_{8,})\s*\Z")
 
 
 class Header(Struct):
-    """What a header says. Times are local, in microseconds since 1970 as if they were UTC."""
+    """The facts of a header. Times are local, in microseconds since 1970 as if they were UTC."""
 
     number: str = ""
     name: str = ""
@@ -56,85 +56,85 @@ class Header(Struct):
     release: str | None = None
     made: bool = False
     whole: bool = False  # the rule below it was read
-    width: int | None = None  # of the rule: no line is longer
+    width: int | None = None  # of the rule, the longest line
 
     @property
     def report(self) -> str | None:
-        """The report of the catalog that it is; None for another."""
+        """The catalog name of the report; None if it is not in the catalog."""
         lowered = self.name.lower().replace(" ", "_")
         if self.number:
-            found = definition.numbers().get(self.number)
-            if found is not None:
-                return found
+            name = definition.numbers().get(self.number)
+            if name is not None:
+                return name
         return lowered if lowered in definition.names() else None
 
     def take(self, line: str) -> None:
-        """A line of the header after its first one."""
-        if found := RULE.match(line):
-            self.whole, self.width = True, len(found[1])
-        elif found := _FROM.match(line):
-            self.start_us = timestamp_us(found)
-            self.system = (found[5] or "").split("  ")[0].strip() or self.system
-        elif found := _TO.match(line):
-            self.end_us = timestamp_us(found)
-            self._machine(found[5])
-        elif found := _FOR.match(line):
-            seconds = float(found[1]) if _NUMBER.fullmatch(found[1]) else None
-            self.seconds = seconds if seconds is not None and 0 < seconds <= _LONGEST_S else None
+        """Parse a line of the header after its first one."""
+        if match := RULE.match(line):
+            self.whole, self.width = True, len(match[1])
+        elif match := _FROM.match(line):
+            self.start_us = timestamp_us(match)
+            self.system = (match[5] or "").split("  ")[0].strip() or self.system
+        elif match := _TO.match(line):
+            self.end_us = timestamp_us(match)
+            self._machine(match[5])
+        elif match := _FOR.match(line):
+            seconds = float(match[1]) if _NUMBER.fullmatch(match[1]) else None
+            self.seconds = seconds if seconds is not None and 0 < seconds <= _MAX_LENGTH_S else None
             self.made = "synthetic, not measured" in line
-            if release := _RELEASE.search(found[3]):
+            if release := _RELEASE.search(match[3]):
                 self.release = release[2] or release[1]
         elif not self.title and line.strip() and self.start_us is None:
             self.title = line.strip()
 
     def _machine(self, text: str) -> None:
-        if found := _CPU.search(text):
-            self.machine_type, self.model = found[1], found[2]
-        if found := _SERIAL.search(text):
-            self.serial = found[1]
+        if match := _CPU.search(text):
+            self.machine_type, self.model = match[1], match[2]
+        if match := _SERIAL.search(text):
+            self.serial = match[1]
 
 
 def parse_first_line(line: str) -> Header | None:
-    """The header that a line begins, if it begins one."""
-    if "Run" in line and (found := RUN.match(line)):
-        return Header(found[1] or "", found[6])
-    if "Interval" in line and (found := SCREEN.match(line)):
-        return Header(found[1], "", machine_type=found[2], serial=found[3], whole=True)
+    """Return the header that starts in a line, if any."""
+    if "Run" in line and (match := RUN.match(line)):
+        return Header(match[1] or "", match[6])
+    if "Interval" in line and (match := SCREEN.match(line)):
+        return Header(match[1], "", machine_type=match[2], serial=match[3], whole=True)
     return None
 
 
 def utc_offset_s(line: str) -> int | None:
-    """The offset of local times that a footnote of zlens names, in seconds."""
-    found = _ZONE.match(line)
-    if found is None:
+    """Return the offset from UTC in seconds from a footnote of zlens about local times."""
+    match = _ZONE.match(line)
+    if match is None:
         return None
-    if found[4]:
+    if match[4]:
         return 0
-    offset = int(found[2]) * 3600 + int(found[3]) * 60
-    return -offset if found[1] == "-" else offset
+    offset = int(match[2]) * 3600 + int(match[3]) * 60
+    return -offset if match[1] == "-" else offset
 
 
 def day(line: str) -> int | None:
-    """Days since 1970 of a line that is a date alone; None if it is none."""
-    found = _DAY.fullmatch(line.strip())
+    """Return the days since 1970 of a line that is only a date; None for any other line."""
+    match = _DAY.fullmatch(line.strip())
     try:
-        return None if found is None else dt.date(*date(found[0])).toordinal() - _EPOCH
+        return None if match is None else dt.date(*date(match[0])).toordinal() - _EPOCH
     except ValueError:
         return None
 
 
-def timestamp_us(found: re.Match[str]) -> int | None:
-    """Microseconds of the date and time of groups 1 to 4; None for an impossible one."""
+def timestamp_us(match: re.Match[str]) -> int | None:
+    """Return the date and time in groups 1 to 4 in microseconds since 1970; None for an impossible one."""
     try:
-        hour, minute, second = (int(found[at] or 0) for at in range(2, 5))
-        time = dt.datetime(*date(found[1]), hour, minute, second, tzinfo=dt.UTC)
+        hour, minute, second = (int(match[group] or 0) for group in range(2, 5))
+        time = dt.datetime(*date(match[1]), hour, minute, second, tzinfo=dt.UTC)
     except ValueError:
         return None
     return round(time.timestamp()) * 1_000_000
 
 
 def date(text: str) -> tuple[int, int, int]:
-    """Year, month and day of a date in any form of CP and CMS."""
+    """Return year, month and day of a date in any format of CP and CMS."""
     parts = [int(part) for part in re.split("[/-]", text)]
     if re.match(r"\d{4}", text):
         return parts[0], parts[1], parts[2]

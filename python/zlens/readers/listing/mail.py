@@ -1,4 +1,4 @@
-"""Restores mailed listings: decodes quoted-printable text and rejoins wrapped lines."""
+"""Restoration of mailed listings: decodes quoted-printable text and rejoins wrapped lines."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import BinaryIO, NamedTuple
 from zlens.readers import text_lines
 from zlens.readers.listing.header import RULE, parse_first_line
 
-#: Bytes from which the form is known, and the largest file that is put together in memory.
+#: Bytes that are inspected for changes, and maximum size of a file that is restored in memory.
 _FIRST, MAX_BYTES = 64 * 1024, 64 * 1024 * 1024
-#: The longest line of quoted-printable text, and the widest lines that mailers wrap to.
+#: Maximum length of a line of quoted-printable text, and maximum width to which mailers wrap lines.
 _QUOTED, _WIDEST = 76, 80
 _SOFT = re.compile(rb"=\r?\n")
 _FROM, _TO = re.compile(r"[1 0+-]?From\s+\d"), re.compile(r"[1 0+-]?To\s+\d")
-#: Blanks that may have been where a line was broken.
+#: Maximum number of blanks lost where a line was wrapped.
 _BLANKS = 4
 _LEFT = re.compile(r"[1 0+-]?(?:From|To|For)\s+\d")
 
 
 class RestoredFile(NamedTuple):
-    """A file as it was before it was mailed.
+    """A restored file.
 
-    change   what was done to it, "" for nothing
-    ordered  words of rows may have lost their places, not their order
+    change   description of the restoration, "" for none
+    ordered  words of rows may have moved, but their order is unchanged
     """
 
     file: BinaryIO
@@ -34,22 +34,22 @@ class RestoredFile(NamedTuple):
 
 
 def restore_file(file: BinaryIO) -> RestoredFile:
-    """The file with its lines as they were printed; itself if they are. Its position is at the start."""
-    head = file.read(_FIRST)
+    """Return the file with its lines as printed, positioned at the start; the same file if unchanged."""
+    first_bytes = file.read(_FIRST)
     file.seek(0)
     changes, ordered = [], False
-    quoted = _quoted(head)
-    if quoted:
-        head = quopri.decodestring(head)
+    is_quoted = _quoted(first_bytes)
+    if is_quoted:
+        first_bytes = quopri.decodestring(first_bytes)
         changes.append("decoded from quoted-printable")
-    wrap = _wrap(text_lines.decoded(head).splitlines())
+    wrap = _wrap(text_lines.decoded(first_bytes).splitlines())
     if wrap is not None:
         changes.append(f"rejoined, because its lines were wrapped at {wrap.width} characters")
         ordered = wrap.words
     if not changes:
         return RestoredFile(file, "", False)
     data = file.read(MAX_BYTES)
-    if quoted:
+    if is_quoted:
         data = quopri.decodestring(data)
     if wrap is not None:
         data = "\n".join(_joined(text_lines.decoded(data).splitlines(), wrap)).encode()
@@ -59,9 +59,9 @@ def restore_file(file: BinaryIO) -> RestoredFile:
     return RestoredFile(io.BytesIO(data), change, ordered)
 
 
-def _quoted(head: bytes) -> bool:
-    lines = head.splitlines()
-    return _SOFT.search(head) is not None and all(len(line) <= _QUOTED for line in lines)
+def _quoted(first_bytes: bytes) -> bool:
+    lines = first_bytes.splitlines()
+    return _SOFT.search(first_bytes) is not None and all(len(line) <= _QUOTED for line in lines)
 
 
 class _Wrap(NamedTuple):
@@ -73,15 +73,22 @@ class _Wrap(NamedTuple):
 
 
 def _wrap(lines: list[str]) -> _Wrap | None:
-    """How lines were wrapped; None if they were not.
+    """Return how lines were wrapped; None if they were not.
 
     The header shows it: `To` follows `From` directly, and the rule below it is as wide as the longest line.
     """
-    at = next((at for at, line in enumerate(lines) if parse_first_line(line) is not None), None)
-    if at is None:
+    header_index = next(
+        (header_index for header_index, line in enumerate(lines) if parse_first_line(line) is not None), None
+    )
+    if header_index is None:
         return None
     start = next(
-        (number for number in range(at, min(at + 8, len(lines))) if _FROM.match(lines[number])), None
+        (
+            number
+            for number in range(header_index, min(header_index + 8, len(lines)))
+            if _FROM.match(lines[number])
+        ),
+        None,
     )
     if start is None or start + 1 >= len(lines) or _TO.match(lines[start + 1]):
         return None
@@ -94,36 +101,38 @@ def _wrap(lines: list[str]) -> _Wrap | None:
         return None
     if first > width:
         return _Wrap(width, first, words=True)
-    # The rule was broken too: all lines are cut into pieces of its first one's length.
-    whole, number = 0, rules[0]
+    # The rule was wrapped too: all lines are split at the length of its first line.
+    original_width, number = 0, rules[0]
     while number < len(lines) and RULE.match(f"{lines[number]}________"):
-        whole += len(lines[number])
+        original_width += len(lines[number])
         number += 1
-    return _Wrap(first, whole, words=False) if whole > first else None
+    return _Wrap(first, original_width, words=False) if original_width > first else None
 
 
 def _joined(lines: list[str], wrap: _Wrap) -> list[str]:
-    """Lines put together: what was wrapped did not fit into its line."""
-    found: list[str] = []
-    last = ""
+    """Return the lines with wrapped lines rejoined: the next word did not fit into the line."""
+    joined: list[str] = []
+    previous = ""
     for line in lines:
         follows = (
-            bool(found) and len(found[-1]) + len(line) < wrap.whole + 2 and parse_first_line(line) is None
+            bool(joined) and len(joined[-1]) + len(line) < wrap.whole + 2 and parse_first_line(line) is None
         )
-        if wrap.words and last.endswith(" ") and follows:
-            # Blanks at the ends of lines are kept: nothing is lost.
-            found[-1] += line
+        if wrap.words and previous.endswith(" ") and follows:
+            # Blanks at the ends of lines are preserved, so nothing is lost.
+            joined[-1] += line
         elif wrap.words:
             word = line.split(" ", 1)[0] if line.strip() else ""
-            follows = follows and bool(last.strip()) and bool(line.strip())
-            right = _LEFT.match(last) is not None and _LEFT.match(line) is None and RULE.match(line) is None
-            if follows and (right or len(last) + _BLANKS + len(word or line) > wrap.width):
-                found[-1] += f" {line}"
+            follows = follows and bool(previous.strip()) and bool(line.strip())
+            follows_left_part = (
+                _LEFT.match(previous) is not None and _LEFT.match(line) is None and RULE.match(line) is None
+            )
+            if follows and (follows_left_part or len(previous) + _BLANKS + len(word or line) > wrap.width):
+                joined[-1] += f" {line}"
             else:
-                found.append(line)
-        elif follows and len(last) == wrap.width:
-            found[-1] += line
+                joined.append(line)
+        elif follows and len(previous) == wrap.width:
+            joined[-1] += line
         else:
-            found.append(line)
-        last = line
-    return found
+            joined.append(line)
+        previous = line
+    return joined

@@ -1,6 +1,6 @@
-"""Parses consecutive reports into rows: finds tables by their headings and reports lines that fit no table.
+"""Parser of consecutive reports: finds tables by their headings and reports lines that fit no table.
 
-Heads, titles and headers are read here, line by line; rows below heads in blocks (`crates/listing`).
+Headings, titles and headers are read here, line by line; rows are read in blocks (`crates/listing`).
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _TIME = re.compile(r"\s*(?:\d{4}[/-]\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?=\s|\Z)")
 _LABEL = re.compile(r">+ ?[A-Z][\w. ]{0,18}?[><]{1,2}(?=\s|\Z)")
 _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+[kMG%]?\Z|\.+\Z")
 _HEAD_WORD = re.compile(r"(?:End Time|\S+)")
-#: What CMS shows after a command.
+#: The prompt of CMS after a command.
 _PROMPT = re.compile(r"(?:Ready(?:\(-?\d+\))?|R);")
 _GROUP = re.compile(r"<-|->")
 _PART = re.compile(r" \(part \d+ of \d+\)\Z")
-_NOTHING = "This input has nothing for this report."
-#: Bytes read at a time, which no line is longer than.
+_NO_DATA = "This input has nothing for this report."
+#: Number of bytes read at a time, and maximum length of a line.
 _BLOCK = 1024 * 1024
-#: Lines above the last one of heads that may belong to them.
+#: Lines above the last heading line that may belong to the headings.
 _HEIGHT = 8
-#: Columns of a report that the catalog lacks.
-_MOST_COLUMNS = 200
-#: Tables with different columns of one report that the catalog lacks.
-_MOST_TABLES = 9
-#: The lengths to which programs cut lines. A card has 80 columns, 72 without its sequence number; a printer
-#: has 120 or 132, one more with carriage control; a screen of 80 or 132 can leave out the last one.
-_CUT_TO = frozenset((72, 79, 80, 120, 121, 131, 132, 133))
+#: Maximum number of columns of a report that is not in the catalog.
+_MAX_COLUMNS = 200
+#: Maximum number of tables with different columns for a report that is not in the catalog.
+_MAX_TABLES = 9
+#: The widths to which programs truncate lines. A card has 80 columns, 72 without its sequence number; a
+#: printer has 120 or 132, one more with carriage control; a screen of 80 or 132 can omit the last one.
+_TRUNCATION_WIDTHS = frozenset((72, 79, 80, 120, 121, 131, 132, 133))
 
 
 class ListingTarget(Struct):
     """A raw table with its rows.
 
-    table   its definition; None of a report that the catalog lacks, which has `heads`
-    timed   its rows begin with times
-    placed  rows that have their times
+    table   its definition; None if the report is not in the catalog, which has `heads`
+    timed   its rows start with times
+    placed  number of rows with assigned times
     """
 
     name: str
@@ -63,7 +63,7 @@ class ListingTarget(Struct):
 
 
 class ListingReport(Struct):
-    """A report of a file: its header, and the raw tables that have rows of it. excerpt: it has no header."""
+    """A report of a file: its header, and the raw tables with its rows. excerpt: it has no header."""
 
     header: Header
     first: TextLine
@@ -74,7 +74,7 @@ class ListingReport(Struct):
 
 
 class ListingTables:
-    """The raw tables of all files, made when a report needs them."""
+    """The raw tables of all files, created when a report needs them."""
 
     def __init__(self) -> None:
         self.targets: dict[str, ListingTarget] = {}
@@ -85,38 +85,45 @@ class ListingTables:
         if target is None:
             columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
             labels = [(rows.label, rows.export_name) for rows in table.rows if rows.label]
-            moment = listings.time_column(report.name, table.key)
-            at = [column.key for column in table.columns].index(moment) if moment else None
+            time_column = listings.time_column(report.name, table.key)
+            time_index = [column.key for column in table.columns].index(time_column) if time_column else None
             names = [name for name, _ in columns]
             subject = [names.index(column) for column in listings.subject(name, names)]
             rows = ListingRows(
-                columns, labels, _total_labels(table), timed=bool(table.time), subject=subject, moment=at
+                columns,
+                labels,
+                _total_labels(table),
+                timed=bool(table.time),
+                subject=subject,
+                moment=time_index,
             )
             target = self.targets[name] = ListingTarget(name, rows, table, timed=bool(table.time))
         return target
 
     def unknown(self, name: str, columns: tuple[str, ...], timed: bool) -> ListingTarget | None:
-        """The raw table of a report that the catalog lacks, one for each of its tables; None of too many."""
-        for number in range(1, _MOST_TABLES + 1):
-            own = name if number == 1 else f"{name}_{number}"
-            target = self.targets.get(own)
+        """Return a raw table of a report outside the catalog; None if it has too many tables."""
+        for number in range(1, _MAX_TABLES + 1):
+            table_name = name if number == 1 else f"{name}_{number}"
+            target = self.targets.get(table_name)
             if target is None:
-                subject = [columns.index(column) for column in listings.subject(own, columns)]
+                subject = [columns.index(column) for column in listings.subject(table_name, columns)]
                 rows = ListingRows(
                     [(column, "text") for column in columns], [], [], timed=timed, subject=subject
                 )
-                target = self.targets[own] = ListingTarget(own, rows, None, columns, timed=timed)
+                target = self.targets[table_name] = ListingTarget(
+                    table_name, rows, None, columns, timed=timed
+                )
             if target.heads == columns:
                 return target
         return None
 
 
 class ListingParser:
-    """Reads one file.
+    """Parser of one file.
 
-    note     takes problems of a line
-    end      takes each report when it is read
-    ordered  words of rows may have lost their places, not their order
+    note     receives problems of a line
+    end      receives each report after its last line
+    ordered  words of rows may have moved, but their order is unchanged
     """
 
     def __init__(
@@ -137,13 +144,13 @@ class ListingParser:
         self._above: list[str] = []
         self._pending: list[TextLine] = []
         self._blank = True
-        self._foot = False
+        self._in_footnotes = False
         self._controlled = False
         self._part = False
-        self._lost = False  # the first column, so that heads and rows would be read beside their places
+        self._lost = False  # of the first column, which would shift headings and rows
         #: The first line with numbers outside any report, and the number of such lines.
         self._outside: tuple[TextLine | None, int] = (None, 0)
-        #: Rows without times since the last blank line, with their lines: heads of a table look like texts.
+        #: Rows without times since the last blank line: heading lines of a text table look like rows.
         self._block: list[str] = []
         self._since_blank = 0
 
@@ -153,12 +160,12 @@ class ListingParser:
         while True:
             block = file.read(_BLOCK)
             data = rest + block
-            cut = data.rfind(b"\n") + 1 if block else len(data)
-            if not cut and block and len(data) > text_lines.MAX_LINE:
-                cut = len(data)
-            number = self._read_block(data[:cut], base, number)
-            base += cut
-            rest = data[cut:]
+            complete_length = data.rfind(b"\n") + 1 if block else len(data)
+            if not complete_length and block and len(data) > text_lines.MAX_LINE:
+                complete_length = len(data)
+            number = self._read_block(data[:complete_length], base, number)
+            base += complete_length
+            rest = data[complete_length:]
             if progress is not None:
                 progress(base)
             if not block:
@@ -171,31 +178,33 @@ class ListingParser:
             self._note(outside, "no_layout", detail)
 
     def _read_block(self, data: bytes, base: int, number: int) -> int:
-        at = 0
-        while at < len(data):
+        position = 0
+        while position < len(data):
             target, report = self._target, self._report
             if target is not None and report is not None and self._can_read_rows():
                 rows = len(target.rows)
-                after, count = target.rows.read(data, at, number, base, controlled=self._controlled)
+                next_position, count = target.rows.read(
+                    data, position, number, base, controlled=self._controlled
+                )
                 if len(target.rows) > rows:
                     report.targets[target.name] = target
                 if count:
                     self._above = []
-                    before = data[data.rfind(b"\n", 0, after - 1) + 1 : after].strip()
-                    self._blank = len(before) <= self._controlled
-                    at, number = after, number + count
+                    last_line = data[data.rfind(b"\n", 0, next_position - 1) + 1 : next_position].strip()
+                    self._blank = len(last_line) <= self._controlled
+                    position, number = next_position, number + count
                     continue
-            cut = data.find(b"\n", at)
-            cut = len(data) if cut < 0 else cut
-            raw = data[at : min(cut, at + text_lines.MAX_LINE)]
-            self._line(TextLine(number, base + at, text_lines.clean_line(text_lines.decoded(raw))))
-            at, number = cut + 1, number + 1
+            line_end = data.find(b"\n", position)
+            line_end = len(data) if line_end < 0 else line_end
+            raw = data[position : min(line_end, position + text_lines.MAX_LINE)]
+            self._line(TextLine(number, base + position, text_lines.clean_line(text_lines.decoded(raw))))
+            position, number = line_end + 1, number + 1
         return number
 
     def _can_read_rows(self) -> bool:
-        """Whether the next lines may be read as rows at once: nothing else can look like one."""
+        """Return whether the next lines may be read at once, because only rows can look like rows there."""
         target, report = self._target, self._report
-        if target is None or self._foot or report is None or not report.header.whole:
+        if target is None or self._in_footnotes or report is None or not report.header.whole:
             return False
         if report.definition is not None and listings.lines_of(report.definition.name):
             return False
@@ -212,8 +221,10 @@ class ListingParser:
         if LOST.match(line.text):
             self._finish()
             self._lost = True
-            lost = f"every line lacks its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
-            self._note(line, "transfer", lost + "Transfer it again with its first column")
+            detail = (
+                f"every line lacks its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
+            )
+            self._note(line, "transfer", detail + "Transfer it again with its first column")
             return
         form = listings.match_headerless(line.text)
         report = self._report
@@ -226,9 +237,9 @@ class ListingParser:
             self._finish()
             return
         if (report is None or report.excerpt) and not self._lost:
-            found = headings.match_excerpt(line.text, tuple(self._above[-_HEIGHT:]))
-            if found:
-                self._begin_excerpt(line, found)
+            candidates = headings.match_excerpt(line.text, tuple(self._above[-_HEIGHT:]))
+            if candidates:
+                self._begin_excerpt(line, candidates)
                 return
         if report is None:
             self._above = [*self._above[-_HEIGHT:], line.text] if line.text.strip() else []
@@ -237,7 +248,7 @@ class ListingParser:
             return
         if not report.header.whole:
             if line.text[1:6] == "From " and text_lines.has_carriage_control(line.text):
-                # Only here: of a copied listing the first line may be all that kept its first column.
+                # Only here: the first line may be the only one with its first column in a copied listing.
                 self._controlled = True
             report.header.take(line.text)
             return
@@ -257,8 +268,8 @@ class ListingParser:
         name = header.report
         self._report = ListingReport(header, line, definition.load_report(name) if name else None)
         if name is None:
-            what = header.name or header.number
-            detail = f"the report {what} is not in the catalog; its columns are named after its headings"
+            label = header.name or header.number
+            detail = f"the report {label} is not in the catalog; its columns are named after its headings"
             self._note(line, "no_layout", detail)
 
     def _begin_form(self, line: TextLine, form: listings.HeaderlessListing) -> None:
@@ -267,27 +278,31 @@ class ListingParser:
         report = self._report = ListingReport(header, line, definition.load_report(form.report))
         assert report.definition is not None
         self._table = report.definition.table(form.table) if form.table else None
-        self._heads(report, report.definition, line)
+        self._match_headings(report, report.definition, line)
 
-    def _begin_excerpt(self, line: TextLine, found: list[tuple[str, TableLayout]]) -> None:
-        """Begin a report of which there is no header: the one that has these heads."""
-        name, layout = found[0]
+    def _begin_excerpt(self, line: TextLine, candidates: list[tuple[str, TableLayout]]) -> None:
+        """Begin a report without a header, recognized by its headings."""
+        name, layout = candidates[0]
         above = self._above
-        report, known = self._report, definition.load_report(name)
-        again = report is not None and report.definition is known
-        if report is None or not again or listings.table_name(known, layout.table) in report.targets:
-            # A table that begins again may be another page, or the same one again.
+        report, report_definition = self._report, definition.load_report(name)
+        is_same_report = report is not None and report.definition is report_definition
+        if (
+            report is None
+            or not is_same_report
+            or listings.table_name(report_definition, layout.table) in report.targets
+        ):
+            # A table that starts again may be another page, or the same one again.
             self._finish()
             report = self._report = ListingReport(
-                Header(name=name.upper(), whole=True), line, known, excerpt=True
+                Header(name=name.upper(), whole=True), line, report_definition, excerpt=True
             )
-        if not again:
-            others = ", ".join(each for each, _ in found[1:])
-            same = f" (those of {others} are the same)" if others else ""
-            detail = f"no header; recognized as {name} by its column heads{same}"
+        if not is_same_report:
+            others = ", ".join(each for each, _ in candidates[1:])
+            alternatives = f" (those of {others} are the same)" if others else ""
+            detail = f"no header; recognized as {name} by its column heads{alternatives}"
             self._note(line, "no_layout", detail)
         self._above, self._table = above, layout.table
-        self._heads(report, known, line)
+        self._match_headings(report, report_definition, line)
 
     def _finish(self) -> None:
         """End the report."""
@@ -301,7 +316,7 @@ class ListingParser:
     def _begin_table(self, table: ReportTable | None) -> None:
         self._table, self._target = table, None
         self._above, self._block, self._pending = [], [], []
-        self._foot = self._part = False
+        self._in_footnotes = self._part = False
         self._blank, self._since_blank = True, 0
 
     def _body(self, report: ListingReport, line: TextLine) -> None:
@@ -309,55 +324,57 @@ class ListingParser:
         zone = utc_offset_s(content)
         if zone is not None:
             report.zone_s = zone
-        if self._foot:
+        if self._in_footnotes:
             return
-        if (self._blank and content.startswith("* ")) or content.startswith(_NOTHING):
-            # What follows explains; it has no values.
+        if (self._blank and content.startswith("* ")) or content.startswith(_NO_DATA):
+            # A footnote follows, which has no values.
             self._end_of_table()
             self._begin_table(None)
-            self._foot = True
+            self._in_footnotes = True
             return
         if report.definition is None:
             self._unknown(report, line)
             return
-        self._known(report, report.definition, line)
+        self._parse_known(report, report.definition, line)
 
-    def _known(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> None:
-        content, first = line.text, known.tables[0]
+    def _parse_known(
+        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
+    ) -> None:
+        content, first = line.text, report_definition.tables[0]
         if self._table is None and self._target is None and not first.title and not _headed(first):
             self._table = first
-            self._set_layout(known, headings.layout_without_headings(first))
-        titled = _title(known, content)
-        if titled is not None:
+            self._set_layout(report_definition, headings.layout_without_headings(first))
+        table = _title(report_definition, content)
+        if table is not None:
             self._end_of_table()
-            self._begin_table(titled)
+            self._begin_table(table)
             self._part = _PART.search(content) is not None
-            if not titled.time:
-                # Until heads are seen: IBM's own report may have none.
-                self._set_layout(known, headings.layout_without_headings(titled))
+            if not table.time:
+                # Until headings are found: the report as IBM prints it may have none.
+                self._set_layout(report_definition, headings.layout_without_headings(table))
             return
         date = day(content)
         if date is not None and self._target is not None:
             self._target.rows.set_day(date)
             return
         if (
-            self._heads(report, known, line)
-            or self._other_table(report, known, line)
-            or self._row(report, line)
+            self._match_headings(report, report_definition, line)
+            or self._parse_other_table(report, report_definition, line)
+            or self._parse_row(report, line)
         ):
             return
-        if self._blank and self._headless(report, known, line):
+        if self._blank and self._begin_headless_table(report, report_definition, line):
             return
         self._above = [*self._above[-_HEIGHT:], content]
         self._pending.append(line)
 
     def _end_of_table(self) -> None:
-        """Report the lines that were neither heads nor rows."""
-        known = self._report.definition if self._report is not None else None
-        headings = _words(known.name) if known is not None else frozenset()
+        """Report the lines that were neither headings nor rows."""
+        report_definition = self._report.definition if self._report is not None else None
+        heading_words = _words(report_definition.name) if report_definition is not None else frozenset()
         for line in self._pending:
             words = re.findall(r"[^\s<>-]+", line.text)
-            if not words or sum(word in headings for word in words) * 2 >= len(words):
+            if not words or sum(word in heading_words for word in words) * 2 >= len(words):
                 continue
             if set(line.text) <= set(" <>-_=.") or _is_group_line(line.text):
                 continue
@@ -366,106 +383,126 @@ class ListingParser:
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def _heads(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> bool:
-        """Whether the line is the last one of heads; its columns are those of the rows that follow."""
+    def _match_headings(
+        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
+    ) -> bool:
+        """Return whether the line is the last one of headings, and use its columns for the following rows."""
         above = tuple([*self._above, *self._block][-_HEIGHT:])
-        keys = [table.key for table in known.tables]
-        own = [key for key in keys if self._table is None or key == self._table.key]
-        found = [layout for key in own if (layout := headings.match_table(line.text, above, known.name, key))]
-        if not found and self._table is not None:
-            found = [
-                layout for key in keys if (layout := headings.match_table(line.text, above, known.name, key))
+        keys = [table.key for table in report_definition.tables]
+        candidate_keys = [key for key in keys if self._table is None or key == self._table.key]
+        layouts = [
+            layout
+            for key in candidate_keys
+            if (layout := headings.match_table(line.text, above, report_definition.name, key))
+        ]
+        if not layouts and self._table is not None:
+            layouts = [
+                layout
+                for key in keys
+                if (layout := headings.match_table(line.text, above, report_definition.name, key))
             ]
-        if not found:
+        if not layouts:
             return False
-        layout = max(found, key=lambda layout: layout.known)
+        layout = max(layouts, key=lambda layout: layout.known)
         if self._target is not None:
             for _ in self._block:
                 self._target.rows.pop()
         self._table = layout.table
-        # Lines right above the last one of heads are heads too.
-        upper = self._pending[len(self._pending) - self._upper(line) :]
+        # Adjacent lines above the last heading line are headings too.
+        upper = self._pending[len(self._pending) - self._adjacent_count(line) :]
         others = [each for each in upper if _is_data_line(each) or not _GROUP.search(each.text)]
         self._pending = [*self._pending[: len(self._pending) - len(upper)], *others]
         self._end_of_table()
         self._above, self._block = [], []
-        width = self._cut(report, layout)
-        self._set_layout(known, layout, width)
-        for place, column, head in zip(layout.places, layout.columns, layout.heads, strict=True):
+        width = self._truncation_width(report, layout)
+        self._set_layout(report_definition, layout, width)
+        for extent, column, heading in zip(layout.places, layout.columns, layout.heads, strict=True):
             if column is not None:
                 continue
-            if place.end == width:
-                detail = f"line cut within the column head {head!r}; column not read"
+            if extent.end == width:
+                detail = f"line cut within the column head {heading!r}; column not read"
             else:
-                detail = f"column {head!r} is not in the catalog; its values are kept in column `other`"
+                detail = f"column {heading!r} is not in the catalog; its values are kept in column `other`"
             self._note(line, "no_layout", detail)
         return True
 
-    def _upper(self, line: TextLine) -> int:
-        """The number of pending lines that stand right above a line."""
+    def _adjacent_count(self, line: TextLine) -> int:
+        """Return the number of pending lines directly above a line."""
         count = 0
         while count < len(self._pending) and self._pending[-1 - count].number == line.number - 1 - count:
             count += 1
         return count
 
-    def _cut(self, report: ListingReport, layout: TableLayout) -> int | None:
-        """The length to which lines were cut: that of the rule, if the last columns are missing."""
+    def _truncation_width(self, report: ListingReport, layout: TableLayout) -> int | None:
+        """Return the width of truncated lines: the width of the rule, if the last columns are missing."""
         last = next((column for column in reversed(layout.table.columns) if any(column.heading)), None)
         return None if self._part or last in layout.columns else report.header.width
 
-    def _set_layout(self, known: ReportDefinition, layout: TableLayout, width: int | None = None) -> None:
-        target = self._tables.of(known, layout.table)
-        at = {id(column): place for place, column in enumerate(layout.table.columns)}
-        places = []
-        for place, column, head in zip(layout.places, layout.columns, layout.heads, strict=True):
-            kept = head if column is None and place.end != width else ""
-            places.append((*place, at.get(id(column), -1) if isinstance(column, ReportColumn) else -1, kept))
+    def _set_layout(
+        self, report_definition: ReportDefinition, layout: TableLayout, width: int | None = None
+    ) -> None:
+        target = self._tables.of(report_definition, layout.table)
+        index_by_column = {id(column): extent for extent, column in enumerate(layout.table.columns)}
+        extents = []
+        for extent, column, heading in zip(layout.places, layout.columns, layout.heads, strict=True):
+            stored_heading = heading if column is None and extent.end != width else ""
+            extents.append(
+                (
+                    *extent,
+                    index_by_column.get(id(column), -1) if isinstance(column, ReportColumn) else -1,
+                    stored_heading,
+                )
+            )
         timed = bool(layout.table.time) and layout.columns[:1] == ("",)
         order = self._order
         if layout.headless and all(column.type == "text" for column in layout.table.columns):
             order = "texts"
-        target.rows.set_layout(places, timed, cut=width, order=order)
+        target.rows.set_layout(extents, timed, cut=width, order=order)
         self._target = target
 
-    def _other_table(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> bool:
-        """Whether the line is of another table than those around it, with its values taken."""
-        for key, form in listings.lines_of(known.name):
-            found = form.fullmatch(line.text.strip())
-            if found is None:
+    def _parse_other_table(
+        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
+    ) -> bool:
+        """Read a line that belongs to another table than adjacent lines; return whether it does."""
+        for key, pattern in listings.lines_of(report_definition.name):
+            match = pattern.fullmatch(line.text.strip())
+            if match is None:
                 continue
             indent = len(line.text) - len(line.text.lstrip())
-            table = known.table(key)
-            target = self._tables.of(known, table)
+            table = report_definition.table(key)
+            target = self._tables.of(report_definition, table)
             keys = [column.key for column in table.columns]
-            places = [
-                (found.start(name) + indent, found.end(name) + indent, False, keys.index(name), "")
-                for name in sorted(form.groupindex, key=found.start)
+            extents = [
+                (match.start(name) + indent, match.end(name) + indent, False, keys.index(name), "")
+                for name in sorted(pattern.groupindex, key=match.start)
             ]
             text = list(" " * len(line.text))
-            for start, end, *_ in places:
+            for start, end, *_ in extents:
                 text[start:end] = line.text[start:end]
-            target.rows.set_layout(places, False)
+            target.rows.set_layout(extents, False)
             if target.rows.row("".join(text), line.number, line.offset):
                 report.targets[target.name] = target
                 return True
         return False
 
-    def _headless(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> bool:
-        """Whether a line after a blank one begins a table without title and heads, and is its row."""
-        keys = [table.key for table in known.tables]
+    def _begin_headless_table(
+        self, report: ListingReport, report_definition: ReportDefinition, line: TextLine
+    ) -> bool:
+        """Begin a table without title and headings if a line is its row; return whether it is."""
+        keys = [table.key for table in report_definition.tables]
         current = keys.index(self._table.key) if self._table is not None else -1
-        before = self._target
-        for table in known.tables[current + 1 :]:
+        previous = self._target
+        for table in report_definition.tables[current + 1 :]:
             if not table.title and not _headed(table):
-                self._set_layout(known, headings.layout_without_headings(table))
-                if self._row(report, line):
+                self._set_layout(report_definition, headings.layout_without_headings(table))
+                if self._parse_row(report, line):
                     self._table = table
                     return True
-        self._target = before
+        self._target = previous
         return False
 
-    def _row(self, report: ListingReport, line: TextLine) -> bool:
-        """Whether the line is a row of the table, with its values taken."""
+    def _parse_row(self, report: ListingReport, line: TextLine) -> bool:
+        """Read the line as a row of the table; return whether it is one."""
         target = self._target
         if target is None or not target.rows.row(line.text, line.number, line.offset):
             return False
@@ -475,10 +512,10 @@ class ListingParser:
         self._above = []
         return True
 
-    # -- reports that the catalog lacks ------------------------------------------------------------------
+    # -- reports outside the catalog -------------------------------------------------------------------
 
     def _unknown(self, report: ListingReport, line: TextLine) -> None:
-        """A table by its heads: the line above the first row names the columns."""
+        """Read a table by its headings: the line above the first row names the columns."""
         content = line.text
         timed = _TIME.match(content) is not None or _LABEL.match(content.lstrip()) is not None
         if not timed and not (len(content.split()) > 1 and _is_data_line(line)):
@@ -487,78 +524,81 @@ class ListingParser:
         if self._above:
             self._set_unknown_layout(report, line, timed)
             self._above = []
-        if not self._row(report, line):
+        if not self._parse_row(report, line):
             self._note(line, "no_layout", f"not placed: {content.strip()[:120]!r}")
 
     def _set_unknown_layout(self, report: ListingReport, line: TextLine, timed: bool) -> None:
         last = self._above[-1]
-        words = [(found.start(), found.end()) for found in _HEAD_WORD.finditer(last)][:_MOST_COLUMNS]
-        own = words[1:] if timed else words
-        columns = _distinct([last[start:end] for start, end in own])
+        words = [(match.start(), match.end()) for match in _HEAD_WORD.finditer(last)][:_MAX_COLUMNS]
+        value_words = words[1:] if timed else words
+        columns = _distinct([last[start:end] for start, end in value_words])
         label = (report.header.name or report.header.number).lower()
         name = LISTED + re.sub(r"[^a-z0-9]+", "_", label)
         target = self._tables.unknown(name, columns, timed)
         if target is None:
-            detail = f"{name} has {_MOST_TABLES} tables with other columns; this one is not read"
+            detail = f"{name} has {_MAX_TABLES} tables with other columns; this one is not read"
             self._note(line, "no_layout", detail)
             self._target = None
             return
-        places = [(start, end, True, at, "") for at, (start, end) in enumerate(own)]
+        extents = [(start, end, True, index, "") for index, (start, end) in enumerate(value_words)]
         end = words[-1][1] if words else None
-        # Lines are cut to the width of a card, terminal, or printer; any other width is the report's own.
-        width = end if end == report.header.width and end in _CUT_TO else None
-        places = [(*words[0], False, -1, ""), *places] if timed else places
-        target.rows.set_layout(places, timed, cut=width, order=self._order)
+        # Lines are truncated to the width of a card, terminal or printer; any other width is the report's
+        # own.
+        width = end if end == report.header.width and end in _TRUNCATION_WIDTHS else None
+        extents = [(*words[0], False, -1, ""), *extents] if timed else extents
+        target.rows.set_layout(extents, timed, cut=width, order=self._order)
         self._target = target
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """Names of columns from heads: lower case, numbered where they repeat."""
-    found: list[str] = []
+    """Return column names from headings: lower case, numbered where they repeat."""
+    distinct: list[str] = []
     for name in names:
-        plain = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("%", "pct_")).strip("_") or "column"
-        plain = f"c_{plain}" if plain[0].isdigit() else plain
-        plain = f"{plain}_" if plain in listings.leading() else plain
+        base_name = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("%", "pct_")).strip("_") or "column"
+        base_name = f"c_{base_name}" if base_name[0].isdigit() else base_name
+        base_name = f"{base_name}_" if base_name in listings.leading() else base_name
         count = 1
-        wanted = plain
-        while wanted in found:
+        name_to_add = base_name
+        while name_to_add in distinct:
             count += 1
-            wanted = f"{plain}_{count}"
-        found.append(wanted)
-    return tuple(found)
+            name_to_add = f"{base_name}_{count}"
+        distinct.append(name_to_add)
+    return tuple(distinct)
 
 
 def _total_labels(table: ReportTable) -> list[list[tuple[int, str]]]:
-    """The texts by column that rows with a time have if they are totals."""
+    """Return the texts by column that identify totals among rows with a time."""
     keys = [column.key for column in table.columns]
-    fixed = [
+    fixed_texts = [
         [(keys.index(key), text) for key, text in rows.cells.items() if text]
         for rows in table.rows
         if rows.kind != "interval" and not rows.label
     ]
-    return [texts for texts in fixed if texts]
+    return [texts for texts in fixed_texts if texts]
 
 
 @cache
 def _titles(name: str) -> tuple[tuple[ReportTable, re.Pattern[str]], ...]:
-    """The tables of a report that have a title, with its form."""
-    found = []
+    """Return the tables of a report that have a title, with its pattern."""
+    patterns = []
     for table in definition.load_report(name).tables:
         if table.title:
             parts = IN_TITLE.split(table.title)[::3]
-            found.append((table, re.compile(".*".join(re.escape(part) for part in parts))))
-    return tuple(found)
+            patterns.append((table, re.compile(".*".join(re.escape(part) for part in parts))))
+    return tuple(patterns)
 
 
-def _title(known: ReportDefinition, content: str) -> ReportTable | None:
-    """The table that a line is the title of."""
+def _title(report_definition: ReportDefinition, content: str) -> ReportTable | None:
+    """Return the table that has this line as its title."""
     plain = _PART.sub("", content.strip())
-    return next((table for table, form in _titles(known.name) if form.fullmatch(plain)), None)
+    return next(
+        (table for table, pattern in _titles(report_definition.name) if pattern.fullmatch(plain)), None
+    )
 
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    """The words of all heads of a report."""
+    """Return the words of all headings of a report."""
     return frozenset(
         word
         for table in definition.load_report(name).tables
@@ -573,11 +613,11 @@ def _headed(table: ReportTable) -> bool:
 
 
 def _is_data_line(line: TextLine) -> bool:
-    """Whether at least half of a line's words are numbers, or dots in place of them."""
+    """Return whether at least half of a line's words are numbers, or dots instead of numbers."""
     words = line.text.split()
     return sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)
 
 
 def _is_group_line(line: str) -> bool:
-    """Whether a line has nothing but headings over several columns: <--- Percent Busy ---->."""
+    """Return whether a line has only headings over several columns: <--- Percent Busy ---->."""
     return not re.sub(r"<[^<>]*>", "", line).strip(" -_")

@@ -1,8 +1,8 @@
-"""Listings: reports of Performance Toolkit and of the tools beside it, and those that zlens prints.
+"""Listings: reports of Performance Toolkit and related tools, and reports that zlens prints.
 
-A listing is read by the definitions that zlens prints reports from: each table of a report is a raw table
+A listing is read with the definitions that zlens prints reports from: each table of a report is a raw table
 with the report's own columns, and each number has its precision, half a unit of its last digit. Times are
-local to the system; those of a listing without a date count from 1970, or from the date of the options.
+local to the system; in a listing without a date they count from 1970, or from the date of the options.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from zlens.readers.listing.parser import ListingParser, ListingReport, ListingTa
 from zlens.readers.text_lines import TextLine
 
 NAME, SPANS = listings.SOURCES
-#: The source of reports over the whole time of a listing: their one interval ends with another's.
+#: The source of reports over the entire time of a listing: their one interval ends with another's.
 SPANS = "listing-means"
-#: Problems of each kind that are kept of a file; the others are counted.
+#: Maximum number of problems of each kind that are stored per file; the others are counted.
 MAX_NOTES = 100
 _DAY_US = 86_400_000_000
 _EPOCH = dt.date(1970, 1, 1)
@@ -37,37 +37,41 @@ _LATEST_US = 7_258_118_400_000_000
 _BEGINS = re.compile(
     rb"(?m)(?:F?CX\d{3}|\$[A-Z]{3,7}|^[1 0+-]? {7,8})\s*(?:Run \d{2,4}[/-]|CPU \w{4}\s+SER )"
 )
-#: What the heads of reports have, or their rows: groups, rules, labels, and dots where there is no value.
+#: Text that headings or rows of reports contain: groups, rules, labels, and dots for missing values.
 _PRINTED = re.compile(rb"<-|->|__|>>|\.\.\.\.|Interval")
-#: Bytes in which a file without header has its heads, and the lines of those.
+#: Bytes of a file without header that are searched for headings, and the lines of headings.
 _FIRST, _HEIGHT = 4096, 8
 
 
-def detect(head: bytes, size: int) -> bool:
-    """Return whether a file is text that has the header of a report, or is of another known form."""
-    if b"\0" in head:
+def detect(first_bytes: bytes, size: int) -> bool:
+    """Return whether a file is text with the header of a report, or in another known format."""
+    if b"\0" in first_bytes:
         return False
-    if _BEGINS.search(head):
+    if _BEGINS.search(first_bytes):
         return True
-    lines = [text_lines.clean_line(line) for line in text_lines.decoded(head[:_FIRST]).splitlines()]
+    lines = [text_lines.clean_line(line) for line in text_lines.decoded(first_bytes[:_FIRST]).splitlines()]
     if any(listings.match_headerless(line) for line in lines):
         return True
     above = (
-        [tuple(lines[max(0, at - _HEIGHT) : at]) for at in range(len(lines))] if _PRINTED.search(head) else []
+        [tuple(lines[max(0, index - _HEIGHT) : index]) for index in range(len(lines))]
+        if _PRINTED.search(first_bytes)
+        else []
     )
-    return any(headings.match_excerpt(line, before) for line, before in zip(lines, above, strict=False))
+    return any(
+        headings.match_excerpt(line, lines_above) for line, lines_above in zip(lines, above, strict=False)
+    )
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
     """Read listings. Raises InputError if none of the files has a row of a report."""
     source = ListingSource(options.tz, options.date)
     error: InputError | None = None
-    done, total = 0, total_size(paths)
+    done_bytes, total = 0, total_size(paths)
     for path in paths:
 
-        def step(read: int, path: str = path, before: int = done) -> None:
+        def step(read: int, path: str = path, previous_bytes: int = done_bytes) -> None:
             if progress is not None:
-                progress(before + read, total, path)
+                progress(previous_bytes + read, total, path)
 
         try:
             source.read(path, step)
@@ -75,7 +79,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
             refused = read_error(path, failure)
             error = error or refused
             source.add(path, None, "changed", refused.message)
-        done += os.path.getsize(path) if os.path.exists(path) else 0
+        done_bytes += os.path.getsize(path) if os.path.exists(path) else 0
     source.finish()
     if not source.systems:
         raise error or source.no_rows_error(paths[0])
@@ -91,7 +95,7 @@ class ListingTable:
         if target.table is not None:
             self.columns = listings.columns(target.table)
         else:
-            kinds = ("float" if target.rows.numeric(at) else "text" for at in range(len(target.heads)))
+            kinds = ("float" if target.rows.numeric(index) else "text" for index in range(len(target.heads)))
             self.columns = listings.unknown_columns(dict(zip(target.heads, kinds, strict=True)))
 
     def stream(self, columns: list[str]) -> ArrowSource:
@@ -116,9 +120,9 @@ class ListingSource:
         #: Files with rows that have no date, with the first such report.
         self._undated: dict[str, TextLine] = {}
         self._last: str | None = None
-        #: Files whose text was put together again, so that offsets are of no use.
+        #: Files with restored text, to which offsets do not apply.
         self._restored: set[str] = set()
-        self._found: dict[tuple[str, str, str], list[int]] = {}
+        self._table_ranges: dict[tuple[str, str, str], list[int]] = {}
         self._problems: list[Problem] = []
         self._kinds: Counter[tuple[str, str]] = Counter()
         self._files: dict[str, int] = {}
@@ -126,12 +130,12 @@ class ListingSource:
     # -- reading -------------------------------------------------------------------------------------
 
     def add(self, path: str, line: TextLine | None, kind: str, detail: str) -> None:
-        """Note a problem of a line."""
+        """Add a problem of a line."""
         self._kinds[path, kind] += 1
         if self._kinds[path, kind] <= MAX_NOTES:
-            where = "" if line is None else f"line {line.number}: "
+            prefix = "" if line is None else f"line {line.number}: "
             offset = None if line is None or path in self._restored else line.offset
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, where + detail, None))
+            self._problems.append(Problem(None, NAME, path, offset, None, kind, prefix + detail, None))
 
     def read(self, path: str, step: Any = None) -> None:
         """Read a file. Raises OSError."""
@@ -139,17 +143,17 @@ class ListingSource:
             status = os.fstat(file.fileno())
             self._files[path] = status.st_size
             self._last = None
-            whole = restore_file(file)
-            if whole.change:
-                self.add(path, None, "transfer", whole.change)
+            restored = restore_file(file)
+            if restored.change:
+                self.add(path, None, "transfer", restored.change)
                 self._restored.add(path)
             parser = ListingParser(
                 self._raw,
                 lambda line, kind, detail: self.add(path, line, kind, detail),
                 lambda report: self._add_report(path, report),
-                ordered=whole.ordered,
+                ordered=restored.ordered,
             )
-            parser.read(whole.file, step)
+            parser.read(restored.file, step)
         for target in self._raw.targets.values():
             for number, offset, column, cell in target.rows.notes():
                 if column:
@@ -159,7 +163,7 @@ class ListingSource:
                 self.add(path, TextLine(number, offset, ""), "no_layout", detail)
 
     def _add_report(self, path: str, report: ListingReport) -> None:
-        """Give the rows of a report their times and their system."""
+        """Assign times and the system to the rows of a report."""
         header = report.header
         system = header.system or self._last or f"unknown-{os.path.splitext(os.path.basename(path))[0]}"
         if header.system:
@@ -168,8 +172,8 @@ class ListingSource:
             self._zones.setdefault(system, report.zone_s)
         for name, target in report.targets.items():
             table = target.table
-            utc = report.definition is not None and table is not None and header.start_us is None
-            if utc and listings.time_column(report.definition.name, table.key):  # type: ignore[union-attr]
+            is_utc = report.definition is not None and table is not None and header.start_us is None
+            if is_utc and listings.time_column(report.definition.name, table.key):  # type: ignore[union-attr]
                 self._zones.setdefault(system, 0)
             offset = self._offset(self._zones.get(system), report)
             spans = target.rows.assign_times(
@@ -190,47 +194,49 @@ class ListingSource:
                 info = self._infos[key] = SystemInfo(*key, utc_offset_s=offset, local_time=offset is None)
             self._describe(info, path, report)
             ends = self._ends.setdefault(key, {})
-            odd = {span[0] for span in spans if not self._interval(target, ends, path, span)}
-            repeats = [repeat for repeat in target.rows.repeats() if repeat[0] not in odd]
-            self._repeated(name, path, report, repeats)
-            own = self._found.setdefault((path, system, name), [0, _LATEST_US, 0])
-            own[0] += len(target.rows) - target.placed
+            conflicting_ends = {span[0] for span in spans if not self._add_interval(target, ends, path, span)}
+            repeats = [repeat for repeat in target.rows.repeats() if repeat[0] not in conflicting_ends]
+            self._report_duplicates(name, path, report, repeats)
+            table_range = self._table_ranges.setdefault((path, system, name), [0, _LATEST_US, 0])
+            table_range[0] += len(target.rows) - target.placed
             target.placed = len(target.rows)
             for end_us, *_ in spans:
-                own[1], own[2] = min(own[1], end_us), max(own[2], end_us)
+                table_range[1], table_range[2] = min(table_range[1], end_us), max(table_range[2], end_us)
 
-    def _interval(
+    def _add_interval(
         self,
         target: ListingTarget,
         ends: dict[int, float | None],
         path: str,
         span: tuple[int, float | None, int, int],
     ) -> bool:
-        """Add an interval. Of reports whose intervals end together, the first one says their length."""
+        """Add an interval. Of reports with the same interval end, the first one determines the length."""
         end_us, seconds, number, offset = span
-        known = ends.setdefault(end_us, seconds)
-        if known is None:
+        known_s = ends.setdefault(end_us, seconds)
+        if known_s is None:
             ends[end_us] = seconds
-        elif seconds is not None and abs(known - seconds) > 1:
+        elif seconds is not None and abs(known_s - seconds) > 1:
             target.rows.flag(end_us)
             detail = (
-                f"the interval has {seconds:g} s; that of another report with the same end has {known:g} s"
+                f"the interval has {seconds:g} s; that of another report with the same end has {known_s:g} s"
             )
             self.add(path, TextLine(number, offset, ""), "conflict", f"{detail}; it is in no measure")
             return False
         return True
 
-    def _repeated(
+    def _report_duplicates(
         self, name: str, path: str, report: ListingReport, repeats: list[tuple[int, str, bool]]
     ) -> None:
-        """Tell of the intervals of a report that were already read."""
-        for (other, agrees), count in Counter((other, agrees) for _, other, agrees in repeats).items():
-            where = "in this file" if other == path else f"in {other}"
+        """Report the intervals of a report that were already read."""
+        for (other_path, is_duplicate), count in Counter(
+            (other_path, is_duplicate) for _, other_path, is_duplicate in repeats
+        ).items():
+            location = "in this file" if other_path == path else f"in {other_path}"
             intervals = f"{count:,} intervals of {name} were already read"
-            if agrees:
-                self.add(path, report.first, "duplicate", f"{intervals} {where}; not counted again")
+            if is_duplicate:
+                self.add(path, report.first, "duplicate", f"{intervals} {location}; not counted again")
             else:
-                detail = f"{intervals} {where} with other values; only those read first are shown"
+                detail = f"{intervals} {location} with other values; only those read first are shown"
                 self.add(path, report.first, "conflict", detail)
 
     def _describe(self, info: SystemInfo, path: str, report: ListingReport) -> None:
@@ -287,28 +293,28 @@ class ListingSource:
     # -- the source interface ------------------------------------------------------------------------
 
     def no_rows_error(self, path: str) -> InputError:
-        """The error of listings without a row."""
-        found = next(iter(self._problems), None)
+        """Return the error of listings without a row."""
+        problem = next(iter(self._problems), None)
         return InputError(
-            found.detail if found else "it has the header of a report and no row of its tables",
+            problem.detail if problem else "it has the header of a report and no row of its tables",
             file=path,
-            offset=(found.offset if found else None) or 0,
+            offset=(problem.offset if problem else None) or 0,
             expected="a report of Performance Toolkit, SMTMET, HPALIAS or zlens, with its heads",
             cure="give the whole listing, from its header on",
         )
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read; complete once the texts are read."""
+        """Return the problems of reading, which are complete once the texts are read."""
         return list(self._problems)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Always empty: there are no counters."""
+        """Return an empty list: there are no counters."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per file, system and table."""
+        """Return one row per file, system and table."""
         titles = {}
-        for _, _, name in self._found:
+        for _, _, name in self._table_ranges:
             report = listings.tables().get(name, ("", ""))[0]
             titles[name] = definition.load_report(report).title if report else ""
         return [
@@ -316,20 +322,24 @@ class ListingSource:
                 system, NAME, file, None, None, name, titles[name], "sample", count, None, first, last,
                 layout="zlens" if titles[name] else None,
             )
-            for (file, system, name), (count, first, last) in sorted(self._found.items())
+            for (file, system, name), (count, first, last) in sorted(self._table_ranges.items())
             if last
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file."""
+        """Return one object per file."""
         return [
             {
                 "format": "listing of reports",
                 "path": path,
                 "bytes": size,
-                "system": ", ".join(dict.fromkeys(system for file, system, _ in self._found if file == path))
+                "system": ", ".join(
+                    dict.fromkeys(system for file, system, _ in self._table_ranges if file == path)
+                )
                 or None,
-                "tables": ", ".join(dict.fromkeys(name for file, _, name in self._found if file == path))
+                "tables": ", ".join(
+                    dict.fromkeys(name for file, _, name in self._table_ranges if file == path)
+                )
                 or None,
                 "times": "as printed",
             }

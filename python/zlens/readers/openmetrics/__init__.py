@@ -1,1 +1,1 @@
-"""Metrics as text: an exporter of the Hardware Management Console, RMF's Distributed Data Server."""
+"""Metrics as text, from an exporter of the Hardware Management Console or RMF's Distributed Data Server."""

@@ -1,4 +1,4 @@
-"""Text of RMF's Distributed Data Server, which gives Monitor III data: one or more saved scrapes."""
+"""Text of RMF's Distributed Data Server, which provides Monitor III data: one or more saved scrapes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NAME = "dds"
 FORM = ScrapeStreamFormat(NAME)
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text of this server."""
-    return source.detect(NAME, head)
+    return source.detect(NAME, first_bytes)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> source.ScrapeSource:

@@ -11,9 +11,9 @@ NAME = "hmc"
 FORM = ScrapeStreamFormat(NAME)
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text of this exporter."""
-    return source.detect(NAME, head)
+    return source.detect(NAME, first_bytes)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> source.ScrapeSource:

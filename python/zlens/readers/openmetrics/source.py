@@ -1,7 +1,7 @@
-"""Scrapes as raw tables: every sample, and rows of the samples that the catalog knows.
+"""Scrapes as raw tables: every sample, and rows of the samples in the catalog.
 
-A scrape describes one moment, or the interval that ends there if the program says how long that is: its time
-stamps, or the date of the file if it has none.
+A scrape is a snapshot, or describes the interval before it if the program reports the length. Its time
+comes from its timestamps, or is the date of the file.
 """
 
 from __future__ import annotations
@@ -29,22 +29,25 @@ MAX_NOTES = 100
 MAX_SYSTEMS = 1_000
 #: Number of unreadable lines after which a file is abandoned.
 MAX_STRANGE = 100_000
-#: Maximum distance searched for the end of a line.
+#: Maximum number of bytes searched for the end of a line.
 MAX_SKIPPED = 64 << 20
-#: Bytes of a file in which a first sample is searched.
+#: Number of first bytes of a file that are searched for a sample.
 _HEAD = 64 * 1024
 
-#: Counters of 64 bits stay below this; so does everything that is computed from them.
+#: Counters of 64 bits, and all values computed from them, are below this limit.
 _LARGEST = 2.0**64
-#: Microseconds at the beginning of the year 2200.
+#: Microseconds since 1970 at the start of the year 2200.
 _LATEST_US = 7_258_118_400_000_000
 _LONGEST_INT = 18
 
 
-def detect(name: str, head: bytes) -> bool:
+def detect(name: str, first_bytes: bytes) -> bool:
     """Return whether a file is text of one of EXPORTERS."""
     prefix = re.escape(load_exporter(name).prefix.encode())
-    return re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?" + prefix + rb"[a-z0-9_]+[ {]", head[:_HEAD]) is not None
+    return (
+        re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?" + prefix + rb"[a-z0-9_]+[ {]", first_bytes[:_HEAD])
+        is not None
+    )
 
 
 def open_files(name: str, paths: list[str], progress: Progress | None = None) -> ScrapeSource:
@@ -85,8 +88,8 @@ class ScrapeSource:
         self._others: Counter[str] = Counter()
         self._seen: dict[tuple[Any, ...], str] = {}
         self._known: set[str] = set()
-        self._crowded: Counter[str] = Counter()
-        #: Lengths of intervals, by file and moment, then by sysplex.
+        self._unread_counts: Counter[str] = Counter()
+        #: Lengths of intervals, by file and time, then by sysplex.
         self._lengths: dict[tuple[str, int], dict[str | None, float]] = {}
 
     # -- reading -------------------------------------------------------------------------------------
@@ -122,9 +125,9 @@ class ScrapeSource:
                     break
             if os.fstat(file.fileno()).st_size != status.st_size:
                 self._add_problem(path, None, "changed", "the file changed while it was read")
-        if self._crowded[path]:
-            what = f"more than {MAX_SYSTEMS:,} {self.exporter.subject}s"
-            detail = f"{what}; {self._crowded[path]:,} samples of others are not read"
+        if self._unread_counts[path]:
+            reason = f"more than {MAX_SYSTEMS:,} {self.exporter.subject}s"
+            detail = f"{reason}; {self._unread_counts[path]:,} samples of others are not read"
             self._add_problem(path, None, "length", detail)
 
     def _add_problem(self, path: str, offset: int | None, kind: str, detail: str) -> None:
@@ -133,70 +136,73 @@ class ScrapeSource:
     def _lines(self, path: str, file: Any) -> Iterator[tuple[int, str]]:
         offset = 0
         while raw := file.readline(MAX_LINE):
-            begin, offset = offset, offset + len(raw)
+            start, offset = offset, offset + len(raw)
             if not raw.endswith(b"\n"):
                 rest = file.readline(MAX_LINE)
                 if rest:
                     while rest and not rest.endswith(b"\n"):
                         offset += len(rest)
-                        if offset - begin > MAX_SKIPPED:
+                        if offset - start > MAX_SKIPPED:
                             detail = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
-                            self._add_problem(path, begin, "length", detail)
+                            self._add_problem(path, start, "length", detail)
                             return
                         rest = file.readline(MAX_LINE)
                     offset += len(rest)
                     self.note(
-                        path, begin, "length", f"a line of {offset - begin:,} bytes; not read", offset - begin
+                        path, start, "length", f"a line of {offset - start:,} bytes; not read", offset - start
                     )
                     continue
-                self.note(path, begin, "truncated", NO_END, len(raw))
+                self.note(path, start, "truncated", NO_END, len(raw))
                 return
             text = raw.decode("utf-8", "replace").strip()
             if text:
-                yield begin, text
+                yield start, text
 
     def _sample(self, path: str, offset: int, line: str, descriptions: Descriptions, date_us: int) -> None:
         program = self.exporter
-        found = sample(line)
-        if found is None:
+        parsed = sample(line)
+        if parsed is None:
             raise ValueError("a line that is not a sample")
-        name = found.name
+        name = parsed.name
         if not name.startswith(program.prefix):
             self._others[name.partition("_")[0]] += 1
             return
-        named = labels(found.labels)
-        system = next((named[label] for label in program.system if named.get(label)), None)
+        label_values = labels(parsed.labels)
+        system = next((label_values[label] for label in program.system if label_values.get(label)), None)
         if system is None:
             raise ValueError(f"a sample without a {program.subject}")
         if system not in self._known and len(self._known) >= MAX_SYSTEMS:
-            self._crowded[path] += 1
+            self._unread_counts[path] += 1
             return
         self._known.add(system)
-        moment = date_us if found.us is None else found.us
-        if not 0 <= moment < _LATEST_US:
+        time_us = date_us if parsed.us is None else parsed.us
+        if not 0 <= time_us < _LATEST_US:
             raise ValueError("an impossible time")
-        value = number(found.value)
+        value = number(parsed.value)
         if abs(value) >= _LARGEST:
-            detail = f"{name} is {found.value[:30]}, but no value reaches 2^64; it is NULL"
+            detail = f"{name} is {parsed.value[:30]}, but no value reaches 2^64; it is NULL"
             self.note(path, offset, "impossible", detail, 0)
-        key = (system, moment, name, tuple(sorted(named.items())))
+        key = (system, time_us, name, tuple(sorted(label_values.items())))
         if key in self._seen:
-            before = self._seen[key]
-            same = before == found.value or number(before) == value
-            what = "" if same else f" with the value {before[:30]}"
-            detail = f"{name} was already read for the same moment{what}; not read"
-            self.note(path, offset, "duplicate" if same else "conflict", detail, len(line))
+            previous = self._seen[key]
+            is_same = previous == parsed.value or number(previous) == value
+            difference = "" if is_same else f" with the value {previous[:30]}"
+            detail = f"{name} was already read for the same moment{difference}; not read"
+            self.note(path, offset, "duplicate" if is_same else "conflict", detail, len(line))
             return
-        self._seen[key] = found.value
+        self._seen[key] = parsed.value
         if name == program.interval:
-            self._add_length(path, offset, moment, named.get("sysplex"), value)
+            self._add_length(path, offset, time_us, label_values.get("sysplex"), value)
         kind, text = descriptions.of(name)
         columns = {
-            label.column.name: _cell(label, named[label.name], program)
+            label.column.name: _cell(label, label_values[label.name], program)
             for label in program.labels
-            if named.get(label.name) and name.startswith(label.of)
+            if label_values.get(label.name) and name.startswith(label.of)
         }
-        taken = {*program.system, *(label.name for label in program.labels if label.column.name in columns)}
+        used_labels = {
+            *program.system,
+            *(label.name for label in program.labels if label.column.name in columns),
+        }
         row: Row = dict.fromkeys(label.column.name for label in program.labels)
         row |= columns
         row |= {
@@ -204,23 +210,25 @@ class ScrapeSource:
             "source": self.name,
             "file": path,
             "offset": offset,
-            "tod": moment,
-            "interval_end": moment,
+            "tod": time_us,
+            "interval_end": time_us,
             "metric": name,
             "kind": kind,
-            "labels": ", ".join(f"{label}={named[label]}" for label in sorted(named) if label not in taken),
-            # NaN is what the program knows no value of.
+            "labels": ", ".join(
+                f"{label}={label_values[label]}" for label in sorted(label_values) if label not in used_labels
+            ),
+            # NaN means that the program has no value.
             "value": value if abs(value) < _LARGEST else None,
             "text": text,
         }
         self.samples.append(row)
 
-    def _add_length(self, path: str, offset: int, moment: int, sysplex: str | None, seconds: float) -> None:
+    def _add_length(self, path: str, offset: int, time_us: int, sysplex: str | None, seconds: float) -> None:
         if not 0 < seconds <= LONGEST_S:
             detail = f"the interval is {seconds:g} s long; its length is NULL"
             self.note(path, offset, "impossible", detail, 0)
             return
-        self._lengths.setdefault((path, moment), {})[sysplex] = seconds
+        self._lengths.setdefault((path, time_us), {})[sysplex] = seconds
 
     # -- tables --------------------------------------------------------------------------------------
 
@@ -231,52 +239,54 @@ class ScrapeSource:
         rows: dict[str, dict[tuple[Any, ...], Row]] = {part: {} for part in program.parts}
         firsts: dict[tuple[Any, ...], Row] = {}
         shared: list[tuple[Row, ExporterMetric]] = []
-        for each in self.samples:
-            each["seconds"] = self._seconds(each)
-            metric = program.metrics.get(each["metric"])
+        for sample_row in self.samples:
+            sample_row["seconds"] = self._seconds(sample_row)
+            metric = program.metrics.get(sample_row["metric"])
             if metric is None:
                 continue
             part = program.parts[metric.part]
-            cpu_type = metric.cpu_type or each.get("cpu_type")
-            named = (each[label.column.name] for label in program.labels)
-            first = firsts.setdefault((each["system"], each["tod"], each["metric"], *named), each)
-            if first is not each:
-                self._note_again(first, each)
+            cpu_type = metric.cpu_type or sample_row.get("cpu_type")
+            label_values = (sample_row[label.column.name] for label in program.labels)
+            first = firsts.setdefault(
+                (sample_row["system"], sample_row["tod"], sample_row["metric"], *label_values), sample_row
+            )
+            if first is not sample_row:
+                self._report_ambiguous(first, sample_row)
                 continue
             if part.spread and cpu_type is None:
-                shared.append((each, metric))
+                shared.append((sample_row, metric))
                 continue
-            row = _row(rows[metric.part], each, part, cpu_type)
+            row = _row(rows[metric.part], sample_row, part, cpu_type)
             if row is not None:
-                row.setdefault(metric.column, _value(each, metric))
+                row.setdefault(metric.column, _value(sample_row, metric))
         columns = tuple(label.column for label in program.labels)
         tables = load_tables("openmetrics/scrape_tables")
         self._add_table("metric", tables.columns("metric", columns), self.samples)
         by_name = {column.name: column for column in columns}
         for name, part in program.parts.items():
-            kept = rows[name]
+            selected = rows[name]
             if part.needs is not None:
-                kept = {key: row for key, row in kept.items() if row.get(part.needs)}
+                selected = {key: row for key, row in selected.items() if row.get(part.needs)}
             if part.spread:
-                _spread(kept, part.key[0], [pair for pair in shared if pair[1].part == name])
+                _spread(selected, part.key[0], [pair for pair in shared if pair[1].part == name])
             keys = tuple(by_name[column] for column in (*part.key, *part.keep))
-            self._add_table(name, (*tables.leading, *keys, *part.columns), [*kept.values()])
+            self._add_table(name, (*tables.leading, *keys, *part.columns), [*selected.values()])
         self._add_systems()
         for path, count in self._notes.items():
             if count > MAX_NOTES:
                 detail = f"{count - MAX_NOTES:,} more problems of this file are not listed"
                 self._add_problem(path, None, "section", detail)
 
-    def _note_again(self, first: Row, again: Row) -> None:
-        """Note a sample that differs from one shown only in labels that say nothing of what it is of."""
-        same = first["value"] == again["value"]
+    def _report_ambiguous(self, first: Row, duplicate: Row) -> None:
+        """Report a sample that differs from another one only in labels that do not identify its subject."""
+        is_same = first["value"] == duplicate["value"]
         value = "no value" if first["value"] is None else f"the value {first['value']:g}"
-        others = f"with {first['labels'] or 'fewer labels'}{'' if same else f' and {value}'}"
+        difference = f"with {first['labels'] or 'fewer labels'}{'' if is_same else f' and {value}'}"
         detail = (
-            f"{again['metric']} was already read for the same moment, {others}; "
+            f"{duplicate['metric']} was already read for the same moment, {difference}; "
             f"this one is only in {self.name}_metric"
         )
-        self.note(again["file"], again["offset"], "duplicate" if same else "conflict", detail, 0)
+        self.note(duplicate["file"], duplicate["offset"], "duplicate" if is_same else "conflict", detail, 0)
 
     def _add_table(self, part: str, columns: tuple[RawColumn, ...], rows: list[Row]) -> None:
         name = f"{self.name}_{part}"
@@ -285,28 +295,28 @@ class ScrapeSource:
     def _seconds(self, row: Row) -> float | None:
         lengths = self._lengths.get((row["file"], row["tod"]), {})
         # A text of one sysplex need not name it in every sample.
-        (alone,) = lengths.values() if len(lengths) == 1 else (None,)
-        return lengths.get(row.get("sysplex"), alone)
+        (only_length,) = lengths.values() if len(lengths) == 1 else (None,)
+        return lengths.get(row.get("sysplex"), only_length)
 
     def _add_systems(self) -> None:
-        moments: dict[str, dict[int, float | None]] = {}
+        times_by_system: dict[str, dict[int, float | None]] = {}
         files: dict[str, dict[str, None]] = {}
         sysplexes: dict[str, set[str]] = {}
         for row in self.samples:
             system = row["system"]
-            times = moments.setdefault(system, {})
+            times = times_by_system.setdefault(system, {})
             times[row["tod"]] = times.get(row["tod"]) or row["seconds"]
             files.setdefault(system, {})[row["file"]] = None
             if row.get("sysplex"):
                 sysplexes.setdefault(system, set()).add(row["sysplex"])
-        for system in sorted(moments):
-            times = moments[system]
-            named = sysplexes.get(system, set())
+        for system in sorted(times_by_system):
+            times = times_by_system[system]
+            sysplex_names = sysplexes.get(system, set())
             self.systems.append(
                 SystemInfo(
                     system,
                     self.name,
-                    sysplex=named.pop() if len(named) == 1 else None,
+                    sysplex=sysplex_names.pop() if len(sysplex_names) == 1 else None,
                     first_us=min(times),
                     last_us=max(times),
                     files=list(files[system]),
@@ -317,15 +327,15 @@ class ScrapeSource:
     # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read; complete once the texts are read."""
+        """Return the problems of reading, which are complete once the texts are read."""
         return list(self._problems)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Always empty: counter values are kept as is."""
+        """Return an empty list: counter values are stored as read."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per file, system and metric."""
+        """Return one row per file, system and metric."""
         times_by_metric: dict[tuple[str, str, str], list[int]] = {}
         for row in self.samples:
             times_by_metric.setdefault((row["file"], row["system"], row["metric"]), []).append(row["tod"])
@@ -339,7 +349,7 @@ class ScrapeSource:
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file."""
+        """Return one object per file."""
         systems: dict[str, dict[str, None]] = {}
         for row in self.samples:
             systems.setdefault(row["file"], {})[row["system"]] = None
@@ -374,13 +384,13 @@ def _value(row: Row, metric: ExporterMetric) -> Any:
 
 
 def _row(
-    rows: dict[tuple[Any, ...], Row], each: Row, part: ExporterTable, cpu_type: str | None
+    rows: dict[tuple[Any, ...], Row], sample_row: Row, part: ExporterTable, cpu_type: str | None
 ) -> Row | None:
-    """The row a sample belongs to; None: the sample lacks what identifies it."""
-    typed = each | {"cpu_type": cpu_type} if cpu_type else each
+    """Return the row of a sample; None if a label that identifies its subject is missing."""
+    typed = sample_row | {"cpu_type": cpu_type} if cpu_type else sample_row
     if part.key and typed.get(part.key[0]) is None:
         return None
-    key = (each["system"], each["tod"], *(typed.get(name) for name in part.key))
+    key = (sample_row["system"], sample_row["tod"], *(typed.get(name) for name in part.key))
     row = rows.get(key)
     if row is None:
         names = (*part.key, *part.keep, *FIXED)
@@ -389,13 +399,13 @@ def _row(
 
 
 def _spread(rows: dict[tuple[Any, ...], Row], subject: str, shared: list[tuple[Row, ExporterMetric]]) -> None:
-    """Copy values of whole subjects to the rows of their processor types."""
+    """Copy values of entire subjects to the rows of their processor types."""
     rows_of: dict[tuple[Any, ...], list[Row]] = {}
     for key, row in rows.items():
         rows_of.setdefault(key[:3], []).append(row)
-    for each, metric in shared:
-        alike = rows_of.get((each["system"], each["tod"], each[subject]), [])
-        if metric.alone and len(alike) > 1:
+    for sample_row, metric in shared:
+        subject_rows = rows_of.get((sample_row["system"], sample_row["tod"], sample_row[subject]), [])
+        if metric.alone and len(subject_rows) > 1:
             continue
-        for row in alike:
-            row.setdefault(metric.column, _value(each, metric))
+        for row in subject_rows:
+            row.setdefault(metric.column, _value(sample_row, metric))

@@ -1,1 +1,1 @@
-"""Reports of RMF in XML: of the Postprocessor and of Monitor III."""
+"""RMF reports: XML of the Postprocessor and of Monitor III, and printed Postprocessor reports."""

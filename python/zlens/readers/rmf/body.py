@@ -14,7 +14,7 @@ from zlens.readers.rmf.values import Converter
 MAX_CELLS = 256
 #: A machine has at most 85 partitions and a few hundred processors.
 MAX_ROWS_PER_INTERVAL = 20_000
-#: Characters of an interval held until the column heads arrive, or kept because the catalog lacks them.
+#: Maximum characters of an interval that are held until the column headings, or stored as text.
 MAX_HELD = 1024 * 1024
 
 #: Names given to the two unnamed parts of a Monitor III report.
@@ -36,7 +36,7 @@ class ReportBody:
         self.columns = ColumnLookup(
             facts, converters, lambda kind, detail, about: self.note(kind, detail, about)
         )
-        #: Monitor III puts the column heads of its only table after the rows.
+        #: Monitor III writes the column headings of its only table after the rows.
         self._heads_last = facts.element == "report"
         self._rest = facts.rest.id
         #: The current report; None outside a report.
@@ -47,7 +47,7 @@ class ReportBody:
         self.interval = None
         self._segment = self._part = ""
         self._part_offset = self._row_offset = 0
-        #: Offset of the current value, if not here.
+        #: Offset of the current value; None: the current position of the parser.
         self._at: int | None = None
         self._part_known = self._part_noted = False
         self._variable = self._value = ""
@@ -56,19 +56,19 @@ class ReportBody:
         self._row_number = 0
         self._heads: tuple[str, ...] = ()
         self._rows: RowMapping | None = None
-        #: The row added last, with how its cells map to columns.
+        #: The row added last: its mapping, its kind and its values.
         self.added: tuple[RowMapping, str | None, list[Any]] | None = None
         self._block: str | None = None
-        #: The row that others continue, and how many have done so.
+        #: The row that others continue, and the number of its continuation rows.
         self._above: list[Any] | None = None
         self._place = 0
         self._pending: list[tuple[int, str | None, list[str]]] = []
         self._pending_size = 0
 
     def note(self, kind: str, detail: str, about: str | None = None, offset: int | None = None) -> None:
-        at = self._at if offset is None else offset
-        where = self.here() if at is None else at
-        self.notes.add(kind, detail, where, record=self._label() or None, about=about)
+        value_offset = self._at if offset is None else offset
+        location = self.here() if value_offset is None else value_offset
+        self.notes.add(kind, detail, location, record=self._label() or None, about=about)
 
     def _label(self) -> str:
         return ": ".join(filter(None, (self._segment, self._part)))
@@ -96,7 +96,7 @@ class ReportBody:
         self._part_known = self._part_noted = False
 
     def begin_row(self, kind: str | None, offset: int | None = None) -> None:
-        """Begin a row; `offset` is its own if it is not here."""
+        """Begin a row; `offset` is the offset of the row if it is not the current position."""
         self.cells, self.added = [], None
         self._row_offset = self.here() if offset is None else offset
         self._row_type = kind
@@ -113,11 +113,11 @@ class ReportBody:
 
     @property
     def label(self) -> str:
-        """What the current section is called."""
+        """The name of the current section."""
         return self._label()
 
     def named(self, name: str) -> list[tuple[str, str, Converter]]:
-        """The section and columns that a value with this name feeds, with their converters."""
+        """Return section, column and converter of every column that gets the value with this name."""
         section = self._section("variables")
         columns = self.columns.of(section, name) if section is not None else ()
         return [
@@ -127,7 +127,7 @@ class ReportBody:
         ]
 
     def _section(self, shape: str) -> RmfSection | None:
-        """Return the section for the current place in the file."""
+        """Return the section at the current location in the report."""
         section = self.columns.section(self._segment, self._part, shape)
         if section is not None:
             self._part_known = True
@@ -157,7 +157,7 @@ class ReportBody:
         self._part = ""
 
     def _keep(self, row: int | None, name: str, value: str, offset: int) -> None:
-        """Keep a value that is not in the catalog as text."""
+        """Store a value that is not in the catalog as text."""
         interval = self.interval
         if interval is None or not value:
             return
@@ -179,7 +179,7 @@ class ReportBody:
         interval.other_count += 1
 
     def keep_line(self, line: str, number: int) -> None:
-        """Keep a printed line that has no place in the catalog as text."""
+        """Store a printed line that is not in the catalog as text."""
         self._keep(number, "line", line, self.here())
 
     # -- lists of values --------------------------------------------------------------------------
@@ -201,13 +201,13 @@ class ReportBody:
                 self.columns.unknown(section, self._variable)
             self._keep(None, self._variable, self._value, self.here())
             return
-        into = interval.variables.setdefault(section.id, {})
+        values = interval.variables.setdefault(section.id, {})
         for column in columns:
             converter = self.columns.converter(section, column)
             if self._value in converter.cache:
-                into[column.name] = converter.cache[self._value]
+                values[column.name] = converter.cache[self._value]
             else:
-                into[column.name] = self.columns.value(converter, self._value)
+                values[column.name] = self.columns.value(converter, self._value)
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -221,7 +221,7 @@ class ReportBody:
             self._begin_part(_ROWS)
         section = self._section("table")
         rows = self.columns.rows(section, self._heads) if section is not None else None
-        # No rows are read if none of the heads is known.
+        # No rows are read if none of the headings is known.
         self._rows = rows if rows is not None and any(rows.cells) else None
         self._block = self._above = None
         pending, self._pending, self._pending_size = self._pending, [], 0
@@ -289,11 +289,11 @@ class ReportBody:
             self._block = cells[0].removeprefix(section.block_mark)
         self._at = self._row_offset
         row_values: list[Any] = []
-        for place in rows.cells:
-            if place is None:
+        for mapped_cell in rows.cells:
+            if mapped_cell is None:
                 row_values.append(None)
                 continue
-            index, converter = place
+            index, converter = mapped_cell
             cell = cells[index]
             if cell in converter.cache:
                 row_values.append(converter.cache[cell])
@@ -323,10 +323,12 @@ class ReportBody:
             row_values[rows.place] = self._place
 
     def _keep_cells(
-        self, number: int, indexes: Sequence[int], heads: tuple[str, ...], cells: list[str]
+        self, number: int, indexes: Sequence[int], headings: tuple[str, ...], cells: list[str]
     ) -> None:
         for index in indexes:
-            self._keep(number, heads[index] if index < len(heads) else "", cells[index], self._row_offset)
+            self._keep(
+                number, headings[index] if index < len(headings) else "", cells[index], self._row_offset
+            )
 
     def _kind(self, rows: RowMapping, cells: list[str]) -> str | None:
         """Return the kind of a row if the table has several kinds."""
@@ -348,7 +350,7 @@ class ReportBody:
         return kinds.first.get(cells[0], kinds.other)
 
     def _odd_row(self, section: RmfSection, cells: list[str], width: int) -> None:
-        """Note a row with more or fewer cells than heads: extra cells become text, missing ones NULL."""
+        """Report a row whose cells do not match the headings: extra cells become text, missing ones NULL."""
         detail = f"a row of {len(cells)} cells under {width} heads"
         if len(cells) > width:
             self.note("long", detail, offset=self._row_offset)

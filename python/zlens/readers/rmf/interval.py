@@ -17,12 +17,12 @@ class SectionCount(Struct):
     known: bool = False
 
 
-#: A row of a table: where it begins, its kind, and its own values.
+#: A row of a table: its offset, its kind, and its values.
 TableRow = tuple[int, str | None, tuple[Any, ...]]
 
 
 class ReportInterval(Struct):
-    """One report of one interval, as far as it was read."""
+    """One report of one interval, complete or not."""
 
     offset: int
     metric: str = ""
@@ -45,28 +45,28 @@ class ReportInterval(Struct):
     rows: dict[str, list[TableRow]] = field(default_factory=dict)
     row_count: int = 0
     lost_rows: int = 0
-    #: Number and characters of values kept although the catalog does not list them.
+    #: Number and characters of the stored values that are not in the catalog.
     other_count: int = 0
     other_size: int = 0
     sections: dict[str, SectionCount] = field(default_factory=dict)
     answered: bool = False
     cut: bool = False
     bytes: int = 0
-    #: The last page that was read of each printed report.
+    #: The number of the last page that was read, by name of the printed report.
     pages: dict[str, int] = field(default_factory=dict)
 
     def digest(self, part: str) -> int:
-        """A number that tells the values of a section from others, in this process; "": of all."""
+        """Return a digest of the values of a section, valid in this process; part "": of all sections."""
         rows = tuple(
             [(name, *[row[1:] for row in rows]) for name, rows in self.rows.items() if part in ("", name)]
         )
         variables = tuple(
             (name, *values.items()) for name, values in self.variables.items() if part in ("", name)
         )
-        whole = () if part else (self.length, *self.header.items())
-        return hash((whole, variables, rows)) & _MASK
+        header_values = () if part else (self.length, *self.header.items())
+        return hash((header_values, variables, rows)) & _MASK
 
     def drop(self, part: str) -> None:
-        """Leave a section out."""
+        """Remove a section."""
         self.row_count -= len(self.rows.pop(part, ()))
         self.variables.pop(part, None)

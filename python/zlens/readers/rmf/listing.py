@@ -1,7 +1,7 @@
-"""Reports as the RMF Postprocessor prints them: CPU, Workload, Paging and Device Activity, Partition Data.
+"""Printed RMF Postprocessor reports: CPU, Workload, Paging and Device Activity, Partition Data.
 
-Pages are read as their XML form would be: `rmf_printed.toml` has what each part is called there. What belongs
-to no part is kept as text. DATE and TIME are those at which an interval began.
+Pages are read like their XML form: `rmf_listings.toml` maps each part to its XML name. Text that belongs to
+no part is stored as text. DATE and TIME are the start of an interval.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from zlens.readers.rmf.values import Converter
 from zlens.readers.row_tables import RowStream, typed
 
 NAME = "rmf-text"
-#: Lines of a page in which its header is, and lines above heads that may belong to them.
+#: Lines of a page that may contain its header, and lines above headings that may belong to them.
 _HEADER, _ABOVE = 5, 4
 #: RMF prints lines of 132 characters.
 _WIDEST = 400
 _NUMBER = re.compile(r"\s*PAGE\s+\d+\s*\Z")
-#: Characters read at a time, and the most that a page of a known form has.
+#: Characters read at a time, and the maximum length of a page that matches a template.
 _BLOCK, _PAGE = 1024 * 1024, 64 * 1024
-#: Reports that may get more pages: those of several systems may alternate.
+#: Maximum number of open reports: pages of several systems may alternate.
 _OPEN = 16
-#: Lines that are titles of pages and are kept: they differ by the number of the page.
+#: Maximum number of cached title lines, which differ by the page number.
 _TITLES = 1_000
 _EMPTY: Cell = ("", 0, 0)
 _GROUP = re.compile(r"--|^\W*$")
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text with the title and header of an RMF report."""
-    if b"\0" in head:
+    if b"\0" in first_bytes:
         return False
     facts = printed()
-    lines = text_lines.decoded(head).splitlines()
+    lines = text_lines.decoded(first_bytes).splitlines()
     for number, line in enumerate(lines):
         if pages.title(line) in facts.pages:
             header = PageHeader()
@@ -85,19 +85,24 @@ class RmfTextSource(RmfXmlSource):
 
     def _finish(self) -> None:
         super()._finish()
-        # What is printed is what was asked for: most files have one report.
+        # Missing tables are normal, because most files have one report.
         self.tables = {table.name: [PreciseTable(rows)] for table, rows in self._stored if len(rows)}
 
-    def _read_file(self, file: RmfFile, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(self, file: RmfFile, progress: Progress | None, previous_bytes: int, total: int) -> None:
         number = len(self._files) - 1
-        again: Counter[str] = Counter()
+        duplicate_times: Counter[str] = Counter()
         with open(file.path, "rb") as stream:
             file.size = os.fstat(stream.fileno()).st_size
             file.encoding = "text"
             parser = RmfListingParser(
-                self._facts, self._converters, file.notes, lambda report: self._keep(report, number, again)
+                self._facts,
+                self._converters,
+                file.notes,
+                lambda report: self._keep(report, number, duplicate_times),
             )
-            parser.read(stream, lambda done: progress(before + done, total, file.path) if progress else None)
+            parser.read(
+                stream, lambda done: progress(previous_bytes + done, total, file.path) if progress else None
+            )
         if not file.intervals:
             problems = file.notes.problems(self.name, file.path)
             if problems:
@@ -105,17 +110,17 @@ class RmfTextSource(RmfXmlSource):
 
 
 class PreciseTable:
-    """A table as printed, with the precision of each number: half of a unit of the last digit of its column.
+    """A printed table with the precision of each number: half a unit of the last digit of its column.
 
-    RMF prints all numbers of a column with the same decimals, so those of the number with the most count. If
-    all of them end in zeros, as 100.00, the precision is taken to be less than it was.
+    RMF prints all numbers of a column with the same decimals, so the maximum number of decimals counts. If
+    all numbers end in zeros, as 100.00, the estimated precision is lower than the real one.
     """
 
     def __init__(self, rows: StoredTable) -> None:
         self._rows = rows
-        self._halves: dict[str, float | None] = {}
+        self._precisions: dict[str, float | None] = {}
         numbers = [column for column in rows.columns if column.type == "float" and column.name != "seconds"]
-        self._of = {precision_column(column.name): column.name for column in numbers}
+        self._number_columns = {precision_column(column.name): column.name for column in numbers}
         self.columns = (*rows.columns, *map(precision, numbers))
 
     @property
@@ -126,36 +131,36 @@ class PreciseTable:
         return len(self._rows)
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return RowStream(typed(self.columns, columns), self._chosen)
+        return RowStream(typed(self.columns, columns), self._selected_rows)
 
-    def _chosen(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
+    def _selected_rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
         if not columns:
             return repeat((), len(self))
         return zip(*(self._values(name) for name in columns), strict=True)
 
     def _values(self, name: str) -> Iterator[Any]:
-        number = self._of.get(name)
+        number = self._number_columns.get(name)
         if number is None:
             return self._rows.values(name)
-        half = self._half(number)
-        return (None if value is None else half for value in self._rows.values(number))
+        precision_value = self._precision_of(number)
+        return (None if value is None else precision_value for value in self._rows.values(number))
 
-    def _half(self, number: str) -> float | None:
-        if number not in self._halves:
+    def _precision_of(self, number: str) -> float | None:
+        if number not in self._precisions:
             decimals = [_decimals(value) for value in {*self._rows.values(number)} if value is not None]
-            self._halves[number] = 0.5 * 10.0 ** -max(decimals) if decimals else None
-        return self._halves[number]
+            self._precisions[number] = 0.5 * 10.0 ** -max(decimals) if decimals else None
+        return self._precisions[number]
 
 
 def _decimals(value: float) -> int:
-    """Digits behind the point, without zeros at the end."""
+    """Return the number of decimals, without trailing zeros."""
     return len(f"{value:.9f}".rstrip("0").partition(".")[2])
 
 
 class RmfListingParser:
-    """Reads the pages of one file. Pages of the same system and time are one report.
+    """Parser of the pages of one file. Pages of the same system and time are one report.
 
-    keep  takes each report when many others began after it, or the file ends
+    keep  receives each report when many others started after it, or at the end of the file
     """
 
     def __init__(
@@ -188,10 +193,10 @@ class RmfListingParser:
         self._titles: set[str] = set()
         self._forms = PageTemplates()
         self._places: dict[tuple[str, ...], ReportInterval] = {}
-        #: Of the page that begins: its report, and its number in it.
+        #: The report name and the page number of the page that starts.
         self._numbered = ("", 1)
-        #: Of the current page: its lines as they are in the file, what its form is learned from, and how many
-        #: notes there were before it.
+        #: Of the current page: its lines as in the file, the data for its template, and the number of
+        #: problems before it.
         self._raw: list[str] = []
         self._lesson = ParsedPage()
         self._noted = 0
@@ -203,10 +208,10 @@ class RmfListingParser:
         rest = ""
         while True:
             block = file.read(_BLOCK)
-            # Latin-1 has a character for each byte: positions are those of the file.
+            # Latin-1 has a character for each byte, so positions are offsets in the file.
             text = rest + block.decode("latin-1")
-            at = self._read_pages(text, last=not block)
-            rest = text[at:]
+            position = self._read_pages(text, last=not block)
+            rest = text[position:]
             progress(self._offset)
             if not block:
                 break
@@ -215,60 +220,60 @@ class RmfListingParser:
             self._keep_report(report)
 
     def _read_pages(self, text: str, *, last: bool) -> int:
-        """Read the pages and lines of a text as far as they are whole; gives the position of the rest."""
-        at = 0
-        while at < len(text):
-            cut = text.find("\n", at)
-            left = len(text) - at
-            if cut < 0 and not last and left < text_lines.MAX_LINE:
+        """Read the complete pages and lines of a text; return the position of the rest."""
+        position = 0
+        while position < len(text):
+            line_end = text.find("\n", position)
+            remaining = len(text) - position
+            if line_end < 0 and not last and remaining < text_lines.MAX_LINE:
                 break
-            end = min(cut + 1 if cut >= 0 else len(text), at + text_lines.MAX_LINE)
-            line = text[at:end]
+            end = min(line_end + 1 if line_end >= 0 else len(text), position + text_lines.MAX_LINE)
+            line = text[position:end]
             if self._is_title(line):
-                if not last and left < _PAGE:
+                if not last and remaining < _PAGE:
                     break
-                self._numbered = pages.numbered(text, at)
-                after = self._known_page(text, at, line.rstrip(), last=last)
-                if after is not None:
-                    at = after
+                self._numbered = pages.numbered(text, position)
+                page_end = self._known_page(text, position, line.rstrip(), last=last)
+                if page_end is not None:
+                    position = page_end
                     continue
             self._number += 1
             raw = line.encode("latin-1")
             self._line(text_lines.clean_line(text_lines.decoded(raw)), line)
             self._offset += len(raw)
-            at = end
-        return at
+            position = end
+        return position
 
     def _is_title(self, line: str) -> bool:
-        found = line in self._titles
-        if not found and pages.title(line.rstrip()) is not None:
-            found = True
+        is_title = line in self._titles
+        if not is_title and pages.title(line.rstrip()) is not None:
+            is_title = True
             if len(self._titles) < _TITLES:
                 self._titles.add(line)
-        return found
+        return is_title
 
-    def _known_page(self, text: str, at: int, first: str, *, last: bool) -> int | None:
-        """Where a page ends that is of a known form, with its values taken; None if it is none."""
-        known = self._forms.find(text, at, first)
-        if known is None:
+    def _known_page(self, text: str, start: int, first: str, *, last: bool) -> int | None:
+        """Read a page that matches a template; return its end, or None if no template matches."""
+        hit = self._forms.find(text, start, first)
+        if hit is None:
             return None
-        form, found = known
-        end = found.end()
+        template, match = hit
+        end = match.end()
         if end == len(text):
             if not last:
                 return None
         elif not self._is_title(text[end : text.find("\n", end) + 1]):
             return None
         self._end_page()
-        report = self._places.get(form.place(found))
-        if report is None or not self._goes_on(report):
-            head = replace(form.printed, **form.head(found))
-            report = self._report(head, self._offset + form.begin)
-        if report is None or not form.add_values(found, report, self._offset - at):
+        report = self._places.get(template.place(match))
+        if report is None or not self._has_next_page(report):
+            header = replace(template.printed, **template.head(match))
+            report = self._report(header, self._offset + template.begin)
+        if report is None or not template.add_values(match, report, self._offset - start):
             return None
-        self._numbers(report)
-        self._number += form.lines
-        self._offset += end - at
+        self._set_page_number(report)
+        self._number += template.lines
+        self._offset += end - start
         report.bytes = report.bytes or self._offset - report.offset
         return end
 
@@ -292,12 +297,12 @@ class RmfListingParser:
         if not line.strip():
             return
         self._below += 1
-        if self._below <= _HEADER and (taken := self._head.parse_line(line, self._printed)):
-            self._lesson.head += [(name, self._span(*span)) for name, span in taken.items()]
+        if self._below <= _HEADER and (spans := self._head.parse_line(line, self._printed)):
+            self._lesson.head += [(name, self._span(*span)) for name, span in spans.items()]
             return
         if not self._begun:
             if self._below <= _HEADER and self._head.ends() is None:
-                # Between the lines of the header is the number of the page.
+                # Between the lines of the header is the page number.
                 self._pending += [] if _NUMBER.match(line) else [(self._number, line.strip())]
                 return
             if not self._begin():
@@ -315,7 +320,7 @@ class RmfListingParser:
             return False
         report = self._report(self._head, self._offset)
         if report is not None:
-            self._numbers(report)
+            self._set_page_number(report)
         body = self._body
         body.reset()
         body.interval = report
@@ -329,46 +334,46 @@ class RmfListingParser:
             self._note("section", detail, self._title)
         return True
 
-    def _report(self, head: PageHeader, offset: int) -> ReportInterval | None:
-        """The report of the system and time of a header; None if it has no time."""
-        ends = head.ends()
+    def _report(self, header: PageHeader, offset: int) -> ReportInterval | None:
+        """Return the report of the system and time of a header; None if it has no time."""
+        ends = header.ends()
         if ends is None:
             return None
-        place = (head.system, *ends)
-        known = self._reports.get(place)
-        if known is not None and not self._goes_on(known):
-            # It begins again: what was read twice is found when it is kept.
-            self._keep_report(self._reports.pop(place))
+        key = (header.system, *ends)
+        open_report = self._reports.get(key)
+        if open_report is not None and not self._has_next_page(open_report):
+            # The report starts again; duplicate values are detected when it is stored.
+            self._keep_report(self._reports.pop(key))
             self._places.clear()
-        if place not in self._reports:
+        if key not in self._reports:
             if len(self._reports) >= _OPEN:
                 first, *_ = self._reports
                 self._keep_report(self._reports.pop(first))
                 self._places.clear()
-            report = self._reports[place] = ReportInterval(
+            report = self._reports[key] = ReportInterval(
                 offset,
                 metric=self._facts.report,
                 title="RMF Postprocessor listing",
                 type="Interval",
-                smf_level=head.level.strip(),
-                rmf_level=head.version,
-                system=head.system,
+                smf_level=header.level.strip(),
+                rmf_level=header.version,
+                system=header.system,
                 start=(ends[0], "en-us"),
                 end=(ends[1], "en-us"),
-                length=head.interval,
+                length=header.interval,
             )
-            if head.cycle:
-                report.header["cycle"] = str(round(float(head.cycle) * 1000))
-        report = self._places[head.report_key] = self._reports[place]
+            if header.cycle:
+                report.header["cycle"] = str(round(float(header.cycle) * 1000))
+        report = self._places[header.report_key] = self._reports[key]
         return report
 
-    def _goes_on(self, report: ReportInterval) -> bool:
-        """Whether a report does not have the page that begins: it is another page of it."""
+    def _has_next_page(self, report: ReportInterval) -> bool:
+        """Return whether the page that starts belongs to this report, because its number is higher."""
         name, number = self._numbered
         return report.pages.get(name, 0) < number
 
-    def _numbers(self, report: ReportInterval) -> None:
-        """Note that a report has the page that begins."""
+    def _set_page_number(self, report: ReportInterval) -> None:
+        """Record the number of the page that starts in its report."""
         name, number = self._numbered
         report.pages[name] = number
 
@@ -399,13 +404,13 @@ class RmfListingParser:
 
     # -- lines of a page -------------------------------------------------------------------------------
 
-    def _span(self, start: int, end: int) -> Span:
-        """Where a text stands on the page, by its place in the current line."""
-        return len(self._raw) - 1, start, end
+    def _span(self, first_column: int, end_column: int) -> Span:
+        """Return the span of a text on the page from its position in the current line."""
+        return len(self._raw) - 1, first_column, end_column
 
     def _content(self, line: str) -> None:
         page = self._page
-        # A line may have both.
+        # A line may contain rows of lists and other values.
         listed = page is not None and self._lists(page, line)
         if page is not None and (
             listed
@@ -423,44 +428,44 @@ class RmfListingParser:
                 self._keep(*self._pending.pop(0))
 
     def _keep(self, number: int, line: str) -> None:
-        """Keep a line that has no place as text."""
+        """Store an unrecognized line as text."""
         self._body.keep_line(line, number)
         if self._page is not None:
             detail = f"line {number}: not placed, kept as text in rmf_other: {line[:80]!r}"
             self._notes.add("section", detail, self._offset, about=f"not placed {self._title}")
 
     def _values(self, page: ReportPage, line: str) -> bool:
-        found = False
+        has_values = False
         if page.any_value.search(line) is None:
             return False
         for value in page.values:
             match = value.form.search(line)
             if match is not None:
-                found = True
+                has_values = True
                 self._body.end_part_name(value.part)
                 self._body.begin("var")
                 self._body.end_var_name(value.name)
                 self._body.end_var_value(match[1])
                 self._body.end_var("")
-                fed = self._body.named(value.name)
-                self._lesson.useless |= not fed
+                targets = self._body.named(value.name)
+                self._lesson.useless |= not targets
                 self._lesson.values += [
-                    (section, column, origin(converter, self._span(*match.span(1)), into[column]))
-                    for section, column, converter in fed
-                    if (into := self._variables(section))
+                    (section, column, origin(converter, self._span(*match.span(1)), variables[column]))
+                    for section, column, converter in targets
+                    if (variables := self._variables(section))
                 ]
-        return found
+        return has_values
 
     def _variables(self, section: str) -> dict[str, Any]:
         report = self._body.interval
         return report.variables[section] if report is not None else {}
 
     def _lists(self, page: ReportPage, line: str) -> bool:
-        """Whether all of the line is rows of lists, with their values taken."""
-        left = line
+        """Read the rows of lists in a line; return whether the line contains nothing else."""
+        rest = line
         for each in page.lists:
-            for found in each.form.finditer(line):
-                left = left.replace(found[0], " ", 1)
+            for match in each.form.finditer(line):
+                rest = rest.replace(match[0], " ", 1)
                 if self._open is not each:
                     self._body.end_part_name(each.part)
                     self._body.begin("table")
@@ -468,86 +473,87 @@ class RmfListingParser:
                     self._body.end_heads("")
                     self._open = each
                 self._lesson.charts.add(len(self._raw) - 1)
-                self._row([(text, *found.span(group)) for text, group in each.row(found)], None)
-        if left == line:
+                self._row([(text, *match.span(group)) for text, group in each.row(match)], None)
+        if rest == line:
             return False
         self._heads = None
-        return not left.strip(" >")
+        return not rest.strip(" >")
 
     def _table(self, page: ReportPage, line: str) -> bool:
-        found = pages.match_headings(page, line, self._above)
-        if found is not None:
-            self._body.end_part_name(found.table.part)
+        headings_found = pages.match_headings(page, line, self._above)
+        if headings_found is not None:
+            self._body.end_part_name(headings_found.table.part)
             self._body.begin("table")
             self._body.begin("column-headers")
-            self._body.cells = self._present(found)
+            self._body.cells = self._present(headings_found)
             self._body.end_heads("")
-            self._heads, self._open, self._block, self._above = found, None, "", []
-            # Lines above heads that only name groups of columns.
+            self._heads, self._open, self._block, self._above = headings_found, None, "", []
+            # Lines above headings that only name groups of columns are not stored.
             self._pending = [each for each in self._pending if not _GROUP.search(each[1])]
             return True
-        heads = self._heads
-        if heads is None:
+        headings = self._heads
+        if headings is None:
             return False
-        table = heads.table
+        table = headings.table
         total = table.total.match(line)
         more = total is None and table.more.fullmatch(line) is not None
         if total is None and not more and table.row.fullmatch(line) is None:
             return False
-        # The name of a total may have blanks, and so stand below several heads.
-        first = heads.columns[0][0]
+        # The name of a total may contain blanks, and so be below several headings.
+        first = headings.columns[0][0]
         row = f"{' ' * total.end()}{line[total.end() :]}" if total is not None else line
-        cells = heads.cells(row)
+        cells = headings.cells(row)
         if cells is None:
             return False
         if total is not None:
             cells[first] = (table.total_name, 0, 0)
         elif more:
             cells.pop(first, None)
-        # A partition that is not active has a name and its status alone.
+        # A partition that is not active has only a name and a status.
         if table.block and not more and len(cells) > 2:
             self._block = cells.get(table.block, _EMPTY)[0] or self._block
             cells[table.block] = (self._block, 0, 0)
         self._row(
-            [cells.get(name, _EMPTY) for name in self._present(heads)], "SUM" if total is not None else None
+            [cells.get(name, _EMPTY) for name in self._present(headings)],
+            "SUM" if total is not None else None,
         )
         if total is not None:
             self._block = ""
         return True
 
-    def _present(self, heads: FoundHeadings) -> list[str]:
-        names = {name for name, _, _ in heads.columns} | {name for name, _ in heads.table.words}
-        return [name for name in heads.table.names if name in names]
+    def _present(self, headings: FoundHeadings) -> list[str]:
+        names = {name for name, _, _ in headings.columns} | {name for name, _ in headings.table.words}
+        return [name for name in headings.table.names if name in names]
 
     def _row(
         self,
         cells: Sequence[Cell],
         kind: str | None,
         pairs: Sequence[Span] = (),
-        begun: tuple[int, int] | None = None,
+        first_line: tuple[int, int] | None = None,
     ) -> None:
-        """Add a row of the current line, or of `pairs`, the spans of its cells: `begun` is its first line."""
+        """Add a row of the current line, or of `pairs`, the spans of its cells; `begun` is its first line."""
         body, report = self._body, self._body.interval
-        other = report.other_count if report is not None else 0
-        line, offset = begun or (len(self._raw) - 1, self._offset)
+        previous_other_count = report.other_count if report is not None else 0
+        line, offset = first_line or (len(self._raw) - 1, self._offset)
         body.begin_row(kind, offset)
         body.cells = [text for text, _, _ in cells]
         body.end_row("")
-        if body.added is None or report is None or report.other_count != other:
+        if body.added is None or report is None or report.other_count != previous_other_count:
             self._lesson.useless = True
             return
         rows, row_kind, values = body.added
-        found = pairs or [self._span(start, end) for _, start, end in cells]
+        spans = pairs or [self._span(start, end) for _, start, end in cells]
         continues = rows.continues is not None and kind is None and not cells[rows.continues][0]
         inherits = rows.above if continues else ()
         origins = []
-        for column, place in enumerate(rows.cells):
-            if place is None:
+        for column, mapped_cell in enumerate(rows.cells):
+            if mapped_cell is None:
                 origins.append(ValueOrigin(None, None, values[column]))
                 continue
-            index, converter = place
-            blank = column in inherits and not cells[index][0]
-            origins.append(origin(converter, found[index], None if blank else values[column]))
+            index, converter = mapped_cell
+            is_inherited = column in inherits and not cells[index][0]
+            origins.append(origin(converter, spans[index], None if is_inherited else values[column]))
         self._lesson.rows.append((rows.section.id, row_kind, line, origins, list(inherits)))
 
     def _pair(self, page: ReportPage, line: str) -> bool:

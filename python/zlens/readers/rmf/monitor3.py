@@ -1,7 +1,7 @@
 """RMF Monitor III reports in XML: the CPC report, as one or more consecutive responses of the data server.
 
-The catalog (`rmf/monitor3_cpc.toml`) describes the report and maps it to columns. Times are given in both UTC
-and local time, so no time zone is needed.
+The catalog (`rmf/monitor3_cpc.toml`) describes the report and maps it to columns. Times are recorded in both
+UTC and local time, so no time zone is needed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ NAME = "rmf3-xml"
 _TOUCH_US = 1_000_000
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is RMF Monitor III report XML, including in EBCDIC."""
-    return is_report(head, monitor3=True)
+    return is_report(first_bytes, monitor3=True)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfMonitor3Source:
@@ -55,7 +55,7 @@ class RmfMonitor3Source(RmfSource):
             local = values.as_utc(values.stamp(report.header.get("local-end", "")))
         except values.NotAValueError:
             return None
-        # Offsets are multiples of 15 minutes; both ends are written at the same moment.
+        # Offsets are multiples of 15 minutes; both ends are written at the same time.
         offset = round((local - end) / 1e6)
         return offset if offset % 900 == 0 and abs(offset) < 86400 else None
 
@@ -64,31 +64,31 @@ class RmfMonitor3Source(RmfSource):
         report: ReportInterval,
         name: str,
         notes: ProblemList,
-        again: Counter[str],
-        refuse: Callable[[str, str, str], None],
+        duplicate_times: Counter[str],
+        reject: Callable[[str, str, str], None],
     ) -> IntervalTimes | None:
         printed = report.header.get("utc-end")
         if printed is None:
             if not report.cut:
-                refuse("time", "a report without a time in UTC; not read", "no time")
+                reject("time", "a report without a time in UTC; not read", "no time")
             return None
         try:
             end = values.as_utc(values.stamp(printed))
         except values.NotAValueError as error:
-            refuse("time", f"the range ends {printed[:40]!r}, not {error}; not read", "end")
+            reject("time", f"the range ends {printed[:40]!r}, not {error}; not read", "end")
             return None
-        begin: int | None = None
+        start: int | None = None
         text = report.header.get("utc-start", "")
         try:
-            begin = values.as_utc(values.stamp(text)) if text else None
+            start = values.as_utc(values.stamp(text)) if text else None
         except values.NotAValueError as error:
             notes.add("time", f"the range begins {text[:40]!r}, not {error}", report.offset, system=name)
         length = self._length(report, notes, name)
-        if begin is not None and length and abs(end - begin - length * 1000) > _TOUCH_US:
-            distance_s = (end - begin) / 1e6
+        if start is not None and length and abs(end - start - length * 1000) > _TOUCH_US:
+            distance_s = (end - start) / 1e6
             detail = f"the range is {length / 1000:,.0f} s long, but its ends are {distance_s:,.0f} s apart"
             notes.add("time", detail, report.offset, about="ends", system=name)
-        return IntervalTimes(end - length * 1000, end, length, begin is not None, printed)
+        return IntervalTimes(end - length * 1000, end, length, start is not None, printed)
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:
         by_type = {
@@ -112,11 +112,11 @@ class RmfMonitor3Source(RmfSource):
 
     def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
         super()._note_gaps(name, indexes, nominal)
-        for before, after in pairwise(indexes):
-            overlap = self._end[before] - self._start[after]
+        for earlier, later in pairwise(indexes):
+            overlap = self._end[earlier] - self._start[later]
             if overlap > _TOUCH_US and len(self._gaps) < MAX_GAPS:
-                file = self._files[self._file[after]].path
-                ends = f"{minute_text(self._end[before])} and {minute_text(self._end[after])}"
+                file = self._files[self._file[later]].path
+                ends = f"{minute_text(self._end[earlier])} and {minute_text(self._end[later])}"
                 detail = (
                     f"the ranges that end {ends} "
                     f"overlap by {overlap / 1e6:,.0f} s; sums over both count that time twice"

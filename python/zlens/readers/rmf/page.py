@@ -24,33 +24,33 @@ _LABEL = re.compile(r"[A-Z]{4,}(?: [A-Z]+)*|[A-Z]+(?: [A-Z]+)+")
 
 
 def title(line: str) -> str | None:
-    """The title of a page that a line is, without blanks; None if it is none."""
-    found = _TITLE.fullmatch(line)
-    return "".join(found[1].split()).casefold() if found else None
+    """Return the page title in a line, without blanks; None if the line is not a title."""
+    match = _TITLE.fullmatch(line)
+    return "".join(match[1].split()).casefold() if match else None
 
 
-def numbered(text: str, at: int) -> tuple[str, int]:
-    """What numbers the page whose title is at a position: its title, with its number.
+def numbered(text: str, start: int) -> tuple[str, int]:
+    """Return the title and the number of the page whose title is at a position.
 
-    A page that is not numbered, as in an excerpt, is named by its words, which are the same where it is
+    A page without a number, as in an excerpt, is identified by its words, which do not change if it is
     printed again.
     """
-    line = text.find("\n", at)
-    top = text[at : text.find("\n", line + 1)] if line >= 0 else text[at:]
-    found = _PAGE.search(top)
-    if found is not None:
-        return title(top[: line - at].rstrip()) or "", int(found[1])
-    following = _TITLES.search(text, line + 1) if line >= 0 else None
-    words = text[at : following.start() if following else len(text)].split()
+    title_end = text.find("\n", start)
+    top = text[start : text.find("\n", title_end + 1)] if title_end >= 0 else text[start:]
+    match = _PAGE.search(top)
+    if match is not None:
+        return title(top[: title_end - start].rstrip()) or "", int(match[1])
+    next_title = _TITLES.search(text, title_end + 1) if title_end >= 0 else None
+    words = text[start : next_title.start() if next_title else len(text)].split()
     return " ".join(word for word in words if not _LINE.fullmatch(word)), 1
 
 
-#: The texts of a header that tell reports apart.
+#: The header texts that identify a report.
 PLACE = ("system", "start", "end", "date", "time", "interval")
 
 
 class PageHeader(Struct):
-    """What the header of a page says. start, end: as printed."""
+    """The texts of a page header. start, end: as printed."""
 
     system: str = ""
     start: str = ""
@@ -63,40 +63,40 @@ class PageHeader(Struct):
     cycle: str = ""
 
     def parse_line(self, line: str, facts: PrintedFacts) -> dict[str, tuple[int, int]]:
-        """Take a line of the header: where its texts stand, by name; nothing if it is none."""
-        found = {name: match for name, form in facts.header.items() if (match := form.search(line))}
-        taken: dict[str, tuple[int, int]] = {}
-        if len(found) < 2:
-            # One of its words is anywhere: SYSPLEX is also a name of partitions.
-            return taken
-        for name, match in found.items():
-            own = "system" if name == "sysplex" else name
-            taken[own] = match.span(1)
-            if not getattr(self, own):
-                setattr(self, own, match[1])
-        return taken
+        """Parse a line of the header; return the spans of its texts by name, empty for other lines."""
+        matches = {name: match for name, form in facts.header.items() if (match := form.search(line))}
+        spans: dict[str, tuple[int, int]] = {}
+        if len(matches) < 2:
+            # One of its words may occur anywhere: SYSPLEX is also a name of partitions.
+            return spans
+        for name, match in matches.items():
+            field = "system" if name == "sysplex" else name
+            spans[field] = match.span(1)
+            if not getattr(self, field):
+                setattr(self, field, match[1])
+        return spans
 
     @property
     def report_key(self) -> tuple[str, ...]:
-        """What tells reports apart."""
+        """The header texts that identify the report."""
         return tuple(getattr(self, name) for name in PLACE)
 
     def ends(self) -> tuple[str, str] | None:
-        """Begin and end as the XML form has them: 04/12/2022-00.30.00; None without both time and length."""
-        begin = self.start or (
+        """Return start and end as in XML: 04/12/2022-00.30.00; None without time or length."""
+        printed_start = self.start or (
             f"{self.date}-{self.time.replace(':', '.')}" if self.date and self.time else ""
         )
-        if not begin:
+        if not printed_start:
             return None
         if self.end:
-            return begin, self.end
+            return printed_start, self.end
         try:
-            start = values.local_time(begin, "en-us")
+            start = values.local_time(printed_start, "en-us")
             length = values.milliseconds(self.interval)
         except values.NotAValueError:
             return None
         end = start + dt.timedelta(seconds=round(length / 1000))
-        return begin, end.strftime("%m/%d/%Y-%H.%M.%S")
+        return printed_start, end.strftime("%m/%d/%Y-%H.%M.%S")
 
 
 #: A text of a line with its start and end.
@@ -104,63 +104,67 @@ Cell = tuple[str, int, int]
 
 
 class FoundHeadings(Struct, frozen=True):
-    """Heads of a table that were found: its columns with their extents, from left to right."""
+    """The headings found in a line: the columns of the table with their extents, from left to right."""
 
     table: PrintedTable
     columns: tuple[tuple[str, int, int], ...]
 
     def cells(self, line: str) -> dict[str, Cell] | None:
-        """The cells of a row by column; None if its words are not below the heads."""
+        """Return the cells of a row by column; None if its words are not below the headings."""
         words: list[Cell] = []
-        found: dict[str, Cell] = {}
+        cells_by_column: dict[str, Cell] = {}
         for match in _WORD.finditer(line):
             column = next((name for name, form in self.table.words if form.fullmatch(match[0])), None)
             if column is None:
                 words.append((match[0], match.start(), match.end()))
             else:
-                found[column] = (match[0], match.start(), match.end())
+                cells_by_column[column] = (match[0], match.start(), match.end())
         if len(words) == len(self.columns):
-            return found | {name: word for (name, _, _), word in zip(self.columns, words, strict=True)}
-        at = 0
+            return cells_by_column | {
+                name: word for (name, _, _), word in zip(self.columns, words, strict=True)
+            }
+        index = 0
         for text, start, end in words:
-            near = self._nearest(at, start, end)
-            name = self.columns[near][0]
-            if name in found and len(text) > 1:
+            nearest = self._nearest(index, start, end)
+            name = self.columns[nearest][0]
+            if name in cells_by_column and len(text) > 1:
                 return None
-            before = found.get(name)
-            found[name] = (f"{before[0]} {text}", before[1], end) if before else (text, start, end)
-            at = near
-        return found
+            previous = cells_by_column.get(name)
+            cells_by_column[name] = (
+                (f"{previous[0]} {text}", previous[1], end) if previous else (text, start, end)
+            )
+            index = nearest
+        return cells_by_column
 
     def _nearest(self, first: int, start: int, end: int) -> int:
-        """The column, from `first` on, whose head is nearest to a word; of several, the one it ends with."""
-        best, least = first, (1 << 30, 0)
-        for place in range(first, len(self.columns)):
-            _, begin, close = self.columns[place]
+        """Return the column, from `first` on, with the nearest heading; of several, the nearest end."""
+        best, min_distance = first, (1 << 30, 0)
+        for index in range(first, len(self.columns)):
+            _, left, right = self.columns[index]
             distance = (
-                begin - end if begin > end else start - close if start > close else 0,
-                abs(end - close),
+                left - end if left > end else start - right if start > right else 0,
+                abs(end - right),
             )
-            if distance < least:
-                best, least = place, distance
-            elif begin > end:
+            if distance < min_distance:
+                best, min_distance = index, distance
+            elif left > end:
                 break
         return best
 
 
 def match_headings(page: ReportPage, line: str, above: Sequence[str]) -> FoundHeadings | None:
-    """The heads whose last line this is, of one of the page's tables."""
+    """Return the headings of one of the page's tables if this is their last line."""
     for table in page.tables:
         if table.first.match(line) is None:
             continue
-        columns, at = [], 0
+        columns, position = [], 0
         for form, name in table.heads:
-            match = form.search(line, at)
-            # A head that is missing is not looked for behind the next one.
-            if match is not None and not line[at : match.start()].strip():
+            match = form.search(line, position)
+            # A missing heading is not searched for after the next one.
+            if match is not None and not line[position : match.start()].strip():
                 columns.append((name, match.start(), match.end()))
-                at = match.end()
-        if len(columns) < table.least or line[at:].strip():
+                position = match.end()
+        if len(columns) < table.least or line[position:].strip():
             continue
         for form, name in table.upper:
             match = next((match for text in reversed(above) if (match := form.search(text))), None)
@@ -171,30 +175,30 @@ def match_headings(page: ReportPage, line: str, above: Sequence[str]) -> FoundHe
 
 
 def pairs(page: ReportPage, line: str, groups: Sequence[tuple[int, str]]) -> dict[str, Cell]:
-    """Names with values of a line by their group, whose heads begin at given columns."""
-    found: dict[str, Cell] = {}
+    """Return the names and values of a line by group; `groups` has the start columns of group headings."""
+    cells_by_name: dict[str, Cell] = {}
     if page.pairs is None:
-        return found
-    for at, (start, group) in enumerate(groups):
-        end = groups[at + 1][0] if at + 1 < len(groups) else len(line)
-        # A name begins where its group does, or some columns before.
+        return cells_by_name
+    for index, (start, group) in enumerate(groups):
+        end = groups[index + 1][0] if index + 1 < len(groups) else len(line)
+        # A name starts at the start of its group or a few columns before it.
         for match in page.pairs.names[group].finditer(line):
-            middle = match.start()
-            if start - 6 <= middle < end - (6 if at + 1 < len(groups) else 0):
-                found[f"{group}: {match[1]}"] = (match[2], *match.span(2))
-    return found
+            name_start = match.start()
+            if start - 6 <= name_start < end - (6 if index + 1 < len(groups) else 0):
+                cells_by_name[f"{group}: {match[1]}"] = (match[2], *match.span(2))
+    return cells_by_name
 
 
 def groups(page: ReportPage, line: str) -> list[tuple[int, str]]:
-    """Where the heads of groups of names begin, if a line has some."""
+    """Return the start columns and names of the group headings in a line."""
     if page.pairs is None:
         return []
-    found = {}
+    name_by_column = {}
     for name, form in page.pairs.groups:
         match = form.search(line)
-        if match is not None and match.start() not in found:
-            found[match.start()] = name
-    return sorted(found.items()) if len(found) > 1 else []
+        if match is not None and match.start() not in name_by_column:
+            name_by_column[match.start()] = name
+    return sorted(name_by_column.items()) if len(name_by_column) > 1 else []
 
 
 @cache
@@ -203,20 +207,20 @@ def _counts(columns: int) -> re.Pattern[str]:
 
 
 def counts(line: str, columns: int) -> list[tuple[int, str, list[Cell]]]:
-    """Names followed by a number of columns: start, name, numbers."""
+    """Return names followed by a number of columns: start, name, numbers."""
     return [
         (
-            found.start(),
-            " ".join(found[1].split()),
-            [(found[at].replace(",", ""), *found.span(at)) for at in range(2, columns + 2)],
+            match.start(),
+            " ".join(match[1].split()),
+            [(match[group].replace(",", ""), *match.span(group)) for group in range(2, columns + 2)],
         )
-        for found in _counts(columns).finditer(line)
+        for match in _counts(columns).finditer(line)
     ]
 
 
 def labels(line: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Texts of capital letters with their extents, if the line has only column names and rules beside."""
+    """Return capitalized texts with their extents, if the rest of the line is column names and rules."""
     rest = re.sub(rf"\b(?:{'|'.join(names)})\b", "", _LABEL.sub("", line))
     if _LINE.fullmatch(rest) is None:
         return []
-    return [(found.start(), found.end(), found[0].strip()) for found in _LABEL.finditer(line)]
+    return [(match.start(), match.end(), match[0].strip()) for match in _LABEL.finditer(line)]

@@ -1,9 +1,9 @@
 """Page templates: once the structure of a page is known, one regular expression extracts its numbers.
 
-RMF prints the same pages for every interval: between two of them only numbers differ. The parser reads the
-first page of a form line by line and notes where each number stood. From then on, a page of that form is one
-match of a regular expression, with every number in the same columns. A page with any other text is read line
-by line.
+RMF prints the same pages for every interval; only numbers differ. The parser reads the first page of a
+structure line by line and records the position of each number. Each later page of this structure is one match
+of a regular expression, with every number in the same columns. A page with any other text is read line by
+line.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from zlens.readers.rmf.interval import ReportInterval, SectionCount
 from zlens.readers.rmf.page import PLACE, PageHeader
 from zlens.readers.rmf.values import Converter, NotAValueError
 
-#: Where a text stands: the line of the page from 0, start and end.
+#: The position of a text: the line of the page from 0, start and end.
 Span = tuple[int, int, int]
-#: Forms of pages that are kept, and the lines that a page of one has at most.
+#: Maximum number of templates, and of lines in a page with a template.
 _MOST, MOST_LINES = 2_000, 400
-#: What numbers, times, dates and the dashes in their place consist of.
+#: Characters of numbers, times, dates and the dashes that replace them.
 _NUMBER = "0-9.,:/*+-"
 _WORD = re.compile(r"\S+")
 _NUMERIC = re.compile(rf"[{_NUMBER}]+")
-#: A bar of a chart is as long as the number before it is large.
+#: A bar of a chart has a length that depends on the number before it.
 _BAR = re.compile(r" *>+\Z")
 _PAGE = re.compile(r"\bPAGE +(\d+)")
 _PLAIN = re.compile(r"[ -~\r\n]*")
-#: Values that are kept of each kind.
+#: Maximum number of cached values of each kind.
 _KEPT = 100_000
 _CONVERTED = ("int", "float", "duration")
 
 
 class ValueCache(dict[str, Any]):
-    """Values by their texts. Raises NotAValueError for a text that is no single word, or no number."""
+    """Cache of values by text. Raises NotAValueError for a text that is not a single word or not a number."""
 
     def __init__(self, converter: Converter) -> None:
         self._convert = converter.convert
@@ -58,7 +58,7 @@ class ValueCache(dict[str, Any]):
 
 
 class ValueOrigin(Struct):
-    """Where a value came from. converter: None of a value that is the same on all pages of a form."""
+    """The origin of a value. converter: None for a value that is the same on all pages of a template."""
 
     span: Span | None
     converter: Converter | None
@@ -66,17 +66,17 @@ class ValueOrigin(Struct):
 
 
 def origin(converter: Converter, span: Span, value: Any) -> ValueOrigin:
-    """The origin of a value: numbers differ from page to page, texts do not."""
+    """Return the origin of a value: numbers differ from page to page, texts do not."""
     number = converter.column.type in _CONVERTED and not converter.column.take and span[2] > span[1]
     return ValueOrigin(span, converter if number else None, value)
 
 
 class ParsedPage(Struct):
-    """What the parser noted of a page.
+    """The content of a page for its template.
 
     rows    section, kind, line, origins of the values, and the columns that repeat the row above
     values  section, column, origin
-    head    names and places of what the header says
+    head    names and spans of the header texts
     """
 
     rows: list[tuple[str, str | None, int, list[ValueOrigin], list[int]]] = field(default_factory=list)
@@ -84,7 +84,7 @@ class ParsedPage(Struct):
     head: list[tuple[str, Span]] = field(default_factory=list)
     #: Lines that may end in a bar.
     charts: set[int] = field(default_factory=set)
-    #: Characters before its first line below the header.
+    #: Number of characters before its first line below the header.
     begin: int = 0
     useless: bool = False
 
@@ -94,146 +94,150 @@ class _Row(Struct):
     kind: str | None
     anchor: int
     take: Callable[[Sequence[Any]], tuple[Any, ...]]
-    #: Columns that repeat the row above where they have no value.
+    #: Columns that repeat the row above if they have no value.
     inherits: Sequence[int]
 
 
 class PageTemplate:
-    """A form of page. Fields are numbered as the groups of its regular expression, from 0."""
+    """The template of a page. Fields are numbered like the groups of its regular expression, from 0."""
 
     def __init__(
         self,
         lines: Sequence[tuple[str, str]],
-        lesson: ParsedPage,
+        parsed: ParsedPage,
         label: str,
-        head: PageHeader,
-        known: dict[tuple[str, ...], ValueCache],
+        header: PageHeader,
+        caches: dict[tuple[str, ...], ValueCache],
     ) -> None:
-        self._known = known
+        self._known = caches
         self.label = label
-        self.begin = lesson.begin
-        self.printed = head
+        self.begin = parsed.begin
+        self.printed = header
         self.lines = len(lines)
         self.next: PageTemplate | None = None
         self._groups: dict[Span, int] = {}
         self._anchors: dict[int, int] = {}
-        self._form = self._compiled(lines, lesson)
-        self._head = [(name, self._groups[span]) for name, span in lesson.head if span in self._groups]
-        own = dict(self._head)
-        self._place_of = [(text, own.get(name)) for name, text in zip(PLACE, head.report_key, strict=True)]
+        self._form = self._compile(lines, parsed)
+        self._head = [(name, self._groups[span]) for name, span in parsed.head if span in self._groups]
+        group_by_text = dict(self._head)
+        self._key_parts = [
+            (text, group_by_text.get(name)) for name, text in zip(PLACE, header.report_key, strict=True)
+        ]
         self._fields: dict[tuple[int, int], int] = {}
         self._plan: list[tuple[int, ValueCache]] = []
         self._constants: list[Any] = []
-        placed = [[self._place(each) for each in row] for _, _, _, row, _ in lesson.rows]
-        named = [self._place(each) for _, _, each in lesson.values]
+        row_indexes = [[self._field_index(each) for each in row] for _, _, _, row, _ in parsed.rows]
+        value_indexes = [self._field_index(each) for _, _, each in parsed.values]
         total = len(self._fields)
 
-        def index(place: int) -> int:
-            return place if place >= 0 else total - place - 1
+        def index(field: int) -> int:
+            return field if field >= 0 else total - field - 1
 
         self._rows = [
             _Row(
                 section,
                 kind,
                 self._anchors[line],
-                _value_getter([index(place) for place in places]),
+                _value_getter([index(field) for field in indexes]),
                 inherits,
             )
-            for (section, kind, line, _, inherits), places in zip(lesson.rows, placed, strict=True)
+            for (section, kind, line, _, inherits), indexes in zip(parsed.rows, row_indexes, strict=True)
         ]
         self._values = [
-            (section, name, index(place))
-            for (section, name, _), place in zip(lesson.values, named, strict=True)
+            (section, name, index(field))
+            for (section, name, _), field in zip(parsed.values, value_indexes, strict=True)
         ]
 
-    def _compiled(self, lines: Sequence[tuple[str, str]], lesson: ParsedPage) -> re.Pattern[str]:
-        """The regular expression of the page: its text, with groups for numbers and for lines with rows."""
-        origins = [each for _, _, _, row, _ in lesson.rows for each in row] + [
-            each for *_, each in lesson.values
+    def _compile(self, lines: Sequence[tuple[str, str]], parsed: ParsedPage) -> re.Pattern[str]:
+        """Return the regular expression of the page, with groups for numbers and for lines with rows."""
+        origins = [value_origin for _, _, _, row, _ in parsed.rows for value_origin in row] + [
+            value_origin for *_, value_origin in parsed.values
         ]
-        fixed = {each.span for each in origins if each.converter is None}
-        spans = {each.span for each in origins} - fixed | {span for _, span in lesson.head}
-        rows = {line for _, _, line, _, _ in lesson.rows}
+        fixed = {value_origin.span for value_origin in origins if value_origin.converter is None}
+        spans = {value_origin.span for value_origin in origins} - fixed | {span for _, span in parsed.head}
+        rows = {line for _, _, line, _, _ in parsed.rows}
         pattern, count = [], 0
         for number, (line, end) in enumerate(lines):
             if number in rows:
                 self._anchors[number] = count
                 pattern.append("()")
                 count += 1
-            page, chart, at = _PAGE.search(line), number in lesson.charts, 0
-            for found in _WORD.finditer(line):
-                span = (number, *found.span())
-                width, last = found.end() - at, found.end() == len(line)
-                if span in spans and _NUMERIC.fullmatch(found[0]):
-                    # The columns since the word before: a longer number ends where this one does.
+            page, chart, position = _PAGE.search(line), number in parsed.charts, 0
+            for word in _WORD.finditer(line):
+                span = (number, *word.span())
+                width, last = word.end() - position, word.end() == len(line)
+                if span in spans and _NUMERIC.fullmatch(word[0]):
+                    # The columns since the previous word, because a longer number ends at the same column.
                     self._groups[span] = count
                     pattern.append(f"([ {_NUMBER}]{{{width}}})")
                     count += 1
-                elif page is not None and found.start() == page.start(1):
+                elif page is not None and word.start() == page.start(1):
                     pattern.append(f"[ 0-9]{{{width}}}")
-                elif not (chart and last and set(found[0]) == {">"}):
-                    pattern.append(re.escape(line[at : found.end()]))
-                at = found.end()
+                elif not (chart and last and set(word[0]) == {">"}):
+                    pattern.append(re.escape(line[position : word.end()]))
+                position = word.end()
             pattern.append(f"{' *>*' if chart else ''}{re.escape(end)}")
         return re.compile("".join(pattern))
 
-    def _place(self, each: ValueOrigin) -> int:
-        """The place of a value: of a field from 0, of a constant from -1 down."""
-        if each.converter is not None and each.span in self._groups:
-            group = self._groups[each.span]
-            column = each.converter.column
-            # Numbers of a kind that mean the same are kept together.
-            kind = (column.type, *sorted(each.converter.none))
+    def _field_index(self, value_origin: ValueOrigin) -> int:
+        """Return the index of a value: of a field from 0, of a constant from -1 down."""
+        if value_origin.converter is not None and value_origin.span in self._groups:
+            group = self._groups[value_origin.span]
+            column = value_origin.converter.column
+            # Numbers of a kind with the same meaning share a cache.
+            kind = (column.type, *sorted(value_origin.converter.none))
             if kind not in self._known:
-                self._known[kind] = ValueCache(each.converter)
-            known = self._known[kind]
-            place = self._fields.setdefault((group, id(known)), len(self._fields))
-            if place == len(self._plan):
-                self._plan.append((group, known))
-            return place
-        self._constants.append(each.value)
+                self._known[kind] = ValueCache(value_origin.converter)
+            cache = self._known[kind]
+            field = self._fields.setdefault((group, id(cache)), len(self._fields))
+            if field == len(self._plan):
+                self._plan.append((group, cache))
+            return field
+        self._constants.append(value_origin.value)
         return -len(self._constants)
 
-    def match(self, text: str, at: int) -> re.Match[str] | None:
-        """The page of this form that begins at a position."""
-        return self._form.match(text, at)
+    def match(self, text: str, position: int) -> re.Match[str] | None:
+        """Match the page at a position; None if it does not have this template."""
+        return self._form.match(text, position)
 
-    def place(self, found: re.Match[str]) -> tuple[str, ...]:
-        """What tells the report of a page apart."""
-        return tuple(text if group is None else found[group + 1].strip() for text, group in self._place_of)
+    def place(self, match: re.Match[str]) -> tuple[str, ...]:
+        """Return the header texts that identify the report of a page."""
+        return tuple(text if group is None else match[group + 1].strip() for text, group in self._key_parts)
 
-    def head(self, found: re.Match[str]) -> dict[str, str]:
-        """What differs in the header of a page."""
-        return {name: found[group + 1].strip() for name, group in self._head}
+    def head(self, match: re.Match[str]) -> dict[str, str]:
+        """Return the header texts that differ between pages."""
+        return {name: match[group + 1].strip() for name, group in self._head}
 
-    def add_values(self, found: re.Match[str], report: ReportInterval, base: int) -> bool:
-        """Add what a page has to its report; False, with nothing added, if a number is none."""
-        groups = found.groups()
+    def add_values(self, match: re.Match[str], report: ReportInterval, base: int) -> bool:
+        """Add the values of a page to its report; return False, and add nothing, if a number is invalid."""
+        groups = match.groups()
         try:
-            values = [known[groups[group]] for group, known in self._plan]
+            values = [cache[groups[group]] for group, cache in self._plan]
         except NotAValueError:
             return False
         values += self._constants
         above: tuple[Any, ...] = ()
         rows = report.rows
         for row in self._rows:
-            taken = row.take(values)
+            row_values = row.take(values)
             for column in row.inherits:
-                if taken[column] is None:
-                    taken = (*taken[:column], above[column], *taken[column + 1 :])
-            rows.setdefault(row.section, []).append((base + found.start(row.anchor + 1), row.kind, taken))
-            above = taken
-        for section, name, place in self._values:
-            report.variables.setdefault(section, {})[name] = values[place]
+                if row_values[column] is None:
+                    row_values = (*row_values[:column], above[column], *row_values[column + 1 :])
+            rows.setdefault(row.section, []).append(
+                (base + match.start(row.anchor + 1), row.kind, row_values)
+            )
+            above = row_values
+        for section, name, index in self._values:
+            report.variables.setdefault(section, {})[name] = values[index]
         report.row_count += len(self._rows)
         counts = report.sections.setdefault(self.label, SectionCount(known=True))
         counts.count += 1
-        counts.bytes += found.end() - found.start() - self.begin
+        counts.bytes += match.end() - match.start() - self.begin
         return True
 
 
 class PageTemplates:
-    """The forms of one file by the first line of their pages."""
+    """The templates of one file by the first line of their pages."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[PageTemplate]] = {}
@@ -241,40 +245,40 @@ class PageTemplates:
         self._count = 0
         self._last: PageTemplate | None = None
 
-    def find(self, text: str, at: int, first: str) -> tuple[PageTemplate, re.Match[str]] | None:
-        """The form of a page that begins at a position with this line."""
+    def find(self, text: str, position: int, first_line: str) -> tuple[PageTemplate, re.Match[str]] | None:
+        """Return the template of the page at a position, and the match."""
         last = self._last
-        if last is not None and last.next is not None and (found := last.next.match(text, at)):
+        if last is not None and last.next is not None and (match := last.next.match(text, position)):
             self._last = last.next
-            return last.next, found
-        for form in self._known.get(first, ()):
-            found = form.match(text, at)
-            if found is not None:
-                self._follow(form)
-                return form, found
+            return last.next, match
+        for template in self._known.get(first_line, ()):
+            match = template.match(text, position)
+            if match is not None:
+                self._follow(template)
+                return template, match
         self._last = None
         return None
 
-    def _follow(self, form: PageTemplate) -> None:
+    def _follow(self, template: PageTemplate) -> None:
         if self._last is not None:
-            # Pages follow each other as they did in the interval before.
-            self._last.next = form
-        self._last = form
+            # Pages have the same sequence as in the previous interval.
+            self._last.next = template
+        self._last = template
 
-    def add_template(self, page: str, lesson: ParsedPage, label: str, head: PageHeader) -> None:
-        """Keep the form of a page."""
+    def add_template(self, page: str, parsed: ParsedPage, label: str, header: PageHeader) -> None:
+        """Add the template of a page."""
         lines = page.splitlines(keepends=True)
-        if lesson.useless or self._count >= _MOST or len(lines) > MOST_LINES or not _PLAIN.fullmatch(page):
+        if parsed.useless or self._count >= _MOST or len(lines) > MOST_LINES or not _PLAIN.fullmatch(page):
             return
         texts = [(line.rstrip(), line[len(line.rstrip()) :]) for line in lines]
-        form = PageTemplate(texts, lesson, label, head, self._values)
-        self._known.setdefault(texts[0][0], []).insert(0, form)
+        template = PageTemplate(texts, parsed, label, header, self._values)
+        self._known.setdefault(texts[0][0], []).insert(0, template)
         self._count += 1
-        self._follow(form)
+        self._follow(template)
 
 
-def _value_getter(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    if len(places) == 1:
-        (only,) = places
+def _value_getter(indexes: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    if len(indexes) == 1:
+        (only,) = indexes
         return lambda values: (values[only],)
-    return itemgetter(*places)
+    return itemgetter(*indexes)

@@ -1,9 +1,9 @@
 """RMF Postprocessor reports in XML: the CPU Activity report with partition data.
 
 The catalog (`rmf/postprocessor_cpu.toml`) describes the report and maps it to columns. Times are printed
-without a time zone. If a zone is set, they are converted to UTC; in the hour that a clock repeats, the first
-report of a time in a file is the earlier one and the second the later. Without a zone, they are kept as
-printed, and the source marks them as local.
+without a time zone. If a zone is set, they are converted to UTC; in a repeated hour, the first report of a
+time in a file is the earlier one and the second the later. Without a zone, they remain as printed, and the
+source marks them as local.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from zlens.readers.rmf.xml_encoding import is_report
 NAME = "rmf-xml"
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is RMF report XML but not from Monitor III, including in EBCDIC."""
-    return is_report(head, monitor3=False)
+    return is_report(first_bytes, monitor3=False)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfXmlSource:
@@ -60,17 +60,17 @@ class RmfXmlSource(RmfSource):
         report: ReportInterval,
         name: str,
         notes: ProblemList,
-        again: Counter[str],
-        refuse: Callable[[str, str, str], None],
+        duplicate_times: Counter[str],
+        reject: Callable[[str, str, str], None],
     ) -> IntervalTimes | None:
         if report.end is None:
             if not report.cut:
-                refuse("time", "a report without a time; not read", "no time")
+                reject("time", "a report without a time; not read", "no time")
             return None
         try:
             end_local = values.local_time(*report.end)
         except values.NotAValueError as error:
-            refuse("time", f"the interval ends {report.end[0][:40]!r}, not {error}; not read", "end")
+            reject("time", f"the interval ends {report.end[0][:40]!r}, not {error}; not read", "end")
             return None
         start_local: dt.datetime | None = None
         if report.start is not None:
@@ -79,11 +79,11 @@ class RmfXmlSource(RmfSource):
             except values.NotAValueError as error:
                 notes.add("time", f"the interval begins {report.start[0][:40]!r}, not {error}", report.offset)
         length = self._length(report, start_local, end_local, notes, name)
-        end = self._utc(end_local, name, report.offset, notes, again)
+        end = self._utc(end_local, name, report.offset, notes, duplicate_times)
         span = (end_local - start_local) // dt.timedelta(microseconds=1) if start_local is not None else 0
-        # Across a clock change, the printed begin and end do not give the elapsed time.
-        begin = end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000)
-        return IntervalTimes(begin, end, length, start_local is not None, report.end[0])
+        # Across a clock change, the printed start and end do not determine the elapsed time.
+        start = end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000)
+        return IntervalTimes(start, end, length, start_local is not None, report.end[0])
 
     def _length(
         self,
@@ -95,37 +95,37 @@ class RmfXmlSource(RmfSource):
     ) -> int:
         """Return the length of the interval in milliseconds, 0 if RMF printed no valid one."""
 
-        def doubt(detail: str, about: str) -> int:
+        def report_problem(detail: str, about: str) -> int:
             notes.add("time", detail, report.offset, about=about, system=system)
             return 0
 
         try:
             length = values.milliseconds(report.length)
         except values.NotAValueError as error:
-            return doubt(f"the interval is {report.length[:40]!r} long, not {error}", "length")
+            return report_problem(f"the interval is {report.length[:40]!r} long, not {error}", "length")
         if length == 0:
-            return doubt("an interval of zero length", "no length")
+            return report_problem("an interval of zero length", "no length")
         # A duration report adds up intervals that may have gaps, so its length can differ.
         if start is not None and report.type != "Duration":
             printed = (end - start) // dt.timedelta(microseconds=1) // 1000
             if abs(printed - length) > 60_000:
-                doubt(
+                report_problem(
                     f"the interval is {report.length} long, but its ends are {printed / 1000:,.0f} s apart",
                     "ends",
                 )
         return length
 
     def _utc(
-        self, local: dt.datetime, system: str, offset: int, notes: ProblemList, again: Counter[str]
+        self, local: dt.datetime, system: str, offset: int, notes: ProblemList, duplicate_times: Counter[str]
     ) -> int:
         zone = self.zone
         if zone is None:
             return values.as_utc(local)
         if values.is_ambiguous(local, zone):
             key = f"{system} {local}"
-            if key in again or len(again) < MAX_NAMES:
-                again[key] += 1
-            if again[key] == 1:
+            if key in duplicate_times or len(duplicate_times) < MAX_NAMES:
+                duplicate_times[key] += 1
+            if duplicate_times[key] == 1:
                 notes.add(
                     "time",
                     f"the clock showed {local} twice; the first report of a time is taken as the earlier",
@@ -133,7 +133,7 @@ class RmfXmlSource(RmfSource):
                     about="twice",
                     system=system,
                 )
-            return values.in_zone(local, zone, second=again[key] == 2)
+            return values.in_zone(local, zone, second=duplicate_times[key] == 2)
         if values.is_skipped(local, zone):
             notes.add(
                 "time",

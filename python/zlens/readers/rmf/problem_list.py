@@ -22,12 +22,12 @@ class CountedProblem(Struct):
 
 
 class ProblemList:
-    """The problems of one file, without repeats."""
+    """The problems of one file, without duplicates."""
 
     def __init__(self) -> None:
         self._notes: dict[tuple[str, ...], CountedProblem] = {}
-        self._more = 0
-        #: How often something was noted.
+        self._unlisted = 0
+        #: Number of added problems, including duplicates.
         self.count = 0
 
     def add(
@@ -41,18 +41,18 @@ class ProblemList:
         about: str | None = None,
         system: str | None = None,
     ) -> None:
-        """Add a problem. `about` identifies repeats whose `detail` varies; the first detail is kept."""
+        """Add a problem. `about` identifies repeats whose `detail` varies; the first detail is stored."""
         self.count += 1
-        name = (kind, record or "", about or detail)
-        note = self._notes.get(name)
-        if note is not None:
-            note.count += 1
-            if note.bytes is not None:
-                note.bytes = None if lost is None else note.bytes + lost
+        repeat_key = (kind, record or "", about or detail)
+        problem = self._notes.get(repeat_key)
+        if problem is not None:
+            problem.count += 1
+            if problem.bytes is not None:
+                problem.bytes = None if lost is None else problem.bytes + lost
         elif len(self._notes) < MAX_NOTES:
-            self._notes[name] = CountedProblem(kind, record, detail, offset, lost, system=system)
+            self._notes[repeat_key] = CountedProblem(kind, record, detail, offset, lost, system=system)
         else:
-            self._more += 1
+            self._unlisted += 1
 
     def problems(self, source: str, file: str) -> list[Problem]:
         problems = [
@@ -68,7 +68,7 @@ class ProblemList:
             )
             for note in self._notes.values()
         ]
-        if self._more:
-            detail = f"{self._more:,} more problems of this file are not listed"
+        if self._unlisted:
+            detail = f"{self._unlisted:,} more problems of this file are not listed"
             problems.append(Problem(None, source, file, None, None, "section", detail, None))
         return problems

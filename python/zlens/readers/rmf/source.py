@@ -1,4 +1,4 @@
-"""Data kept from the RMF reports of an input, shared by the Postprocessor and Monitor III readers."""
+"""Data from the RMF reports of an input, shared by the Postprocessor and Monitor III readers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from zlens.readers.rmf.values import Converter
 from zlens.readers.rmf.xml_encoding import form_of
 from zlens.readers.rmf.xml_parser import RmfXmlParser
 
-#: Rows kept from one input: centuries of half-hours, and a limit for files that are not reports.
+#: Rows stored from one input: centuries of half-hours, and a limit for files that are not reports.
 MAX_ROWS = 4_000_000
 MAX_INTERVALS = 500_000
 #: Systems and sections by name: a sysplex has at most 32 systems, a report about ten sections.
 MAX_NAMES = 5_000
-#: Gaps between intervals that are listed individually.
+#: Maximum number of gaps between intervals that are reported.
 MAX_GAPS = 1_000
 
 
 class RmfFile(Struct):
-    """One file and what was found in it."""
+    """One file and the results of reading it."""
 
     path: str
     size: int = 0
@@ -52,7 +52,7 @@ class RmfFile(Struct):
 
 
 class _Section(Struct):
-    """How often one file contains a section for one system."""
+    """Occurrences of a section for one system in one file."""
 
     count: int = 0
     bytes: int = 0
@@ -71,14 +71,14 @@ class _Latest(Struct, frozen=True):
 
 
 class IntervalTimes(Struct, frozen=True):
-    """Begin and end of an interval in microseconds UTC, and its length in milliseconds (0: unknown)."""
+    """Start and end of an interval in microseconds UTC, and its length in milliseconds (0: unknown)."""
 
     begin: int
     end: int
     length: int
-    #: Whether the report states its begin.
+    #: Whether the report states its start.
     begun: bool
-    #: Its end as printed in the file.
+    #: The interval end as printed in the file.
     printed: str
 
 
@@ -105,9 +105,9 @@ class RmfSource(ABC):
         self._latest: dict[str, _Latest] = {}
         self._rows = 0
         texts = self._texts = Texts()
-        # Kept apart: countless texts that are not in the catalog must not crowd out the others.
+        # Separate, because countless texts that are not in the catalog must not crowd out the others.
         self._other_texts = Texts()
-        # One entry per kept interval, in the order read.
+        # One entry per stored interval, in the order read.
         self._system = array("i")
         self._file = array("i")
         self._end = array("q")
@@ -115,8 +115,8 @@ class RmfSource(ABC):
         self._ms = array("q")
         self._flags: list[str | None] = []
         self._machines: list[str | None] = []
-        #: Names of systems that are not the one of their name, by that name and their machine.
-        self._apart: dict[tuple[str, str], str] = {}
+        #: Names of systems whose recorded name belongs to another system, by that name and their machine.
+        self._distinct_names: dict[tuple[str, str], str] = {}
         #: By system, end and part: the interval, and the digest of its values.
         self._index_of: dict[tuple[int, int, str], tuple[int, int]] = {}
         self._names: set[int] = set()
@@ -132,10 +132,10 @@ class RmfSource(ABC):
         for table in self._facts.tables:
             columns = [column.raw for column in table.columns]
             first = self._facts.sections[table.sections[0]]
-            own = self._other_texts if first.shape == "rest" else texts
-            # The position of a row and its kind are kept beside its values.
+            column_texts = self._other_texts if first.shape == "rest" else texts
+            # The offset and the kind of a row are stored with its values.
             leading = 1 + first.has_row_kind if first.shape in {"table", "rest"} else 0
-            stored = StoredTable(table.name, columns, common, own, leading)
+            stored = StoredTable(table.name, columns, common, column_texts, leading)
             self._stored.append((table, stored))
             if not table.printed:
                 self.tables[table.name] = [stored]
@@ -144,16 +144,16 @@ class RmfSource(ABC):
 
     def read(self, paths: list[str], progress: Progress | None) -> Self:
         """Read files. Raises InputError if none of them contains a report."""
-        total, before = total_size(paths), 0
+        total, previous_bytes = total_size(paths), 0
         for path in paths:
             file = RmfFile(path, cure=self.cure)
             self._files.append(file)
             try:
-                self._read_file(file, progress, before, total)
+                self._read_file(file, progress, previous_bytes, total)
             except OSError as error:
                 file.refusal = read_error(file.path, error).message
                 file.notes.add("changed", file.refusal, 0, lost=None)
-            before += file.size
+            previous_bytes += file.size
         if not self._end:
             first = next((file for file in self._files if file.refusal), self._files[0])
             more = len(self._files) - 1
@@ -166,7 +166,7 @@ class RmfSource(ABC):
         self._finish()
         return self
 
-    def _read_file(self, file: RmfFile, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(self, file: RmfFile, progress: Progress | None, previous_bytes: int, total: int) -> None:
         with open(file.path, "rb", buffering=0) as raw:
             fd = raw.fileno()
             file.size = os.fstat(fd).st_size
@@ -188,13 +188,13 @@ class RmfSource(ABC):
                 detail = f"the file declares the encoding {form.stale}; read as {form.encoding}"
                 file.notes.add("transfer", detail, form.begin)
             number = len(self._files) - 1
-            again: Counter[str] = Counter()
+            duplicate_times: Counter[str] = Counter()
             parser = RmfXmlParser(
                 self._facts,
                 self._converters,
                 file.notes,
-                lambda report: self._keep(report, number, again),
-                lambda done: progress(before + done, total, file.path) if progress else None,
+                lambda report: self._keep(report, number, duplicate_times),
+                lambda done: progress(previous_bytes + done, total, file.path) if progress else None,
             )
             reached = parser.read(fd, file.size, form)
             file.server = parser.server
@@ -213,52 +213,52 @@ class RmfSource(ABC):
             if parser.answers:
                 file.cure = "correct the request and ask RMF again"
 
-    def _keep(self, report: ReportInterval, number: int, again: Counter[str]) -> None:
-        """Store what was not yet read of an interval, unless its time is unknown."""
+    def _keep(self, report: ReportInterval, number: int, duplicate_times: Counter[str]) -> None:
+        """Store the parts of an interval that were not yet read, unless its time is unknown."""
         file = self._files[number]
         notes = file.notes
         name = self._system_name(report, file.path)
 
-        def refuse(kind: str, detail: str, about: str) -> None:
+        def reject(kind: str, detail: str, about: str) -> None:
             notes.add(kind, detail, report.offset, lost=report.bytes, about=about, system=name)
 
-        times = self._times(report, name, notes, again, refuse)
+        times = self._times(report, name, notes, duplicate_times, reject)
         if times is None:
             return
         end = times.end
         parts = self._parts(report)
         header = {n: v for section in report.variables.values() for n, v in section.items() if v is not None}
         machine = machine_name(header.get("machine_type"), header.get("serial"))
-        name = self._named_apart(name, machine, end, parts)
+        name = self._distinct_name(name, machine, end, parts)
         code = self._texts.code(name)
         digests = {part: report.digest(part) for part in parts}
-        again_of: dict[tuple[str, bool], list[str]] = {}
+        repeated_parts: dict[tuple[str, bool], list[str]] = {}
         for part in parts:
             known = self._index_of.get((code, end, part))
             if known is not None:
                 index, digest = known
-                other = self._files[self._file[index]].path
-                again_of.setdefault((other, digest == digests.pop(part)), []).append(part)
-        for (other, same), repeated in again_of.items():
-            where = "in this file" if other == file.path else f"in {other}"
-            what = "" if same else " with other values"
-            named = f"{', '.join(repeated)} of " if all(repeated) else ""
+                other_path = self._files[self._file[index]].path
+                repeated_parts.setdefault((other_path, digest == digests.pop(part)), []).append(part)
+        for (other_path, is_same), repeated in repeated_parts.items():
+            location = "in this file" if other_path == file.path else f"in {other_path}"
+            difference = "" if is_same else " with other values"
+            part_names = f"{', '.join(repeated)} of " if all(repeated) else ""
             detail = (
-                f"{named}the interval that ends {times.printed} was already read {where}{what}"
+                f"{part_names}the interval that ends {times.printed} was already read {location}{difference}"
                 f"{self._duplicate_hint()}; not read"
             )
             lost = 0 if digests else report.bytes
-            kind = "duplicate" if same else "conflict"
-            notes.add(kind, detail, report.offset, lost=lost, about=other, system=name)
+            kind = "duplicate" if is_same else "conflict"
+            notes.add(kind, detail, report.offset, lost=lost, about=other_path, system=name)
             for part in repeated:
                 report.drop(part)
         if not digests:
             return
-        full = (
+        is_full = (
             len(self._end) >= MAX_INTERVALS or self._rows + report.row_count + report.other_count > MAX_ROWS
         )
-        if full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
-            refuse("length", "more intervals or systems than zlens keeps from one input; not read", "bound")
+        if is_full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
+            reject("length", "more intervals or systems than zlens keeps from one input; not read", "bound")
             return
         self._names.add(code)
         index = len(self._end)
@@ -298,54 +298,56 @@ class RmfSource(ABC):
                 self._offset(report, end),
             )
 
-    def _named_apart(self, name: str, machine: str | None, end: int, parts: Iterable[str]) -> str:
-        """The system of a report: of its name, or one of its machine if another one had that interval."""
+    def _distinct_name(self, name: str, machine: str | None, end: int, parts: Iterable[str]) -> str:
+        """Return the system of a report, with its machine if another one of this name has the interval."""
         if machine is None:
             return name
-        if (name, machine) not in self._apart:
+        if (name, machine) not in self._distinct_names:
             code = self._texts.code(name)
-            found = (self._index_of.get((code, end, part)) for part in parts)
-            others = {self._machines[known[0]] for known in found if known is not None}
+            known_intervals = (self._index_of.get((code, end, part)) for part in parts)
+            others = {self._machines[known[0]] for known in known_intervals if known is not None}
             for system in self._known:
-                of_time = [one["machine"] for first, last, one in system.ranges if first < end <= last]
+                machines = [
+                    identity["machine"] for first, last, identity in system.ranges if first < end <= last
+                ]
                 if system.name == name:
-                    others.update(of_time)
-                elif system.recorded_name == name and machine in of_time:
+                    others.update(machines)
+                elif system.recorded_name == name and machine in machines:
                     return system.name
-            if others <= {None, machine} or len(self._apart) >= MAX_NAMES:
+            if others <= {None, machine} or len(self._distinct_names) >= MAX_NAMES:
                 return name
-            self._apart[name, machine] = f"{name}-{machine.partition('-')[2]}"
-        return self._apart[name, machine]
+            self._distinct_names[name, machine] = f"{name}-{machine.partition('-')[2]}"
+        return self._distinct_names[name, machine]
 
     def _store(self, report: ReportInterval, index: int, times: IntervalTimes, notes: ProblemList) -> None:
         for table, stored in self._stored:
             first = self._facts.sections[table.sections[0]]
             if first.shape in {"table", "rest"}:
                 kinds = first.has_row_kind
-                given = _distinct(first, report.rows.get(first.id, ()), notes)
-                leading: list[list[Any]] = [[row[0] for row in given]]
+                rows = _distinct(first, report.rows.get(first.id, ()), notes)
+                leading: list[list[Any]] = [[row[0] for row in rows]]
                 if kinds:
-                    leading.append([row[1] for row in given])
-                stored.extend(index, leading, [row[2] for row in given])
-                self._rows += len(given)
+                    leading.append([row[1] for row in rows])
+                stored.extend(index, leading, [row[2] for row in rows])
+                self._rows += len(rows)
                 continue
             row: list[Any] = [report.offset]
-            present = False
+            has_values = False
             for name in table.sections:
                 section = self._facts.sections[name]
                 if section.shape == "interval":
                     facts = self._interval_facts(report, times)
-                    present = self._has_interval_row(report)
+                    has_values = self._has_interval_row(report)
                 else:
                     facts = report.variables.get(name, {})
-                    present = present or bool(facts)
+                    has_values = has_values or bool(facts)
                 row += [facts.get(column.name) for column in section.columns]
-            if present:
+            if has_values:
                 stored.append(index, row)
                 self._rows += 1
 
     def _has_interval_row(self, report: ReportInterval) -> bool:
-        """Whether a report without a header has a row of its interval's facts all the same."""
+        """Return whether a report without a header has a row in the table of intervals."""
         return True
 
     def _interval_facts(self, report: ReportInterval, times: IntervalTimes) -> dict[str, Any]:
@@ -384,21 +386,24 @@ class RmfSource(ABC):
         report: ReportInterval,
         name: str,
         notes: ProblemList,
-        again: Counter[str],
-        refuse: Callable[[str, str, str], None],
+        duplicate_times: Counter[str],
+        reject: Callable[[str, str, str], None],
     ) -> IntervalTimes | None:
-        """Return when an interval was, or None after noting a problem. `again` is shared by one file."""
+        """Return the times of an interval, or None after reporting a problem.
+
+        `duplicate_times` is shared by one file.
+        """
 
     @abstractmethod
     def _offset(self, report: ReportInterval, end: int) -> int | None:
-        """Return how many seconds the local time of the system is ahead of UTC."""
+        """Return the offset of the local time of the system from UTC in seconds."""
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:
         """Return active threads per core by processor type, if the header contains them."""
         return {}
 
     def _parts(self, report: ReportInterval) -> list[str]:
-        """What of an interval stands whole in one report: two reports of it have no part in common."""
+        """Return the parts that one report contains completely: two reports of an interval share none."""
         return [""]
 
     def _duplicate_hint(self) -> str:
@@ -445,7 +450,9 @@ class RmfSource(ABC):
             serial=header.get("serial"),
             release=latest.level or None,
             lpar=header.get("partition"),
-            recorded_name=next((own for (own, _), shown in self._apart.items() if shown == name), None),
+            recorded_name=next(
+                (recorded for (recorded, _), shown in self._distinct_names.items() if shown == name), None
+            ),
             threads=self._threads(header),
             utc_offset_s=latest.offset_s,
             local_time=self.local,
@@ -464,13 +471,13 @@ class RmfSource(ABC):
         )
 
     def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
-        """Note gaps between intervals."""
-        for before, after in pairwise(indexes):
-            gap = self._start[after] - self._end[before]
+        """Report gaps between intervals."""
+        for earlier, later in pairwise(indexes):
+            gap = self._start[later] - self._end[earlier]
             if gap > 500_000 * nominal and len(self._gaps) < MAX_GAPS:
                 minutes = gap / 60e6
-                file = self._files[self._file[after]].path
-                detail = f"no report for {minutes:,.0f} minutes from {minute_text(self._end[before])}"
+                file = self._files[self._file[later]].path
+                detail = f"no report for {minutes:,.0f} minutes from {minute_text(self._end[earlier])}"
                 if self.local:
                     detail += " local time"
                 self._gaps.append(Problem(name, self.name, file, None, None, "gap", detail, None))
@@ -478,7 +485,7 @@ class RmfSource(ABC):
     # -- the source interface ---------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as is; complete once the files are read."""
+        """Return the problems of reading, which are complete once the files are read."""
         problems = [problem for file in self._files for problem in file.notes.problems(self.name, file.path)]
         dropped = self._texts.dropped + self._other_texts.dropped
         if dropped:
@@ -487,11 +494,11 @@ class RmfSource(ABC):
         return problems + self._gaps
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Always empty: reports contain interval values, not counters."""
+        """Return an empty list: reports contain interval values, not counters."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per section, system and file."""
+        """Return one row per section, system and file."""
         return [
             InventoryRow(
                 system=system,
@@ -528,24 +535,24 @@ class RmfSource(ABC):
 
 
 def _distinct(section: RmfSection, rows: Sequence[TableRow], notes: ProblemList) -> Sequence[TableRow]:
-    """The rows of a table without those of a subject that has one already."""
+    """Return the rows of a table without duplicate subjects."""
     if not section.key:
         return rows
     firsts: dict[tuple[Any, ...], TableRow] = {}
-    kept = []
+    distinct = []
     for row in rows:
-        offset, kind, own = row
-        subject = tuple(own[place] for place in section.key_places)
+        offset, kind, row_values = row
+        subject = tuple(row_values[index] for index in section.key_places)
         first = row if subject[0] is None else firsts.setdefault((kind, *subject), row)
         if first is row:
-            kept.append(row)
+            distinct.append(row)
             continue
         name = ", ".join(str(value) for value in subject if value is not None)
-        same = first[2] == own
-        end = "twice; read once" if same else "again with other values; the first is shown"
-        detail = f"the row {name} of {section.label} comes {end}"
-        notes.add("duplicate" if same else "conflict", detail, offset)
-    return kept
+        is_same = first[2] == row_values
+        outcome = "twice; read once" if is_same else "again with other values; the first is shown"
+        detail = f"the row {name} of {section.label} comes {outcome}"
+        notes.add("duplicate" if is_same else "conflict", detail, offset)
+    return distinct
 
 
 def _as_integer(number: float | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Conversion of printed RMF values: numbers, durations, dates. Exact; None if a value does not apply."""
+"""Exact conversion of printed RMF values: numbers, durations, dates. None if a value does not apply."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from zlens.catalog.rmf_reports import RmfColumn
 
-#: Cache size of a converter.
+#: Maximum number of values in the cache of a converter.
 _KEPT = 4_096
 
 _NOTHING = re.compile(r"[-*.]*")
@@ -19,7 +19,7 @@ _DURATION = re.compile(r"[0-9]{1,6}(?:[.:][0-9]{2}){1,2}[.:][0-9]{2,3}")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,8}")
 _STAMP = re.compile(r"[0-9]{14}")
 _DATES = (
-    # 04/12/2022-00.30.00, month first: en-us, the only locale RMF is known to write
+    # 04/12/2022-00.30.00, month first: en-us, the only locale that RMF is known to write
     re.compile(
         r"(?P<m>\d\d)/(?P<d>\d\d)/(?P<y>\d{4})[- ](?P<H>\d\d)[.:](?P<M>\d\d)[.:](?P<S>\d\d)", re.ASCII
     ),
@@ -39,7 +39,7 @@ def is_blank(text: str) -> bool:
 
 
 def number_text(text: str) -> str:
-    """Strip the asterisk that marks a value as changed during the interval."""
+    """Remove the asterisk that marks a value as changed during the interval."""
     return text.rstrip("* ") if text.endswith("*") else text
 
 
@@ -76,9 +76,10 @@ def yes_no(text: str) -> bool:
 
 @lru_cache(1024)
 def milliseconds(text: str) -> int:
-    """Parse a duration: 00.00.30.899 and 0:00:30:899 (h m s ms), 29:59:997 (m s ms), 00.30.00 (h m s).
+    """Parse a duration into milliseconds.
 
-    Three digits at the end are milliseconds, which distinguishes the forms with three groups.
+    Formats: 00.00.30.899 and 0:00:30:899 (h m s ms), 29:59:997 (m s ms), 00.30.00 (h m s). Three final digits
+    are milliseconds, which distinguishes the formats with three groups.
     """
     clean = number_text(text)
     if not _DURATION.fullmatch(clean):
@@ -97,19 +98,19 @@ def milliseconds(text: str) -> int:
 def local_time(text: str, locale: str | None) -> dt.datetime:
     """Parse a printed date and time without a zone. Hour 24 is midnight of the next day."""
     clean = text.strip()
-    for number, form in enumerate(_DATES):
-        match = form.fullmatch(clean)
+    for number, pattern in enumerate(_DATES):
+        match = pattern.fullmatch(clean)
         if match is None or (number == 0 and (locale or "en-us").lower() != "en-us"):
             continue
         year, month, day, hour, minute, second = (int(match[part]) for part in "ymdHMS")
-        late = hour == 24
+        is_midnight = hour == 24
         try:
-            stamp = dt.datetime(year, month, day, 0 if late else hour, minute, second)
+            time = dt.datetime(year, month, day, 0 if is_midnight else hour, minute, second)
             if not 1900 <= year <= 2200:
                 break
         except ValueError:
             break
-        return stamp + dt.timedelta(days=1) if late else stamp
+        return time + dt.timedelta(days=1) if is_midnight else time
     raise NotAValueError("a date and time such as 04/12/2022-00.30.00")
 
 
@@ -118,40 +119,40 @@ def stamp(text: str) -> dt.datetime:
     try:
         if not _STAMP.fullmatch(text):
             raise ValueError
-        moment = dt.datetime.strptime(text, "%Y%m%d%H%M%S")
-        if not 1900 <= moment.year <= 2200:
+        time = dt.datetime.strptime(text, "%Y%m%d%H%M%S")
+        if not 1900 <= time.year <= 2200:
             raise ValueError
     except ValueError:
         raise NotAValueError("a date and time such as 20220412042500") from None
-    return moment
+    return time
 
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def as_utc(stamp: dt.datetime) -> int:
-    """Return microseconds since 1970 of a time without a zone, taken as UTC."""
-    return (stamp - _EPOCH) // dt.timedelta(microseconds=1)
+def as_utc(time: dt.datetime) -> int:
+    """Return a time without a zone, interpreted as UTC, in microseconds since 1970."""
+    return (time - _EPOCH) // dt.timedelta(microseconds=1)
 
 
-def in_zone(stamp: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
+def in_zone(local: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
     """Return a local time in microseconds UTC; `second`: its second occurrence in a repeated hour."""
-    return as_utc(stamp) - offset_us(stamp, zone, second=second)
+    return as_utc(local) - offset_us(local, zone, second=second)
 
 
-def offset_us(stamp: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
-    offset = stamp.replace(tzinfo=zone, fold=int(second)).utcoffset() or dt.timedelta()
+def offset_us(local: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
+    offset = local.replace(tzinfo=zone, fold=int(second)).utcoffset() or dt.timedelta()
     return offset // dt.timedelta(microseconds=1)
 
 
-def is_ambiguous(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
+def is_ambiguous(local: dt.datetime, zone: dt.tzinfo) -> bool:
     """Return whether the clock showed this time twice because it was set back."""
-    return offset_us(stamp, zone) > offset_us(stamp, zone, second=True)
+    return offset_us(local, zone) > offset_us(local, zone, second=True)
 
 
-def is_skipped(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
+def is_skipped(local: dt.datetime, zone: dt.tzinfo) -> bool:
     """Return whether the clock skipped this time because it was set forward."""
-    return offset_us(stamp, zone) < offset_us(stamp, zone, second=True)
+    return offset_us(local, zone) < offset_us(local, zone, second=True)
 
 
 class Converter:

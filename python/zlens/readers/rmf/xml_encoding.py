@@ -1,4 +1,4 @@
-"""Encoding of RMF report XML, and where the XML and each further report begin."""
+"""Encoding of RMF report XML, and the start offsets of the XML and of each further report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class XmlEncoding(Struct, frozen=True):
     #: Offset of the XML, after any byte order mark and blanks.
     begin: int
     ebcdic: bool = False
-    #: The declared encoding, if it is not the one used.
+    #: The declared encoding, if another one is used.
     stale: str | None = None
 
     @property
@@ -45,67 +45,67 @@ class XmlEncoding(Struct, frozen=True):
         return {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be"}.get(self.encoding, "ascii")
 
 
-def form_of(head: bytes) -> XmlEncoding | None:
-    """Return how to read a file with these first bytes, None if it is not RMF report XML."""
-    codec, begin = "utf-8", 0
-    if head.startswith(b"\xef\xbb\xbf"):
-        begin = 3
-    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        codec, begin = ("utf-16-le" if head[0] == 0xFF else "utf-16-be"), 2
-    elif head[:1] == b"<" and head[1:2] == b"\0":
+def form_of(first_bytes: bytes) -> XmlEncoding | None:
+    """Return the encoding of a file with these first bytes, None if it is not RMF report XML."""
+    codec, start = "utf-8", 0
+    if first_bytes.startswith(b"\xef\xbb\xbf"):
+        start = 3
+    elif first_bytes.startswith((b"\xff\xfe", b"\xfe\xff")):
+        codec, start = ("utf-16-le" if first_bytes[0] == 0xFF else "utf-16-be"), 2
+    elif first_bytes[:1] == b"<" and first_bytes[1:2] == b"\0":
         codec = "utf-16-le"
-    elif head[:2] == b"\0<":
+    elif first_bytes[:2] == b"\0<":
         codec = "utf-16-be"
-    elif head[:1] == b"\x4c":
+    elif first_bytes[:1] == b"\x4c":
         # '<' in EBCDIC; in ASCII the letter L, which cannot begin XML.
         codec = "cp037"
-    text = head[begin:].decode(codec, "replace")
+    text = first_bytes[start:].decode(codec, "replace")
     blanks = len(text) - len(text.lstrip())
     if text[blanks : blanks + 1] != "<" or not _ROOT.search(text):
         return None
     if codec == "cp037":
-        return XmlEncoding(codec, begin, ebcdic=True)
+        return XmlEncoding(codec, start, ebcdic=True)
     if codec != "utf-8":
-        return XmlEncoding("UTF-16LE" if codec == "utf-16-le" else "UTF-16BE", begin + 2 * blanks)
+        return XmlEncoding("UTF-16LE" if codec == "utf-16-le" else "UTF-16BE", start + 2 * blanks)
     declared = _DECLARED.match(text, blanks)
     name = declared[1].lower() if declared else "utf-8"
     stale = declared[1] if declared and name not in {"utf-8", "utf8", "us-ascii", *_SINGLE_BYTE} else None
-    return XmlEncoding(_SINGLE_BYTE.get(name, "UTF-8"), begin + blanks, stale=stale)
+    return XmlEncoding(_SINGLE_BYTE.get(name, "UTF-8"), start + blanks, stale=stale)
 
 
-def element_of(head: bytes, form: XmlEncoding) -> str | None:
+def element_of(first_bytes: bytes, form: XmlEncoding) -> str | None:
     """Return the element of the first report in a file with these first bytes."""
     codec = form.encoding if form.ebcdic else form.codec
-    match = _REPORT.search(head[form.begin :].decode(codec, "replace"))
+    match = _REPORT.search(first_bytes[form.begin :].decode(codec, "replace"))
     return match[1] if match else None
 
 
-def next_report(fd: int, size: int, begin: int, form: XmlEncoding, element: str) -> int | None:
-    """Return the offset of the next report in such an element, at or after `begin`."""
+def next_report(fd: int, size: int, start: int, form: XmlEncoding, element: str) -> int | None:
+    """Return the offset of the next report in such an element, at or after `start`."""
     tag = f"<{element}".encode(form.codec)
     ends = {character.encode(form.codec) for character in " \t\r\n/>"}
-    for window, base in _windows(fd, size, begin, len(tag) + form.unit):
-        at = window.find(tag)
-        while at >= 0:
-            end = at + len(tag)
-            if (base + at - form.begin) % form.unit == 0 and window[end : end + form.unit] in ends:
-                return base + at
-            at = window.find(tag, at + 1)
+    for window, base in _windows(fd, size, start, len(tag) + form.unit):
+        offset = window.find(tag)
+        while offset >= 0:
+            end = offset + len(tag)
+            if (base + offset - form.begin) % form.unit == 0 and window[end : end + form.unit] in ends:
+                return base + offset
+            offset = window.find(tag, offset + 1)
     return None
 
 
-def _windows(fd: int, size: int, begin: int, overlap: int) -> Iterator[tuple[bytes, int]]:
-    while begin < size:
-        window = os.pread(fd, min(WINDOW, size - begin), begin)
+def _windows(fd: int, size: int, start: int, overlap: int) -> Iterator[tuple[bytes, int]]:
+    while start < size:
+        window = os.pread(fd, min(WINDOW, size - start), start)
         if not window:
             return
-        yield window, begin
-        if begin + len(window) >= size:
+        yield window, start
+        if start + len(window) >= size:
             return
-        begin += max(len(window) - overlap + 1, 1)
+        start += max(len(window) - overlap + 1, 1)
 
 
-def is_report(head: bytes, *, monitor3: bool) -> bool:
+def is_report(first_bytes: bytes, *, monitor3: bool) -> bool:
     """Return whether a file is RMF report XML from Monitor III or the Postprocessor, including in EBCDIC."""
-    form = form_of(head)
-    return form is not None and (element_of(head, form) == "report") is monitor3
+    form = form_of(first_bytes)
+    return form is not None and (element_of(first_bytes, form) == "report") is monitor3

@@ -1,7 +1,7 @@
-"""Streaming parser for RMF report XML in any condition.
+"""Streaming parser for RMF report XML, complete or damaged.
 
 Expat parses windows of the file. No entity is expanded, nothing outside the file is opened, and every length
-that the file controls is bounded. After damage, parsing resumes at the next report.
+that the file controls is limited. After damage, parsing resumes at the next report.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from zlens.readers.rmf.xml_encoding import WINDOW, XmlEncoding, next_report
 MAX_DEPTH = 32
 #: Cells, names and values in RMF are well under a hundred characters.
 MAX_TEXT = 1024
-#: Expat buffers a whole tag or comment, so an endless one would fill memory.
+#: Expat buffers an entire tag or comment, so an endless one would fill memory.
 MAX_TOKEN = 1024 * 1024
-#: Expat keeps every distinct element and attribute name; reports have about fifty.
+#: Expat stores every distinct element and attribute name; reports have about fifty.
 MAX_NAMES = 2_000
 MAX_RESYNCS = 1_000
 
@@ -51,7 +51,7 @@ _KINDS = {"postprocessor": "the Postprocessor reports", "report": "the Monitor I
 
 
 class _DamageError(Exception):
-    """The document cannot be parsed beyond this point."""
+    """Raised if the document cannot be parsed beyond this point."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -60,7 +60,7 @@ class _DamageError(Exception):
 
 
 class RmfXmlParser:
-    """Parses one file and passes on every report in it."""
+    """Parser of one file that passes on every report in it."""
 
     def __init__(
         self,
@@ -116,51 +116,53 @@ class RmfXmlParser:
 
     # -- the file ---------------------------------------------------------------------------------
 
-    def read(self, fd: int, size: int, form: XmlEncoding) -> int:
+    def read(self, fd: int, size: int, encoding: XmlEncoding) -> int:
         """Read the file and return how many of the `size` bytes it had."""
-        begin, prefix, resyncs = form.begin, b"", 0
+        start, prefix, resyncs = encoding.begin, b"", 0
         while True:
-            end, damage, at = self._read_from(fd, size, begin, prefix, form)
+            end, damage, damage_offset = self._read_from(fd, size, start, prefix, encoding)
             open_interval = self._interval
             if open_interval is not None:
-                self._close(open_interval, at, cut=True)
+                self._close(open_interval, damage_offset, cut=True)
             if damage is None:
                 return end
             resyncs += 1
-            next_begin = None
+            next_start = None
             if damage.kind != "truncated" and resyncs <= MAX_RESYNCS:
-                next_begin = next_report(fd, size, max(at, begin + form.unit), form, self.facts.element)
+                next_start = next_report(
+                    fd, size, max(damage_offset, start + encoding.unit), encoding, self.facts.element
+                )
             system = open_interval.system or None if open_interval else None
-            if next_begin is None:
+            if next_start is None:
                 rest = "" if damage.kind == "truncated" else "; the rest of the file is not read"
-                lost = 0 if damage.kind == "truncated" else size - at
-                self.notes.add(damage.kind, damage.detail + rest, at, lost=lost, system=system)
+                lost = 0 if damage.kind == "truncated" else size - damage_offset
+                self.notes.add(damage.kind, damage.detail + rest, damage_offset, lost=lost, system=system)
                 return end if damage.kind == "truncated" else size
             self.notes.add(
                 damage.kind,
-                f"{damage.detail}; {next_begin - at:,} bytes skipped to the next report",
-                at,
-                lost=next_begin - at,
+                f"{damage.detail}; {next_start - damage_offset:,} bytes skipped to the next report",
+                damage_offset,
+                lost=next_start - damage_offset,
                 about=damage.detail,
                 system=system,
             )
-            begin, prefix = next_begin, _PREFIX.encode(form.codec)
+            start, prefix = next_start, _PREFIX.encode(encoding.codec)
             self._reset()
 
     def _read_from(
-        self, fd: int, size: int, begin: int, prefix: bytes, form: XmlEncoding
+        self, fd: int, size: int, start: int, prefix: bytes, encoding: XmlEncoding
     ) -> tuple[int, _DamageError | None, int]:
-        """Parse from `begin`. Returns how far the file reached, what stopped the parse, and where."""
+        """Parse from `start`; return the end of the read bytes, the damage found, and its offset."""
         names: dict[str, str] = {}
-        parser = expat.ParserCreate(form.encoding, intern=names)
+        parser = expat.ParserCreate(encoding.encoding, intern=names)
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
         parser.StartDoctypeDeclHandler = self._doctype
         self._parser = parser
-        self._base = begin - len(prefix)
-        position = begin
+        self._base = start - len(prefix)
+        position = start
         try:
             parser.Parse(prefix, False)
             while position < size:
@@ -185,8 +187,8 @@ class RmfXmlParser:
                 return position, self._truncated(), position
         except expat.ExpatError as error:
             cause = expat.ErrorString(error.code)
-            at = min(max(self._base + parser.ErrorByteIndex, begin), size)
-            return position, _DamageError("resync", f"damaged XML ({cause})"), at
+            error_offset = min(max(self._base + parser.ErrorByteIndex, start), size)
+            return position, _DamageError("resync", f"damaged XML ({cause})"), error_offset
         except _DamageError as damage:
             return position, damage, self._here()
         finally:
@@ -197,16 +199,16 @@ class RmfXmlParser:
 
     def _truncated(self) -> _DamageError:
         inside = f"inside <{self._stack[-1]}>" if self._stack else "before the first element"
-        kept = ""
+        retained = ""
         if self._interval is not None:
             ends = self._interval.end
             if ends is not None and ends[0]:
-                kept = (
+                retained = (
                     f"; of the interval that ends {ends[0]}, {self._interval.row_count:,} rows are complete"
                 )
             else:
-                kept = "; the time of the last interval is incomplete"
-        return _DamageError("truncated", f"the file ends {inside}{kept}")
+                retained = "; the time of the last interval is incomplete"
+        return _DamageError("truncated", f"the file ends {inside}{retained}")
 
     def _reset(self) -> None:
         self._stack: list[str] = []
@@ -214,8 +216,8 @@ class RmfXmlParser:
         self._interval: ReportInterval | None = None
         #: Inside a report of another kind.
         self._foreign = False
-        self._pieces: list[str] = []
-        self._room = MAX_TEXT
+        self._text_chunks: list[str] = []
+        self._remaining_chars = MAX_TEXT
         self._attributes: dict[str, str] = {}
         self._foreign_offset = self._message_offset = 0
         self._body.reset()
@@ -234,8 +236,8 @@ class RmfXmlParser:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
         stack.append(name)
-        self._pieces = []
-        self._room = MAX_TEXT
+        self._text_chunks = []
+        self._remaining_chars = MAX_TEXT
         if name == "col":
             return
         if name == "row":
@@ -271,27 +273,27 @@ class RmfXmlParser:
         stack = self._stack
         stack.pop()
         if name == "col":
-            if self._room < 0:
+            if self._remaining_chars < 0:
                 self._body.note("length", f"a cell of more than {MAX_TEXT:,} characters; not read")
-                self._pieces = []
+                self._text_chunks = []
             if len(self._body.cells) <= MAX_CELLS:
-                self._body.cells.append("".join(self._pieces).strip())
-            self._pieces = []
+                self._body.cells.append("".join(self._text_chunks).strip())
+            self._text_chunks = []
             return
         action = self._ends.get((stack[-1] if stack else "", name))
         if not stack:
             self._done = True
         if action is not None:
-            if self._room < 0:
+            if self._remaining_chars < 0:
                 self._body.note("length", f"<{name}> with more than {MAX_TEXT:,} characters; cut off")
-            action("".join(self._pieces)[:MAX_TEXT].strip())
-        self._pieces = []
-        self._room = MAX_TEXT
+            action("".join(self._text_chunks)[:MAX_TEXT].strip())
+        self._text_chunks = []
+        self._remaining_chars = MAX_TEXT
 
     def _text(self, text: str) -> None:
-        if self._room >= 0:
-            self._pieces.append(text)
-            self._room -= len(text)
+        if self._remaining_chars >= 0:
+            self._text_chunks.append(text)
+            self._remaining_chars -= len(text)
 
     # -- the header of a report -------------------------------------------------------------------
 
@@ -354,7 +356,7 @@ class RmfXmlParser:
         self._refuse(detail, self._message_offset)
 
     def _end_listing(self, text: str) -> None:
-        # Option listings end in I; only warnings and errors are noted.
+        # Option listings end in I; only warnings and errors are reported.
         name = self._attributes.get("id", "")
         if name[-1:].upper() in {"W", "E", "S", "T"}:
             self._body.note("section", f"RMF wrote {name[:20]}: {text}")
@@ -370,7 +372,7 @@ class RmfXmlParser:
 
     @staticmethod
     def _describe(name: str, title: str) -> str:
-        """Describe a report. Monitor III titles begin with the name: CPC (Central Processor Complex)."""
+        """Describe a report. Monitor III titles start with the name: CPC (Central Processor Complex)."""
         label = title if title.startswith(f"{name} (") else f"{name} ({title})" if title else name
         return f"the RMF report {label}" if name else "an RMF report without a name"
 

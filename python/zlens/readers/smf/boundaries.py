@@ -1,4 +1,4 @@
-"""File boundaries of SMF dumps: decodes the records of a system again together with those of other dumps."""
+"""File boundaries of SMF dumps: decodes the records of a system again, with the records of other dumps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zlens.schema.wording import phrase
 
 
 def joints(source: Source, system: str) -> SmfBoundaryReader | None:
-    """The joints of a system of a source with one file; None where nothing of it is decoded."""
+    """Return the boundary reader of a system in a source with one file; None if nothing of it is decoded."""
     if not isinstance(source, SmfSource):
         raise TypeError(type(source).__name__)
     group = source.groups[system]
@@ -30,7 +30,7 @@ def copied() -> dict[str, list[str]]:
     tables = {}
     for record in smf_sections.records():
         layout = smf_sections.layout(record)
-        # Only records that may be broken into pieces repeat sections; type 30 does not.
+        # Only records that may be split repeat sections; type 30 does not.
         if layout.broken is not None:
             tables[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
     return tables
@@ -47,7 +47,7 @@ class SmfBoundaryReader:
         self._file = dump.file
 
     def subject(self, table: str) -> list[str] | None:
-        # Each subtype of a processor is a row of its own; change records have no predecessor.
+        # Each subtype of a processor has its own row; change records do not depend on others.
         return ["subtype", "cpu_id"] if table == smf.layout(RECORD).table else None
 
     def span(self) -> tuple[int, int] | None:
@@ -62,8 +62,8 @@ class SmfBoundaryReader:
         return ()
 
     def offsets(self) -> list[int]:
-        own = [id for _, record, id in self._group.ids if record == RECORD]
-        return sorted(offset for id in own for offset in _offsets(self._file, id))
+        ids = [id for _, record, id in self._group.ids if record == RECORD]
+        return sorted(offset for id in ids for offset in _offsets(self._file, id))
 
     def extract_records(self, offsets: Sequence[int], path: str) -> None:
         self._file.extract(RECORD, smf.layout(RECORD).order, None, sorted(offsets), path)
@@ -75,21 +75,23 @@ def _offsets(file: _native.SmfFile, stream: bytes | None) -> list[int]:
 
 
 class StitchedSmfRecords:
-    """Pieces of dumps of one system, decoded together."""
+    """Fragments of dumps of one system, decoded together."""
 
-    def __init__(self, pieces: Sequence[str], own: int, offsets: Sequence[int], *, leap: int) -> None:
-        self._source = open_files(list(pieces), Options(leap=leap))
+    def __init__(
+        self, fragments: Sequence[str], fragment_index: int, offsets: Sequence[int], *, leap: int
+    ) -> None:
+        self._source = open_files(list(fragments), Options(leap=leap))
         (self._group,) = self._source.groups.values()
-        self.file = pieces[own]
+        self.file = fragments[fragment_index]
         (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == self.file]
-        now = _offsets(self._dump.file, None)
-        if len(now) != len(offsets):
+        new_offsets = _offsets(self._dump.file, None)
+        if len(new_offsets) != len(offsets):
             raise InputError(
                 "a piece of an input does not contain the records it was cut from",
                 file=self.file,
                 cure=phrase("lake_check", lake="LAKE"),
             )
-        self.original_offsets = dict(zip(now, sorted(offsets), strict=True))
+        self.original_offsets = dict(zip(new_offsets, sorted(offsets), strict=True))
 
     @property
     def tables(self) -> list[str]:
@@ -100,38 +102,40 @@ class StitchedSmfRecords:
         return raw_table.stream(columns)
 
     def intervals(self) -> list[Interval]:
-        """Return the intervals of the piece, completed from the other pieces."""
+        """Return the intervals of the fragment, completed from the others."""
         ends = self._group.ends
-        mine = {
-            _native.unix_us_from_tod(ends[at], self._group.info.leap_s)
+        own_ends = {
+            _native.unix_us_from_tod(ends[index], self._group.info.leap_s)
             for _, _, _, end, _ in self._dump.intervals
-            if (at := bisect_left(ends, end)) < len(ends)
+            if (index := bisect_left(ends, end)) < len(ends)
         }
-        return [interval for interval in self._group.info.intervals if interval.end_us in mine]
+        return [interval for interval in self._group.info.intervals if interval.end_us in own_ends]
 
     def resets(self) -> list[tuple[int, str, str, str]]:
         return [(us, table, subject, evidence) for _, us, table, subject, evidence in self._source.resets()]
 
     def problems(self) -> list[Problem]:
         problems = self._source.problems(complete=True)
-        own = [problem for problem in problems if problem.file == self.file and problem.source == NAME]
+        own_problems = [
+            problem for problem in problems if problem.file == self.file and problem.source == NAME
+        ]
         return [
             Problem(
                 p.system, p.source, p.file, self.original_offsets.get(-1 if p.offset is None else p.offset),
                 p.record, p.kind, p.detail, p.bytes,
             )
-            for p in own
+            for p in own_problems
         ]  # fmt: skip
 
 
 def rejoin(
-    pieces: Sequence[str],
-    own: int,
+    fragments: Sequence[str],
+    fragment_index: int,
     offsets: Sequence[int],
     *,
     leap: int,
     nominal_s: float | None,
     evidence: Iterable[ResetEvidence],
 ) -> StitchedSmfRecords:
-    """Decode pieces as one system. The records themselves give the usual interval and the resets."""
-    return StitchedSmfRecords(pieces, own, offsets, leap=leap)
+    """Decode fragments as one system. The records themselves contain the usual interval and the resets."""
+    return StitchedSmfRecords(fragments, fragment_index, offsets, leap=leap)

@@ -48,13 +48,13 @@ _TABLES = "smf/counter_tables"
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether the bytes are an SMF dump. Raises InputError if it cannot be read as is."""
-    verdict, detail = _native.sniff_smf(head, size)
+    verdict, detail = _native.sniff_smf(first_bytes, size)
     if verdict == "damaged":
-        what, _, cure = detail.partition("; ")
+        message, _, cure = detail.partition("; ")
         raise InputError(
-            what, offset=0, expected="SMF records, each preceded by its record descriptor word", cure=cure
+            message, offset=0, expected="SMF records, each preceded by its record descriptor word", cure=cure
         )
     return verdict == "smf"
 
@@ -145,18 +145,18 @@ class SmfSource:
     def _group(self) -> dict[str, SmfSystem]:
         groups: dict[str, SmfSystem] = {}
         by_id: dict[streams.Id, SmfSystem] = {}
-        found = streams.find([dump.file for dump in self.dumps], self._leap, self._options.known)
-        for name, own in found.items():
-            ids = [stream.id for stream in sorted(own, key=lambda stream: stream.begin)]
+        streams_by_name = streams.find([dump.file for dump in self.dumps], self._leap, self._options.known)
+        for name, streams_of_system in streams_by_name.items():
+            ids = [stream.id for stream in sorted(streams_of_system, key=lambda stream: stream.begin)]
             name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"
             while name in groups:
                 name += "'"
             group = groups[name] = SmfSystem(SystemInfo(name, NAME), ids, self.dumps)
-            self._streams[name] = own
-            recorded = own[0].name
+            self._streams[name] = streams_of_system
+            recorded = streams_of_system[0].name
             group.info.recorded_name = recorded if recorded and recorded != name else None
             group.info.leap_s = self._leap
-            group.info.moves = moves(streams.machines(own))
+            group.info.moves = moves(streams.machines(streams_of_system))
             by_id.update(dict.fromkeys(ids, group))
         for number, dump in enumerate(self.dumps):
             for row in dump.rows:
@@ -167,7 +167,7 @@ class SmfSource:
                 group.first_local = min(group.first_local, row["first_local"])
                 group.last_local = max(group.last_local, row["last_local"])
             for id, subtype, start, end, records in dump.intervals:
-                # A file of junk has more systems than are counted; the file's problems say so.
+                # Data that is not SMF has more systems than are counted; a problem of the file reports it.
                 if (number, RECORD, id) in by_id:
                     by_id[number, RECORD, id].seen.append(RecordedInterval(subtype, start, end, records))
         for group in groups.values():
@@ -197,13 +197,13 @@ class SmfSource:
         return local_us - info.utc_offset_s * 1_000_000
 
     def identity_ranges(self, system: str) -> list[IdentityRange]:
-        """The runs of intervals of each stream of a system, with its identity."""
-        own = [stream for stream in self._streams[system] if stream.identity]
-        streams.measure([dump.file for dump in self.dumps], own, self._leap)
+        """Return the runs of intervals of each stream of a system, with its identity."""
+        identified = [stream for stream in self._streams[system] if stream.identity]
+        streams.measure([dump.file for dump in self.dumps], identified, self._leap)
         return [
-            (round(begin * 1e6), round(end * 1e6), stream.identity)
-            for stream in own
-            for begin, end in stream.runs()
+            (round(start * 1e6), round(end * 1e6), stream.identity)
+            for stream in identified
+            for start, end in stream.runs()
         ]
 
     # -- decoding ------------------------------------------------------------------------------------
@@ -225,25 +225,25 @@ class SmfSource:
         return _native.Smf113Decoder(NAME, systems, files, self._plan, self._leap)
 
     def _follow(self) -> None:
-        """Follow every processor through all files once, to find changes and resets."""
+        """Decode every processor once through all files, to find changes and resets."""
         if not self._followed and self._counted:
             self._followed = True
             self.decoder.drain(["cpu_id"])
 
     def _drain(self) -> None:
-        """Decode everything once, and compare subtypes that report the same data."""
+        """Decode all records once, and compare subtypes that report the same data."""
         if not self._drained and self._counted:
             self._followed = self._drained = True
             self.decoder.drain(None, True)
 
     def changes(self) -> list[dict[str, Any]]:
-        """Return rows of changes, one for all processors of a system that changed at one moment."""
+        """Return the changes; processors of a system that changed at the same time share a row."""
         self._follow()
         rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         processors: dict[tuple[Any, ...], set[int]] = {}
         for system, file, offset, cpu, column, since, tod, end, old, new in self.decoder.changes():
-            moment = end if end is not None else tod
-            key = (system, column, moment, old, new)
+            time = end if end is not None else tod
+            key = (system, column, time, old, new)
             processors.setdefault(key, set()).add(cpu)
             row = rows.setdefault(
                 key,
@@ -265,7 +265,7 @@ class SmfSource:
     # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Problems in framing and decoding; `complete` decodes everything first."""
+        """Return the problems of framing and decoding; `complete` decodes all records first."""
         if complete:
             self._drain()
         problems = [*self._problems, *self._file_problems(), *self._decoding_problems()]
@@ -300,7 +300,7 @@ class SmfSource:
         ]
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per file, system, type and subtype."""
+        """Return one row per file, system, type and subtype."""
         rows: list[InventoryRow] = []
         by_id = {id: group.info for group in self.groups.values() for id in group.ids}
         for number, dump in enumerate(self.dumps):
@@ -334,7 +334,7 @@ class SmfSource:
         return rows
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file with what the index pass saw in it."""
+        """Return one object per file with the results of the index pass."""
         rows = []
         for dump in self.dumps:
             groups = [group for group in self.groups.values() if dump in group.dumps]
@@ -353,22 +353,22 @@ class SmfSource:
                 facts["packed"] = f"with {name}{several}: {unpacked:,} bytes, in which offsets count"
             superseded = sum(group.superseded for group in groups)
             if superseded:
-                # Counted over all files of these systems: an interval may be in several.
+                # Counted over all files of these systems, because an interval may be in several.
                 facts["subtype_2"] = f"not shown in {superseded:,} intervals that have subtype 1"
             rows.append(facts)
         return rows
 
 
 def _added(rows: Iterable[tuple[SystemInfo, dict[str, Any]]]) -> list[tuple[SystemInfo, dict[str, Any]]]:
-    """One row for each system, type and subtype, of all streams of it."""
-    found: dict[tuple[str, int, int], tuple[SystemInfo, dict[str, Any]]] = {}
+    """Return one row per system, type and subtype, merged over its streams."""
+    merged: dict[tuple[str, int, int], tuple[SystemInfo, dict[str, Any]]] = {}
     for info, row in rows:
         key = (info.system, row["record"], row["subtype"] or 0)
-        if key not in found:
-            found[key] = info, row
+        if key not in merged:
+            merged[key] = info, row
             continue
-        known = found[key][1]
-        found[key] = (
+        known = merged[key][1]
+        merged[key] = (
             info,
             known
             | {
@@ -377,16 +377,16 @@ def _added(rows: Iterable[tuple[SystemInfo, dict[str, Any]]]) -> list[tuple[Syst
                 },
                 **{name: min(known[name], row[name]) for name in ("first_local", "min_length")},
                 **{name: max(known[name], row[name]) for name in ("last_local", "max_length")},
-                # The pace of each stream says nothing of both.
+                # The interval of one stream does not apply to both.
                 "step": None,
                 "gaps": None,
             },
         )
-    return [found[key] for key in sorted(found)]
+    return [merged[key] for key in sorted(merged)]
 
 
 def _form(file: _native.SmfFile) -> str:
-    """The physical form of a dump."""
+    """Return the physical format of a dump."""
     blocks, extended, spanned, segments = file.block_stats
     parts = ["records with RDW"]
     if blocks:
@@ -400,7 +400,7 @@ def _form(file: _native.SmfFile) -> str:
 
 
 def _ranges(numbers: Iterable[int]) -> str:
-    """0-3, 7"""
+    """Return numbers as ranges, such as 0-3, 7."""
     parts: list[list[int]] = []
     for number in sorted(numbers):
         if parts and parts[-1][-1] == number - 1:

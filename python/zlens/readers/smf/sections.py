@@ -1,6 +1,6 @@
-"""SMF records made of sections: types 70 and 72 of RMF, and type 30. Each kind of section is a raw table.
+"""SMF records that consist of sections: types 70 and 72 of RMF, and type 30. Each kind is a raw table.
 
-Machine, zone, release and partition of a system come from these records if there are no counter records.
+Machine, time zone, release and partition of a system come from these records if it has no counter records.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s
 
 NAME = "smf"
 
-#: Types of RMF, whose interval is the system's: the first that a system has gives its usual length.
+#: RMF types, whose interval is the system's. The first type that a system has determines its usual interval.
 _RMF_TYPES = (70, 72)
-#: Types that give intervals of a system, finer ones first: those of jobs end when the jobs do.
+#: Types that define intervals of a system, finer ones first; intervals of jobs may end with the jobs.
 _INTERVAL_TYPES = (*_RMF_TYPES, 30)
 #: Subtypes of type 30 that end an interval.
 _ENDING_INTERVALS = (2, 3, 6)
@@ -58,7 +58,7 @@ class SectionTable:
 
 
 class SectionTables:
-    """The tables of sections of all dumps of an input."""
+    """The section tables of all dumps in an input."""
 
     def __init__(self, dumps: Iterable[SmfDump], groups: Mapping[str, SmfSystem], leap: int) -> None:
         self._dumps = list(dumps)
@@ -89,7 +89,7 @@ class SectionTables:
         return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
 
     def intervals(self) -> None:
-        """Add the intervals of these records to those of counter records (inputs.record_intervals.union)."""
+        """Add the intervals of these records to the system's intervals (inputs.record_intervals.union)."""
         for record in _INTERVAL_TYPES:
             if record not in self.records:
                 continue
@@ -100,7 +100,7 @@ class SectionTables:
                 _add_intervals(self._groups[name], record, of_system)
 
     def problems(self, *, complete: bool = False) -> Iterator[Problem]:
-        """Yield the problems of decoding; `complete` decodes everything first."""
+        """Yield the problems of decoding; `complete` decodes all records first."""
         if not self.records:
             return
         if complete:
@@ -118,21 +118,24 @@ def _add_intervals(
     usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
     if info.nominal_s is None and not of_jobs:
         info.nominal_s = usual_s
-    added = []
+    new_intervals = []
     for end_us, seconds, short, records in intervals:
-        below_usual = not of_jobs and seconds is not None and usual_s and seconds < SHORT * usual_s
-        added.append(Interval(end_us, seconds, "short" if short or below_usual else None, records, layer))
+        is_short = not of_jobs and seconds is not None and usual_s and seconds < SHORT * usual_s
+        new_intervals.append(
+            Interval(end_us, seconds, "short" if short or is_short else None, records, layer)
+        )
     if info.intervals or not of_jobs:
-        # A job may have started long before: only the ends of its intervals are times of the system.
-        lengths = [0.0 if of_jobs else interval.seconds or 0.0 for interval in added]
-        first_us = min(each.end_us - round(s * 1e6) for each, s in zip(added, lengths, strict=True))
-        last_us = max(interval.end_us for interval in added)
-        # Counters may have times without an interval. Without either, times are those of headers.
+        # A job may have started long before, so only the ends of its intervals are times of the system.
+        lengths = [0.0 if of_jobs else interval.seconds or 0.0 for interval in new_intervals]
+        first_us = min(each.end_us - round(s * 1e6) for each, s in zip(new_intervals, lengths, strict=True))
+        last_us = max(interval.end_us for interval in new_intervals)
+        # Counters may have times without an interval. Without counters and intervals, times come from
+        # headers.
         counted = info.intervals != [] or group.ends != []
         known = counted and info.first_us is not None and info.last_us is not None
         info.first_us = min(first_us, info.first_us or first_us) if known else first_us
         info.last_us = max(last_us, info.last_us or last_us) if known else last_us
-    info.intervals = record_intervals.union([*info.intervals, *added])
+    info.intervals = record_intervals.union([*info.intervals, *new_intervals])
 
 
 def _usual_s(lengths: list[int]) -> float | None:
@@ -140,8 +143,8 @@ def _usual_s(lengths: list[int]) -> float | None:
 
 
 def identify(group: SmfSystem) -> None:
-    """Set machine, release, partition and zone of a system from its first records, unless already known."""
-    # RMF records the zone; type 30 only implies it.
+    """Set machine, release, partition and time zone of a system from its first records, unless known."""
+    # RMF records the time zone; type 30 only implies it.
     for record in _INTERVAL_TYPES:
         layout = smf_sections.layout(record)
         data = first_record(group, record, layout.subtypes)
@@ -180,7 +183,7 @@ def _identify(group: SmfSystem, layout: smf_sections.SmfLayout, data: bytes) -> 
 
 
 def _threads(layout: smf_sections.SmfLayout, data: bytes) -> dict[str, int]:
-    """Return threads per core by type, if z/OS runs by cores; the core with most threads online counts."""
+    """Return threads per core by type if z/OS runs in core mode: the maximum that is online on a core."""
     cpus = list(_sections(layout, "cpu", data))
     threads: dict[str, int] = {}
     for core in _sections(layout, "core", data):
@@ -194,31 +197,33 @@ def _threads(layout: smf_sections.SmfLayout, data: bytes) -> dict[str, int]:
 
 
 def _zone_of_intervals(group: SmfSystem, layout: smf_sections.SmfLayout) -> int | None:
-    """Return how many seconds local time is ahead of UTC, from the end of an interval in both."""
+    """Return the offset of local time from UTC in seconds, from an interval end recorded in both."""
     for subtype in _ENDING_INTERVALS:
         data = first_record(group, layout.record, [subtype])
         if data is not None:
-            ended = next(_sections(layout, "id", data), {}).get("IET")
+            end_tod = next(_sections(layout, "id", data), {}).get("IET")
             written = smf_record.local_us(data)
-            if ended and written is not None:
-                return offset_s(written, _native.unix_us_from_tod(ended, group.info.leap_s))
+            if end_tod and written is not None:
+                return offset_s(written, _native.unix_us_from_tod(end_tod, group.info.leap_s))
     return None
 
 
 def _sections(layout: smf_sections.SmfLayout, name: str, data: bytes) -> Iterator[dict[str, Any]]:
-    """The sections of a kind in a record: values of its fields by name."""
+    """Yield the sections of a kind in a record as field values by name."""
     facts = layout.section(name)
-    at = facts.triplet
-    if at is None or len(data) < at + 8:
+    triplet = facts.triplet
+    if triplet is None or len(data) < triplet + 8:
         return
-    offset, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
-    for nth in range(count):
-        part = data[offset + nth * length : offset + (nth + 1) * length]
-        if not length or len(part) < length:
+    offset, length, count = (
+        int.from_bytes(data[triplet + a : triplet + b]) for a, b in ((0, 4), (4, 6), (6, 8))
+    )
+    for index in range(count):
+        entry = data[offset + index * length : offset + (index + 1) * length]
+        if not length or len(entry) < length:
             return
         values = {}
         for field in facts.fields:
-            raw = part[field.offset : field.offset + field.length]
+            raw = entry[field.offset : field.offset + field.length]
             if len(raw) == field.length:
                 values[field.name] = _value(field, raw)
         yield values

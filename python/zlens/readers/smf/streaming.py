@@ -1,4 +1,4 @@
-"""Following SMF records: nothing marks the end of an interval; its records are given time to come."""
+"""SMF records in a stream: no record marks the end of an interval, so a grace period closes it."""
 
 from __future__ import annotations
 
@@ -12,47 +12,48 @@ from zlens.inputs.options import Options
 from zlens.readers.smf.dump import RECORD, open_files
 from zlens.readers.streaming import CutPoint, RetainedTail
 
-#: Bytes of a record descriptor word, and of the shortest header behind it.
+#: Bytes of a record descriptor word, and of the shortest header after it.
 _RDW, _HEADER = 4, 14
-#: How long records are held.
+#: Time for which records are held, in microseconds.
 _HELD_US = 1_800_000_000
 
 
 class SmfStreamFormat:
-    """SMF records with descriptor words, not in blocks."""
+    """SMF records with record descriptor words, not in blocks."""
 
     shares_intervals = False
 
-    def has_intervals(self, head: bytes) -> bool:
+    def has_intervals(self, first_bytes: bytes) -> bool:
         return True
 
-    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
+    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
         return b""
 
     def is_wrapped(self, path: str) -> bool:
         return False
 
-    def unwrap(self, path: str, into: str) -> int:
+    def unwrap(self, path: str, target_path: str) -> int:
         return 0
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
         newest = 0
-        moments = []
+        times = []
         for us, end in _records(path):
             newest = max(newest, us or 0)
-            moments.append((newest, end))
-        return moments
+            times.append((newest, end))
+        return times
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        # Copies of records are found when they are decoded.
+        # Duplicate records are detected when they are decoded.
         return []
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
-        """All records; intervals that ended `grace_s` ago are closed.
+        """Return a cut point after all records; intervals that ended `grace_s` ago are closed.
 
-        Records are held for half an hour, the usual interval of RMF: its records tell more of shorter ones.
+        Records are held for half an hour, the usual interval of RMF, because its records add to shorter
+        intervals.
         """
         records = [(us, end) for us, end in _records(path) if us is not None]
         if not records:
@@ -62,20 +63,27 @@ class SmfStreamFormat:
         if ended:
             return CutPoint(window, window, newest, newest, newest)
         if not silent and newest - (records[0][0] if passed_us is None else passed_us) < grace_us:
-            # Not for every record.
+            # Not for every record, to limit the number of cut points.
             return None
         held_us = newest - _HELD_US
         end = 0
-        for us, behind in records:
+        for us, record_end in records:
             if us > held_us:
                 break
-            end = behind
+            end = record_end
         return CutPoint(window, end, newest, newest if silent else newest - grace_us, held_us)
 
     def keep_tail(
-        self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
+        self,
+        path: str,
+        start: int,
+        decoded_until: int,
+        end: int,
+        target_path: str,
+        options: Options,
+        retain_from_us: int,
     ) -> RetainedTail:
-        """The last record of each processor and subtype of type 113: their counters are cumulative."""
+        """Write the last record of each processor and subtype of type 113, whose counters are cumulative."""
         source = open_files([path], options)
         layout = smf.layout(RECORD)
         offsets: list[int] = []
@@ -91,9 +99,9 @@ class SmfStreamFormat:
                 connection.close()
         (dump,) = source.dumps
         if offsets:
-            dump.file.extract(RECORD, layout.order, None, offsets, into)
+            dump.file.extract(RECORD, layout.order, None, offsets, target_path)
         else:
-            open(into, "wb").close()
+            open(target_path, "wb").close()
         return RetainedTail(len(offsets), 0)
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
@@ -106,32 +114,32 @@ class SmfStreamFormat:
             for interval in info.intervals
         }
 
-    def write_part_header(self, path: str, into: str, options: Options) -> None:
-        """Every record stands for itself."""
-        open(into, "wb").close()
+    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
+        """Write nothing: every record is self-contained."""
+        open(target_path, "wb").close()
 
 
 def _records(path: str) -> Iterator[tuple[int | None, int]]:
-    """The local time of each whole record, None without one, and where it ends."""
+    """Yield the local time of each complete record, None without one, and its end offset."""
     size = os.stat(path).st_size
     with open(path, "rb") as file:
-        at = 0
-        while at + _RDW <= size:
-            file.seek(at)
-            head = file.read(_RDW + _HEADER)
-            length = int.from_bytes(head[:2])
-            if length < _RDW + _HEADER or head[2:4] not in (b"\0\0",):
+        offset = 0
+        while offset + _RDW <= size:
+            file.seek(offset)
+            header = file.read(_RDW + _HEADER)
+            length = int.from_bytes(header[:2])
+            if length < _RDW + _HEADER or header[2:4] not in (b"\0\0",):
                 raise InputError(
                     "this is not an SMF record with a record descriptor word",
                     file=path,
-                    offset=at,
+                    offset=offset,
                     expected="whole records, neither in blocks nor in segments",
                     cure="import dumps in other forms as files",
                 )
-            if at + length > size:
+            if offset + length > size:
                 return
-            at += length
-            yield smf_record.local_us(head[: _RDW + _HEADER]), at
+            offset += length
+            yield smf_record.local_us(header[: _RDW + _HEADER]), offset
 
 
 FORM = SmfStreamFormat()

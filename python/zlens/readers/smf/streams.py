@@ -1,7 +1,7 @@
-"""Streams of SMF records, and the systems that they are of.
+"""Streams of SMF records, and their systems.
 
-A stream is what one writer recorded of one system on one machine. Streams that differ and overlap in time are
-different systems, whatever they are called; those that follow each other are one.
+A stream contains the records of one writer about one system on one machine. Streams that overlap in time with
+different identities are different systems, even with the same name; consecutive streams are one system.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from zlens.catalog.smf_identity import Identity, differ
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.source import machine_name
 
-#: A stream as decoders know it: the number of its file, the type of its records, its name in them.
+#: Identifies a stream for decoders: file number, record type, and the system identifier in its records.
 Id = tuple[int, int, bytes]
-#: The number of the file of records that another input has.
+#: File number for records of another input.
 _ELSEWHERE = -1
-#: Intervals that overlap by less than this part of the shorter one only meet.
+#: Intervals that overlap by less than this part of the shorter one count as adjacent.
 _MEETING = 0.1
 
 
 class Stream(Struct, eq=False):
-    """Records of one type and identity in one file. spans: beginnings and ends, in seconds UTC."""
+    """Records of one type and identity in one file. spans: starts and ends, in seconds UTC."""
 
     id: Id
     name: str
@@ -34,13 +34,13 @@ class Stream(Struct, eq=False):
     spans: list[tuple[float, float]] = field(default_factory=list)
 
     def runs(self) -> list[tuple[float, float]]:
-        """Its spans, those that meet or overlap as one."""
+        """Return its spans, with adjacent and overlapping ones merged."""
         runs: list[tuple[float, float]] = []
-        for begin, end in sorted(self.spans):
-            if runs and begin <= runs[-1][1] + _MEETING * (end - begin):
+        for start, end in sorted(self.spans):
+            if runs and start <= runs[-1][1] + _MEETING * (end - start):
                 runs[-1] = runs[-1][0], max(end, runs[-1][1])
             else:
-                runs.append((begin, end))
+                runs.append((start, end))
         return runs
 
     @property
@@ -48,27 +48,27 @@ class Stream(Struct, eq=False):
         return min((begin for begin, _ in self.spans), default=float("inf"))
 
     def overlaps(self, other: Stream) -> bool:
-        """Whether any two intervals have more in common than an end."""
+        """Return whether any two intervals overlap by more than adjacent ones may."""
         ends = sorted([(*span, 0) for span in self.spans] + [(*span, 1) for span in other.spans])
         latest: dict[int, tuple[float, float]] = {}
-        for begin, end, whose in ends:
-            before = latest.get(1 - whose)
-            if before is not None:
-                common = min(before[1], end) - begin
-                if common > _MEETING * min(before[1] - before[0], end - begin) and common > 0:
+        for start, end, whose in ends:
+            other_span = latest.get(1 - whose)
+            if other_span is not None:
+                overlap_s = min(other_span[1], end) - start
+                if overlap_s > _MEETING * min(other_span[1] - other_span[0], end - start) and overlap_s > 0:
                     return True
-            known = latest.get(whose)
-            if known is None or end > known[1]:
-                latest[whose] = begin, end
+            own_span = latest.get(whose)
+            if own_span is None or end > own_span[1]:
+                latest[whose] = start, end
         return False
 
 
 def find(
     files: Sequence[_native.SmfFile], leap: int, known: Iterable[KnownSystem] = ()
 ) -> dict[str, list[Stream]]:
-    """The streams of each system of these files, by its name; spans where any streams of its name differ.
+    """Return the streams of each system in these files, by name; spans are set if streams of a name differ.
 
-    known   systems of other inputs, which keep their names
+    known   systems of other inputs, whose names do not change
     """
     by_name: dict[str, list[Stream]] = {}
     for number, file in enumerate(files):
@@ -83,41 +83,41 @@ def find(
                 for _, data in file.records(row["record"], row["subtype"], row["id"], 1):
                     identity = smf_identity.read(row["record"], data)
             by_name.setdefault(row["system"], []).append(Stream(id, row["system"], identity))
-    taken: dict[str, dict[str, list[Stream]]] = {}
+    known_streams: dict[str, dict[str, list[Stream]]] = {}
     for system in known:
         if system.source == "smf" and system.recorded_name in by_name:
-            own = taken.setdefault(system.recorded_name, {}).setdefault(system.name, [])
-            own += _known_streams(system)
-    found: dict[str, list[Stream]] = {}
+            system_streams = known_streams.setdefault(system.recorded_name, {}).setdefault(system.name, [])
+            system_streams += _known_streams(system)
+    result: dict[str, list[Stream]] = {}
     for name, streams in by_name.items():
-        systems = taken.get(name, {})
-        elsewhere = [stream for own in systems.values() for stream in own]
+        systems = known_streams.get(name, {})
+        elsewhere = [stream for system_streams in systems.values() for stream in system_streams]
         if _differ([*streams, *elsewhere]):
             measure(files, streams, leap)
             _add_to_systems(name, streams, systems)
         else:
             systems.setdefault(next(iter(systems), name), []).extend(streams)
-        for shown, own in systems.items():
-            here = [stream for stream in own if stream.id[0] != _ELSEWHERE]
-            if here:
-                found[shown] = here
-    return found
+        for shown, system_streams in systems.items():
+            local = [stream for stream in system_streams if stream.id[0] != _ELSEWHERE]
+            if local:
+                result[shown] = local
+    return result
 
 
 def _known_streams(system: KnownSystem) -> list[Stream]:
-    """What other inputs have of a system."""
+    """Return the streams of a system in other inputs."""
     streams: list[Stream] = []
-    for begin, end, identity in system.ranges:
-        stream = next((one for one in streams if one.identity == identity), None)
+    for start, end, identity in system.ranges:
+        stream = next((candidate for candidate in streams if candidate.identity == identity), None)
         if stream is None:
             stream = Stream((_ELSEWHERE, 0, b""), system.recorded_name, identity)
             streams.append(stream)
-        stream.spans.append((begin / 1e6, end / 1e6))
+        stream.spans.append((start / 1e6, end / 1e6))
     return streams
 
 
 def machines(streams: Iterable[Stream]) -> list[tuple[int, str]]:
-    """Since when, in microseconds UTC, a system ran on which machine, by each of its streams."""
+    """Return machine changes of a system by stream: start in microseconds UTC, and the machine."""
     return [
         (round(stream.begin * 1e6), machine)
         for stream in streams
@@ -127,56 +127,57 @@ def machines(streams: Iterable[Stream]) -> list[tuple[int, str]]:
 
 
 def _differ(streams: Sequence[Stream]) -> bool:
-    """Whether any two of the streams contradict each other."""
+    """Return whether any two of the streams contradict each other."""
     known: dict[str, str] = {}
     values = [item for stream in streams for item in stream.identity.items()]
     return any(known.setdefault(name, value) != value for name, value in values)
 
 
 def measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: int) -> None:
-    """Find the intervals of streams that have none yet."""
+    """Determine the intervals of streams that have none yet."""
     by_type: dict[int, list[Stream]] = {}
     for stream in (stream for stream in streams if not stream.spans):
         by_type.setdefault(stream.id[1], []).append(stream)
-    for record, own in by_type.items():
+    for record, type_streams in by_type.items():
         if record in smf.counter_record_types():
-            by_id = {stream.id: stream for stream in own}
+            by_id = {stream.id: stream for stream in type_streams}
             for number, file in enumerate(files):
                 for id, _, start, end, _ in file.intervals():
-                    found = by_id.get((number, record, id))
-                    if found is not None and start is not None:
+                    stream_of_id = by_id.get((number, record, id))
+                    if stream_of_id is not None and start is not None:
                         begin_us, end_us = (_native.unix_us_from_tod(tod, leap) for tod in (start, end))
-                        found.spans.append((begin_us / 1e6, end_us / 1e6))
+                        stream_of_id.spans.append((begin_us / 1e6, end_us / 1e6))
         elif record in smf_sections.records():
             systems = [
-                {"name": str(place), "ids": [stream.id], "zone_us": None} for place, stream in enumerate(own)
+                {"name": str(index), "ids": [stream.id], "zone_us": None}
+                for index, stream in enumerate(type_streams)
             ]
             plan = json.dumps(smf_sections.plan(record))
             decoder = _native.SectionsDecoder("smf", systems, list(files), [plan], leap)
             for name, end_us, seconds, _, _ in decoder.intervals(record):
-                own[int(name)].spans.append((end_us / 1e6 - (seconds or 0), end_us / 1e6))
+                type_streams[int(name)].spans.append((end_us / 1e6 - (seconds or 0), end_us / 1e6))
 
 
 def _add_to_systems(name: str, streams: Sequence[Stream], systems: dict[str, list[Stream]]) -> None:
-    """Add streams to the systems of their name; the first one that has none gives a new one this name.
+    """Add streams to the systems of their name; the first stream without a system gets the name itself.
 
-    Further ones are named apart by what tells them from the first.
+    Further systems get a suffix that distinguishes them from the first.
     """
     new: list[list[Stream]] = []
-    # Those first whose type of record says most about whose it is.
-    for stream in sorted(streams, key=lambda one: (-_components(one.id[1]), one.begin)):
+    # Start with the record types that identify the system most precisely.
+    for stream in sorted(streams, key=lambda member: (-_components(member.id[1]), member.begin)):
         best: list[Stream] | None = None
         score = (-1, False)
         for system in (*systems.values(), *new):
-            if any(differ(one.identity, stream.identity) and one.overlaps(stream) for one in system):
+            if any(differ(member.identity, stream.identity) and member.overlaps(stream) for member in system):
                 continue
-            alike = max(
-                sum(one.identity.get(part) == value for part, value in stream.identity.items())
-                for one in system
+            matches = max(
+                sum(member.identity.get(part) == value for part, value in stream.identity.items())
+                for member in system
             )
-            likeness = alike, any(one.id[0] == stream.id[0] for one in system)
-            if likeness > score:
-                best, score = system, likeness
+            similarity = matches, any(member.id[0] == stream.id[0] for member in system)
+            if similarity > score:
+                best, score = system, similarity
         if best is None:
             new.append([stream])
         else:
@@ -191,22 +192,22 @@ def _add_to_systems(name: str, streams: Sequence[Stream], systems: dict[str, lis
 
 
 def _components(record: int) -> int:
-    """How many components of an identity a type of record has."""
+    """Return the number of identity components that a record type has."""
     if record not in smf_identity.records():
         return 0
     return max(map(len, smf_identity.components(record).values()))
 
 
 def _identity(system: Iterable[Stream]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+    identity: dict[str, str] = {}
     for stream in system:
         for name, value in stream.identity.items():
-            found.setdefault(name, value)
-    return found
+            identity.setdefault(name, value)
+    return identity
 
 
 def _suffix(first: Identity, other: Identity) -> str:
-    """What tells a system from the first of its name."""
+    """Return what distinguishes a system from the first of its name."""
     for name in ("serial", "machine_type", "partition", "sysplex", "product", "interval_s"):
         value = other.get(name)
         if value and first.get(name) != value:

@@ -1,4 +1,4 @@
-"""Determines machine, release, time zone and intervals of the systems in SMF dumps."""
+"""Machine, release, time zone and intervals of the systems in SMF dumps."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from zlens.catalog.interval_flags import flag
 from zlens.inputs.source import Interval, SystemInfo
 from zlens.readers.smf.streams import Id
 
-#: Records of one interval whose ends differ by less than this tell of the same: each processor's is stamped
-#: on its own. In TOD units.
+#: Interval ends that differ by less belong to the same interval, because each processor's record has its own
+#: timestamp. In TOD units.
 SAME = 20_000 * 4096
-#: Zones differ from UTC by quarters of an hour.
+#: Time zones differ from UTC by multiples of a quarter of an hour.
 _QUARTER_S = 900
-#: The header is stamped when the record goes to the buffer, this long after it was written at the most.
+#: Maximum delay from writing a record to the timestamp in its header, set when it is buffered.
 _SLACK_S = 120
 
 _RELEASE = re.compile(r"SP(\d)[ .]?(\d)[ .]?(\d)")
 
 
 class RecordedInterval(Struct):
-    """Records of one subtype that tell of one interval; TOD values."""
+    """Records of one subtype that describe one interval; TOD values."""
 
     subtype: int
     start: int | None
@@ -37,7 +37,7 @@ class RecordedInterval(Struct):
 
 
 class SmfDump(Struct, eq=False):
-    """A file, the kinds of record in it, and the intervals that decoded ones tell of."""
+    """A file, its record types, and the intervals that decoded records describe."""
 
     file: _native.SmfFile
     rows: list[dict[str, Any]]
@@ -48,15 +48,15 @@ class SmfDump(Struct, eq=False):
         return cls(file, file.inventory(), file.intervals())
 
     def order(self) -> tuple[int, str]:
-        """Files are taken in the order of their first interval; those without one last."""
+        """Return the sort key of a file: its first interval end; files without one are last."""
         return min((end for _, _, _, end, _ in self.intervals), default=2**64), self.file.path
 
 
 class SmfSystem(Struct):
-    """One system of all files. ends: TOD values that rise; covered: which of them the first subtype tells."""
+    """One system of all files. ends: increasing TOD values; covered: whether the first subtype has them."""
 
     info: SystemInfo
-    #: Its streams, in the order of time where that is known, else of files.
+    #: Its streams, in order of time where known, otherwise in order of files.
     ids: list[Id]
     #: All files of the input, by number.
     files: list[SmfDump]
@@ -88,9 +88,9 @@ def set_identity(group: SmfSystem, leap: int) -> None:
 
 
 def first_record(group: SmfSystem, record: int, subtypes: Iterable[int]) -> bytes | None:
-    """The first record of a type in the first stream that has one of the subtypes."""
-    for number, of, id in group.ids:
-        for subtype in subtypes if of == record else ():
+    """Return the first record of a type in the first stream that has one of the subtypes."""
+    for number, record_type, id in group.ids:
+        for subtype in subtypes if record_type == record else ():
             for _, data in group.files[number].file.records(record, subtype, id, 1):
                 return data
     return None
@@ -106,21 +106,21 @@ def _first(group: SmfSystem) -> tuple[dict[str, Any], bytes] | None:
 
 
 def zos_release(level: str | None) -> str | None:
-    """Return the level of z/OS: 2.5 from 'SP7.2.5', 1.13 from 'SP7.1.3'; other forms are kept as is."""
+    """Return the z/OS release: 2.5 from 'SP7.2.5', 1.13 from 'SP7.1.3'; other formats are unchanged."""
     match = _RELEASE.match(level or "")
     if match is None:
         return level or None
     version, number = int(match[2]), int(match[3])
-    # Version 1 has releases of two digits.
+    # Version 1 has two-digit releases.
     return f"{version}.{number}" if version > 1 else f"1.{10 * version + number}"
 
 
 def offset_s(local_us: int, utc_us: int) -> int | None:
-    """Return how many seconds local time is ahead of UTC, or None if not a zone."""
+    """Return the offset of local time from UTC in seconds, or None if it is not a time zone."""
     seconds = (local_us - utc_us) / 1e6
     offset = round(seconds / _QUARTER_S) * _QUARTER_S
-    near = abs(seconds - offset) <= _SLACK_S and abs(offset) <= 18 * 3600
-    return offset if near else None
+    is_zone = abs(seconds - offset) <= _SLACK_S and abs(offset) <= 18 * 3600
+    return offset if is_zone else None
 
 
 def set_intervals(group: SmfSystem, leap: int) -> None:
@@ -135,22 +135,22 @@ def set_intervals(group: SmfSystem, leap: int) -> None:
         for covered, cluster in zip(group.covered, clusters, strict=True)
     )
     info.nominal_s = nominal_s(clusters)
-    before: int | None = None
+    previous_end: int | None = None
     for cluster, covered in zip(clusters, group.covered, strict=True):
         end = cluster[-1].end
         starts = [interval.start for interval in cluster if interval.start is not None]
-        # An interval begins where it says, or where the one before ended, whichever is later.
-        begin = max([*starts, *([before] if before is not None else [])], default=None)
-        if before is not None or covered:
-            seconds = (end - begin) / 4096e6 if begin is not None else None
-            # A count since the start of the run is a difference only from the second record on.
+        # An interval starts at its recorded start or at the previous end, whichever is later.
+        start = max([*starts, *([previous_end] if previous_end is not None else [])], default=None)
+        if previous_end is not None or covered:
+            seconds = (end - start) / 4096e6 if start is not None else None
+            # A counter since the start of the run has a difference only from the second record on.
             samples = sum(
                 interval.records for interval in cluster if not covered or interval.subtype == first_subtype
             )
             info.intervals.append(
                 Interval(_native.unix_us_from_tod(end, leap), seconds, flag(seconds, info.nominal_s), samples)
             )
-        before = end
+        previous_end = end
     if clusters:
         firsts = [interval.start or interval.end for interval in clusters[0]]
         info.first_us = _native.unix_us_from_tod(min(firsts), leap)
@@ -169,13 +169,13 @@ def _clusters(seen: Iterable[RecordedInterval]) -> list[list[RecordedInterval]]:
 
 
 def nominal_s(clusters: list[list[RecordedInterval]]) -> float | None:
-    """Return the usual interval in whole seconds: the most common, then the longest."""
+    """Return the usual interval in whole seconds: the most common one, or the longest of several."""
     lengths = [
         round((interval.end - interval.start) / 4096e6)
         for cluster in clusters
         for interval in cluster[-1:]
         if interval.start is not None
-    ] or [round((after[-1].end - before[-1].end) / 4096e6) for before, after in pairwise(clusters)]
+    ] or [round((later[-1].end - earlier[-1].end) / 4096e6) for earlier, later in pairwise(clusters)]
     counts = Counter(length for length in lengths if length > 0)
     if not counts:
         return None

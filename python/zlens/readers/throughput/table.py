@@ -1,8 +1,8 @@
-"""Reads the throughput file (--throughput): what an application achieved, in CSV.
+"""The throughput file (--throughput): throughput and response times of an application, in CSV.
 
 The file is not a source of its own. Its rows of start, end, transactions and response time are joined with
-the intervals of systems. Headings are matched with the names in facts/throughput.toml, unless the user
-names the columns. A bad line is an error, because users can correct their own file.
+the intervals of systems. Headings are matched with the names in facts/throughput.toml, unless the user names
+the columns. A bad line is an error, because users can correct their own file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
 from zlens.schema.wording import phrase
 
-#: Largest size of a file, in bytes, rows and columns.
+#: Maximum size of a file, in bytes, rows and columns.
 LARGEST = 64 * 1024**2
 MOST_ROWS = 500_000
 MOST_COLUMNS = 1_000
@@ -105,7 +105,7 @@ def parse_columns(text: str) -> dict[str, tuple[str, str]]:
     return columns
 
 
-def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throughput:
+def read(path: str, column_names: Mapping[str, tuple[str, str]] | None = None) -> Throughput:
     """Return the rows in order of time. Raises InputError with the line if the file is not as expected."""
     text = _text(path)
     lines = _lines(path, text)
@@ -115,16 +115,16 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
     if len(headings) > MOST_COLUMNS:
         expected = f"at most {MOST_COLUMNS:,}"
         raise _wrong(path, first, f"has {len(headings):,} columns", expected=expected)
-    columns = _columns(path, first, headings, named or {})
+    columns = _columns(path, first, headings, column_names or {})
     rows = [_raw(path, line, cells, columns) for line, cells in lines]
     if not rows:
         raise InputError("has a heading line but no row", file=path, cure=_CURE)
     locals_ = {row.local for row in rows}
     if len(locals_) > 1:
-        odd, *_ = (row for row in rows if row.local != rows[0].local)
-        raise _wrong(path, odd.line, "differs from other lines: some times have a zone and some do not")
+        different, *_ = (row for row in rows if row.local != rows[0].local)
+        raise _wrong(path, different.line, "differs from other lines: some times have a zone and some do not")
     used = {column.place for column in columns.values()}
-    unused = tuple(heading for place, heading in enumerate(headings) if heading and place not in used)
+    unused = tuple(heading for index, heading in enumerate(headings) if heading and index not in used)
     return Throughput(path, tuple(_spans(path, rows)), tuple(columns.values()), locals_.pop(), unused)
 
 
@@ -139,7 +139,7 @@ def _text(path: str) -> str:
 
 
 def _lines(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each line with content; lines that begin with # are comments."""
+    """Yield the cells of each line with content; lines that start with # are comments."""
     # splitlines() would split at more characters than editors do.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     heading = next((line for line in lines if line.strip() and not line.startswith("#")), "")
@@ -160,9 +160,9 @@ def _lines(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _wrong(
-    path: str, line: int, what: str, expected: str | None = None, cure: str | None = None
+    path: str, line: int, predicate: str, expected: str | None = None, cure: str | None = None
 ) -> InputError:
-    return InputError(f"line {line} {what}", file=path, expected=expected, cure=cure)
+    return InputError(f"line {line} {predicate}", file=path, expected=expected, cure=cure)
 
 
 # Columns ------------------------------------------------------------------------------------------
@@ -174,30 +174,30 @@ def _words(heading: str) -> str:
 
 
 def _columns(
-    path: str, line: int, headings: Sequence[str], named: Mapping[str, tuple[str, str]]
+    path: str, line: int, headings: Sequence[str], column_names: Mapping[str, tuple[str, str]]
 ) -> dict[str, MatchedColumn]:
     columns: dict[str, MatchedColumn] = {}
-    for meaning, (heading, unit) in named.items():
-        places = [place for place, each in enumerate(headings) if each.lower() == heading.lower()]
-        if len(places) != 1:
-            what = f"has no column {heading!r}" if not places else f"has the column {heading!r} twice"
-            raise _wrong(path, line, what, expected=", ".join(map(repr, headings)))
-        guess = _match_heading(headings[places[0]])
-        heading_unit = guess[1] if guess and guess[0] in (meaning, "transactions") else ""
-        columns[meaning] = _column(meaning, headings[places[0]], unit or heading_unit, places[0])
+    for meaning, (heading, unit) in column_names.items():
+        indexes = [index for index, text in enumerate(headings) if text.lower() == heading.lower()]
+        if len(indexes) != 1:
+            predicate = f"has no column {heading!r}" if not indexes else f"has the column {heading!r} twice"
+            raise _wrong(path, line, predicate, expected=", ".join(map(repr, headings)))
+        match = _match_heading(headings[indexes[0]])
+        heading_unit = match[1] if match and match[0] in (meaning, "transactions") else ""
+        columns[meaning] = _column(meaning, headings[indexes[0]], unit or heading_unit, indexes[0])
     used = {column.place for column in columns.values()}
-    for place, heading in enumerate(headings):
-        guess = _match_heading(heading)
-        if guess is None or place in used or guess[0] in named:
+    for index, heading in enumerate(headings):
+        match = _match_heading(heading)
+        if match is None or index in used or match[0] in column_names:
             continue
-        if guess[0] in columns:
+        if match[0] in columns:
             raise _wrong(
                 path,
                 line,
-                f"has two columns of {guess[0]}: {columns[guess[0]].heading!r} and {heading!r}",
-                cure=phrase("throughput_column", column=guess[0]),
+                f"has two columns of {match[0]}: {columns[match[0]].heading!r} and {heading!r}",
+                cure=phrase("throughput_column", column=match[0]),
             )
-        columns[guess[0]] = _column(guess[0], heading, guess[1], place)
+        columns[match[0]] = _column(match[0], heading, match[1], index)
     if not {"start", "end", "time"} & set(columns):
         raise _missing(path, line, headings, "a time", "time, or start and end", "time")
     if "start" in columns and "end" in columns:
@@ -213,13 +213,13 @@ def _columns(
 
 
 def _missing(
-    path: str, line: int, headings: Sequence[str], what: str, expected: str, meaning: str
+    path: str, line: int, headings: Sequence[str], subject: str, expected: str, meaning: str
 ) -> InputError:
-    shown = ", ".join(repr(each[:40]) for each in headings[:12])
+    shown = ", ".join(repr(heading[:40]) for heading in headings[:12])
     return _wrong(
         path,
         line,
-        f"has no column of {what}: {shown}",
+        f"has no column of {subject}: {shown}",
         expected=f"headings such as {expected}",
         cure=phrase("throughput_heading", column=meaning),
     )
@@ -241,15 +241,15 @@ def _match_heading(heading: str) -> tuple[str, str] | None:
     return None
 
 
-def _column(meaning: str, heading: str, unit: str, place: int) -> MatchedColumn:
+def _column(meaning: str, heading: str, unit: str, index: int) -> MatchedColumn:
     kind = facts()["meaning"][meaning].get("unit", "")
     units = facts()["unit"].get(kind)
     if not units:
-        return MatchedColumn(meaning, heading, "", 1.0, False, place)
+        return MatchedColumn(meaning, heading, "", 1.0, False, index)
     assumed = not unit and not (meaning == "rate" and _words(heading) in ("tps", "rps"))
     first, *_ = units
     unit = unit or first
-    return MatchedColumn(meaning, heading, unit, float(units[unit]), assumed, place)
+    return MatchedColumn(meaning, heading, unit, float(units[unit]), assumed, index)
 
 
 # Rows ---------------------------------------------------------------------------------------------
@@ -274,16 +274,16 @@ def _raw(path: str, line: int, cells: Sequence[str], columns: Mapping[str, Match
     local = False
     for meaning in ("start", "end", "time"):
         if meaning in columns:
-            times[meaning], naive = _time(path, line, cells[columns[meaning].place])
-            local = local or naive
-    counted = columns.get("transactions") or columns["rate"]
+            times[meaning], is_local = _time(path, line, cells[columns[meaning].place])
+            local = local or is_local
+    amount_column = columns.get("transactions") or columns["rate"]
     text = {name: cells[columns[name].place] or None for name in ("system", "workload") if name in columns}
     return _Raw(
         line,
         times,
         local,
-        _number(path, line, cells, counted),
-        counted.meaning == "rate",
+        _number(path, line, cells, amount_column),
+        amount_column.meaning == "rate",
         _number(path, line, cells, columns["response"]) if "response" in columns else None,
         text.get("system"),
         text.get("workload"),
@@ -321,12 +321,12 @@ def _time(path: str, line: int, text: str) -> tuple[int, bool]:
             raise ValueError
         rest = (match[4] or "").strip().replace(",", ".")
         day = f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}"
-        stamp = dt.datetime.fromisoformat(f"{day}T{rest.removeprefix('T')}" if rest else day)
-        if not 1970 < stamp.year < 2200:
+        timestamp = dt.datetime.fromisoformat(f"{day}T{rest.removeprefix('T')}" if rest else day)
+        if not 1970 < timestamp.year < 2200:
             raise ValueError
-        if stamp.tzinfo is None:
-            return (stamp - _EPOCH) // dt.timedelta(microseconds=1), True
-        return (stamp - _EPOCH.replace(tzinfo=dt.UTC)) // dt.timedelta(microseconds=1), False
+        if timestamp.tzinfo is None:
+            return (timestamp - _EPOCH) // dt.timedelta(microseconds=1), True
+        return (timestamp - _EPOCH.replace(tzinfo=dt.UTC)) // dt.timedelta(microseconds=1), False
     except (ValueError, OverflowError):
         raise _wrong(
             path,
@@ -345,27 +345,33 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:
     if unnamed is not None and any(row.system for row in rows):
         raise _wrong(path, unnamed.line, "has no system, but other lines do")
     spans: list[ThroughputRow] = []
-    for mine in series.values():
-        key = "time" if "time" in mine[0].times else "end" if "end" in mine[0].times else "start"
-        mine.sort(key=lambda row: row.times[key])
-        before: ThroughputRow | None = None
-        for row, (start, end) in zip(mine, _ends(path, mine), strict=True):
+    for workload_rows in series.values():
+        key = (
+            "time"
+            if "time" in workload_rows[0].times
+            else "end"
+            if "end" in workload_rows[0].times
+            else "start"
+        )
+        workload_rows.sort(key=lambda row: row.times[key])
+        previous: ThroughputRow | None = None
+        for row, (start, end) in zip(workload_rows, _ends(path, workload_rows), strict=True):
             if end <= start:
                 raise _wrong(path, row.line, "does not end after its start")
             # Rounding of clocks is not an overlap.
-            if before is not None and before.end_us - start > 0.01 * (end - start):
+            if previous is not None and previous.end_us - start > 0.01 * (end - start):
                 raise _wrong(
                     path,
                     row.line,
-                    f"overlaps line {before.line}",
+                    f"overlaps line {previous.line}",
                     expected="intervals that do not overlap",
                     cure="add a column with the workload or the system",
                 )
             amount = row.amount
             if amount is not None and row.is_rate:
                 amount *= (end - start) / _SECOND
-            before = ThroughputRow(row.line, start, end, amount, row.response_s, row.system, row.workload)
-            spans.append(before)
+            previous = ThroughputRow(row.line, start, end, amount, row.response_s, row.system, row.workload)
+            spans.append(previous)
     return iter(sorted(spans, key=lambda row: (row.start_us, row.line)))
 
 
@@ -376,7 +382,7 @@ def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
         return
     key, *_ = rows[0].times
     times = [row.times[key] for row in rows]
-    steps = [after - before for before, after in itertools.pairwise(times)]
+    steps = [later - earlier for earlier, later in itertools.pairwise(times)]
     for row, step in zip(rows[1:], steps, strict=True):
         if not step:
             raise _wrong(

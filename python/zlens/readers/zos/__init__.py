@@ -1,1 +1,1 @@
-"""Texts of z/OS: what it displays of its processors, and of HIS."""
+"""z/OS text: processor displays, HIS counters and messages about machine changes."""

@@ -1,8 +1,8 @@
 """Text output of z/OS hardware instrumentation services: HIS015I (DISPLAY HIS) and HIS019I (a .CNT file).
 
-Both describe a run: the command that started it and the options requested. A .CNT file continues with the
+Both describe a run: the command that started it and the requested options. A .CNT file continues with the
 names of the counters and, for each processor, their counts in the run, in hexadecimal. Only fragments of such
-files are published, so a line of any other form is not interpreted.
+files are published, so a line of any other format is not interpreted.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_CPUS, MAX_NUMBER, MAX_VALUES = 1024, 1 << 16, 500_000
 _INT_MAX = 2**63 - 1
 #: A TOD clock unit is 1/4096 of a microsecond.
 _TOD_SECOND = 4_096_000_000
-#: No run is longer than ten years.
-_LONGEST_S = 10 * 366 * 86_400
+#: Maximum length of a run: ten years.
+_MAX_RUN_S = 10 * 366 * 86_400
 
 
 def _names(labels: Iterable[str]) -> str:
@@ -42,7 +42,7 @@ _ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(facts().alone)})")
 _PROCEDURE = re.compile(
     r"(?:.*?\s)??(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7})\s+(?P<asid>[0-9A-F]{4})\s+(?P<state>[A-Z][A-Z ]*)"
 )
-_GO_ON = re.compile(r"[A-Z][A-Z0-9/-]*(?:\s*,\s*[A-Z][A-Z0-9/-]*)*,?")
+_CONTINUATION = re.compile(r"[A-Z][A-Z0-9/-]*(?:\s*,\s*[A-Z][A-Z0-9/-]*)*,?")
 _OPERAND = re.compile(r"(?:^|,)\s*([A-Z]+)=(\([^)]*\)|'(?:[^']|'')*'|[^,\s]*)")
 _VERSION = re.compile(r".*?EVENT COUNTERS INFORMATION\s+VERSION:?\s*(\d{1,4})?\s*")
 _IDENTIFIER = re.compile(r"(?P<number>\d{1,5})\s*:\s+(?P<text>\S.*)")
@@ -52,7 +52,7 @@ _ROW = re.compile(
     r"(?P<first>\d{1,5})\s*(?:[-\u2013]\s*(?P<last>\d{1,5}))?\s*:?\s+(?P<values>[0-9A-F]+(?:\s+[0-9A-F]+)*)"
 )
 _TOD = re.compile(r"[0-9A-F]{16}")
-_NOTHING = re.compile(r"[-/: ]*")
+_BLANK = re.compile(r"[-/: ]*")
 
 
 class Cpu(Struct):
@@ -70,7 +70,7 @@ class Cpu(Struct):
         if self.start_tod is None or self.end_tod is None or self.end_tod <= self.start_tod:
             return None
         seconds = (self.end_tod - self.start_tod) / _TOD_SECOND
-        return seconds if seconds < _LONGEST_S else None
+        return seconds if seconds < _MAX_RUN_S else None
 
 
 class HisRun(Struct):
@@ -89,8 +89,8 @@ class HisRun(Struct):
     _indent: int = 0
     _set: str | None = None
     _service: str | None = None
-    _asides: int = 0
-    _kept: int = 0
+    _profiler_lines: int = 0
+    _value_count: int = 0
     _numbers: dict[str, int] = field(default_factory=dict)
     _times: dict[str, str] = field(default_factory=dict)
 
@@ -101,8 +101,8 @@ class HisRun(Struct):
 
     @property
     def size(self) -> int:
-        """Number of values kept."""
-        return self._kept
+        """The number of stored values."""
+        return self._value_count
 
     # -- lines -----------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class HisRun(Struct):
         )
 
     def note_foreign_line(self, line: LogLine) -> None:
-        """Note a line that does not belong to the message."""
+        """Report a line that does not belong to the message."""
         self.others += 1
         self.note(
             "header", f"{line.text.strip()[:60]!r} is not part of {self.start.id}; not read", line.offset
@@ -167,7 +167,7 @@ class HisRun(Struct):
             stop = (
                 matches[index + 1].start() if index + 1 < len(matches) and label.form != "rest" else len(body)
             )
-            self._keep(label, body[match.end() : stop].strip(), line.offset)
+            self._store_value(label, body[match.end() : stop].strip(), line.offset)
             self._open = label if label.joins or label.form == "list" else None
             self._indent = line.text.find(name)
             if label.column.name == "service":
@@ -175,9 +175,9 @@ class HisRun(Struct):
             if label.form == "rest":
                 return
 
-    def _keep(self, label: MessageLabel, text: str, offset: int) -> None:
+    def _store_value(self, label: MessageLabel, text: str, offset: int) -> None:
         name = label.column.name
-        value: str | int | bool | None = None if not text or _NOTHING.fullmatch(text) else text
+        value: str | int | bool | None = None if not text or _BLANK.fullmatch(text) else text
         if name in ("start_local", "start_tod") and self._cpu is not None:
             # These are the times of the next processor or the next set.
             self._cpu, self._times = None, {}
@@ -189,10 +189,10 @@ class HisRun(Struct):
         if name == "counter_sets" and self.start.id == COUNTERS:
             # Each set is listed separately, with its counters.
             self._set, self._cpu = str(value) if value else None, None
-            before = self.facts.get(name)
-            if value and before and value not in before.split(", "):
-                value = f"{before}, {value}"
-            self.facts[name] = value or before
+            previous = self.facts.get(name)
+            if value and previous and value not in previous.split(", "):
+                value = f"{previous}, {value}"
+            self.facts[name] = value or previous
             return
         if label.form == "int" and value is not None:
             if not str(value).isdecimal() or len(str(value)) > 18:
@@ -207,8 +207,8 @@ class HisRun(Struct):
         if label.form == "list" and value is not None:
             value = ", ".join(part.strip() for part in str(value).split(",") if part.strip())
         if label.form == "word" and value is not None and " " in str(value):
-            extra = str(value).split(None, 1)[1]
-            self.note("header", f"{extra[:60]!r} after {label.label} is unknown; not read", offset)
+            rest = str(value).split(None, 1)[1]
+            self.note("header", f"{rest[:60]!r} after {label.label} is unknown; not read", offset)
             value = str(value).split()[0]
         if value is None or self.facts.get(name) is None:
             self.facts.setdefault(name, value)
@@ -226,9 +226,9 @@ class HisRun(Struct):
             prefix = text[: max(self._indent, 0)]
             self.facts[name] = f"{value}{(text[self._indent :] if prefix.strip() else text).strip()}"[:4000]
             return True
-        if self._open.form == "list" and _GO_ON.fullmatch(body):
-            more = ", ".join(part.strip() for part in body.split(",") if part.strip())
-            self.facts[name] = f"{value}, {more}"[:4000] if value else more
+        if self._open.form == "list" and _CONTINUATION.fullmatch(body):
+            continuation = ", ".join(part.strip() for part in body.split(",") if part.strip())
+            self.facts[name] = f"{value}, {continuation}"[:4000] if value else continuation
             return True
         return False
 
@@ -239,12 +239,12 @@ class HisRun(Struct):
             self._service, self._open = section["section"], None
             return True
         if self._service == "PROFILER":
-            self._asides += 1
+            self._profiler_lines += 1
             return True
         match = _SERVICE.search(body)
         label = facts().service.get((self._service or "", match["label"])) if match else None
         if match is not None and label is not None:
-            self._keep(label, body[match.end() :].strip(), 0)
+            self._store_value(label, body[match.end() :].strip(), 0)
             self._open = label
             return True
         return self._continue_value(body, body)
@@ -299,11 +299,11 @@ class HisRun(Struct):
             # Eight bytes printed as two words.
             words = [high + low for high, low in zip(words[::2], words[1::2], strict=True)]
         if cpu is None or len(words) != count or last >= MAX_NUMBER or any(len(word) > 16 for word in words):
-            what = f"{len(words)} values for counters {first} to {last}"
-            self.note("length", f"{what} of CPU {cpu.name if cpu else '?'}; not read", offset)
+            subject = f"{len(words)} values for counters {first} to {last}"
+            self.note("length", f"{subject} of CPU {cpu.name if cpu else '?'}; not read", offset)
             return
-        self._kept += count
-        if self._kept > MAX_VALUES:
+        self._value_count += count
+        if self._value_count > MAX_VALUES:
             self.note("length", "more values than any machine has counters; not read", offset)
             return
         for number, word in enumerate(words, first):
@@ -316,27 +316,27 @@ class HisRun(Struct):
                 )
                 value = None
             if number in cpu.values:
-                same = cpu.values[number] == value
-                what = "" if same else " with other values"
-                detail = f"counter {number} of CPU {cpu.name} appears twice{what}; read once"
-                self.note("duplicate" if same else "conflict", detail, offset)
+                is_same = cpu.values[number] == value
+                subject = "" if is_same else " with other values"
+                detail = f"counter {number} of CPU {cpu.name} appears twice{subject}; read once"
+                self.note("duplicate" if is_same else "conflict", detail, offset)
                 continue
             cpu.values[number] = value
 
     # -- results ---------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Take over operands of the command, and note what is missing."""
+        """Add the operands of the command, and report missing data."""
         texts = facts()
         for name, value in _OPERAND.findall(self.facts.get("command") or ""):
             column = texts.operands.get(name)
             if column is not None and value and self.facts.get(column) is None:
                 self.facts[column] = ", ".join(value.strip("()").split(",")) if value[0] == "(" else value
-        whether, _, action = (self.facts.get("state_change") or "").partition(",")
-        self.facts["state_changed"] = {"YES": True, "NO": False}.get(whether)
+        answer, _, action = (self.facts.get("state_change") or "").partition(",")
+        self.facts["state_changed"] = {"YES": True, "NO": False}.get(answer)
         if action and self.facts.get("statechange") is None:
             self.facts["statechange"] = action
-        if self._asides:
+        if self._profiler_lines:
             self.note(
                 "section",
                 "statistics of the programs that use the service are not read",
@@ -354,25 +354,25 @@ class HisRun(Struct):
         for cpu in self.cpus.values():
             missing = [
                 f"{name}: {len(numbers) - len(numbers & cpu.values.keys())} of {len(numbers)}"
-                for name, numbers in self._announced().items()
+                for name, numbers in self._numbers_by_set().items()
                 if numbers & cpu.values.keys() and numbers - cpu.values.keys()
             ]
             if missing or not cpu.values:
-                what = ", ".join(missing) or "all"
-                self.note("truncated", f"counters of CPU {cpu.name} are missing ({what})", cpu.offset)
+                message = ", ".join(missing) or "all"
+                self.note("truncated", f"counters of CPU {cpu.name} are missing ({message})", cpu.offset)
             if cpu.end_tod is None:
-                what = (
+                message = (
                     "the run has no end, as when a CPU goes offline; its counters may cover only part of it"
                 )
-                self.note("time", f"CPU {cpu.name}: {what}", cpu.offset)
+                self.note("time", f"CPU {cpu.name}: {message}", cpu.offset)
             elif cpu.seconds is None:
                 self.note("time", f"the run of CPU {cpu.name} has an impossible length", cpu.offset)
 
-    def _announced(self) -> dict[str, set[int]]:
-        announced: dict[str, set[int]] = {}
+    def _numbers_by_set(self) -> dict[str, set[int]]:
+        numbers_by_set: dict[str, set[int]] = {}
         for number, (group, _) in self.names.items():
-            announced.setdefault(group or "", set()).add(number)
-        return announced
+            numbers_by_set.setdefault(group or "", set()).add(number)
+        return numbers_by_set
 
     @property
     def machine(self) -> tuple[str | None, str | None, str | None]:
@@ -391,16 +391,16 @@ class HisRun(Struct):
             return None
 
     def row(self) -> Row:
-        """Facts of the run."""
+        """Return the facts of the run as a row."""
         clock = self.start.clock
         return {**self.facts, "message": self.start.id, "displayed": f"{clock:%H:%M:%S}" if clock else None}
 
     def _number_cpus(self) -> dict[str, int]:
-        """Return the number of each CPU: hexadecimal, as in z/OS, unless only decimal leaves no gaps."""
+        """Return the number of each CPU: hexadecimal as in z/OS, unless only decimal numbers have no gaps."""
         names = list(self.cpus)
-        lettered = any(not name.isdecimal() for name in names)
+        has_letters = any(not name.isdecimal() for name in names)
         numbers = {name: int(name, 16) for name in names}
-        if lettered or max(numbers.values(), default=0) < 16:
+        if has_letters or max(numbers.values(), default=0) < 16:
             return numbers
         decimal = {name: int(name) for name in names}
         if set(decimal.values()) == set(range(len(names))):

@@ -1,4 +1,4 @@
-"""Lines of z/OS text in ASCII or EBCDIC, plain or from a log, and where messages begin in them."""
+"""Lines of z/OS text in ASCII or EBCDIC, plain or from a log, and the message starts in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from zlens.catalog.zos_messages import facts
 from zlens.readers.files import NO_END
 
-#: Longest line that is read; lines of consoles and logs are shorter.
+#: Maximum length of a line; lines of consoles and logs are shorter.
 MAX_LINE = 4096
 _CHUNK = 1 << 16
 #: Number of log-like lines that make a file a log.
@@ -41,7 +41,7 @@ _CLOCK = re.compile(r"\s+(\d\d)[.:](\d\d)[.:](\d\d)\s")
 _LOG = re.compile(
     r" ?(?:[A-Z][A-Z ][0-9A-F]{7} )?(?P<system>[A-Z0-9$#@]{1,8}) +(?P<date>\d{7}|\d{5}) +\d\d[:.]\d\d[:.]\d\d"
 )
-#: How SDSF names the responding system.
+#: Prefix of a line in which SDSF names the responding system.
 _RESPONSE = re.compile(r" *RESPONSE=(?P<system>[A-Z0-9$#@]{1,8})\s")
 #: An empty message line in the hardcopy log: record type, message number, flags.
 _EMPTY = re.compile(r"[A-Z]{1,2}\s+\d{3}\s+[0-9A-F]{8}\s*")
@@ -58,7 +58,7 @@ class LogLine(Struct, frozen=True):
 
 
 class MessageStart(Struct, frozen=True):
-    """The start of a message. column: where its identifier begins; clock, date, system: if the line has them.
+    """The start of a message. column: of its identifier; clock, date, system: None if missing in the line.
 
     bare: the line with the identifier is missing, and this is the first line of the text.
     """
@@ -77,12 +77,12 @@ class MessageStart(Struct, frozen=True):
         return dt.datetime.combine(self.date, self.clock) if self.date and self.clock else None
 
 
-def encoding(head: bytes) -> str | None:
+def encoding(first_bytes: bytes) -> str | None:
     """Return the encoding of one of these texts or of a log, None for anything else."""
-    if b"\0" in head:
+    if b"\0" in first_bytes:
         return None
     for name in ("utf-8", "cp037"):
-        candidates = re.split("[\n\x85]", head.decode(name, "replace"))
+        candidates = re.split("[\n\x85]", first_bytes.decode(name, "replace"))
         # In a log, the messages may come later.
         if (
             any(message_start(LogLine(0, line)) for line in candidates)
@@ -97,30 +97,30 @@ def _is_logged(line: str) -> bool:
 
 
 def message_start(line: LogLine) -> MessageStart | None:
-    """Return the message that begins in a line, if any."""
+    """Return the message that starts in a line, if any."""
     text = line.text[:MAX_LINE]
     identifier = _ID.search(text)
     if identifier is None:
         return MessageStart(STATUS, line.offset, 0, bare=True) if _BARE.search(text) else None
-    before, clock = text[: identifier.start()], _CLOCK.match(text, identifier.end())
-    log = _LOG.match(before)
-    date = _day(log["date"]) if log else _date(before)
-    names = log or _RESPONSE.match(before)
-    # A display has the time after its identifier; other messages have that of their line.
-    stamp = _STAMP.match(before) if identifier[1] in NOTICES else clock
+    prefix, clock = text[: identifier.start()], _CLOCK.match(text, identifier.end())
+    log = _LOG.match(prefix)
+    date = _day(log["date"]) if log else _date(prefix)
+    names = log or _RESPONSE.match(prefix)
+    # A display has the time after its identifier; other messages have the time of their line.
+    match = _STAMP.match(prefix) if identifier[1] in NOTICES else clock
     return MessageStart(
-        identifier[1], line.offset, identifier.start(), _time(*stamp.groups()) if stamp else None, date,
+        identifier[1], line.offset, identifier.start(), _time(*match.groups()) if match else None, date,
         names["system"] if names else None,
     )  # fmt: skip
 
 
 def is_other(body: str) -> bool:
-    """Return whether a text begins some other message."""
+    """Return whether another message starts in a text."""
     return _OTHER.match(body) is not None
 
 
 def candidate_bodies(line: LogLine, column: int) -> Iterator[str]:
-    """Yield the possible bodies of a line: the whole line, and the part from the message column on."""
+    """Yield the possible bodies of a line: the entire line, and the part from the message column on."""
     yield line.text.strip()
     if 0 < column < len(line.text):
         yield line.text[column:].strip()
@@ -131,22 +131,22 @@ def candidate_bodies(line: LogLine, column: int) -> Iterator[str]:
 def lines(
     raw: IO[bytes], code: str, note: Note, step: Callable[[int], None], *, counters: bool = False
 ) -> Iterator[LogLine]:
-    """Yield the lines of a file, in bounded memory.
+    """Yield the lines of a file, in limited memory.
 
     counters: each line ends with a value, so a last line without an end is not read.
     """
     separator = b"\n" if code == "utf-8" else b"\x15"
     offset, tail, skipped = 0, b"", False
     while chunk := raw.read(_CHUNK):
-        *pieces, tail = (tail + chunk).split(separator)
-        for piece in pieces:
-            if skipped or len(piece) > MAX_LINE:
+        *complete_lines, tail = (tail + chunk).split(separator)
+        for content in complete_lines:
+            if skipped or len(content) > MAX_LINE:
                 if not skipped:
-                    note("length", f"a line of {len(piece):,} bytes; not read", offset)
+                    note("length", f"a line of {len(content):,} bytes; not read", offset)
                 skipped = False
             else:
-                yield LogLine(offset, _text(piece, code))
-            offset += len(piece) + 1
+                yield LogLine(offset, _text(content, code))
+            offset += len(content) + 1
         if len(tail) > MAX_LINE:
             if not skipped:
                 note("length", f"a line of more than {MAX_LINE:,} bytes; not read", offset)

@@ -1,4 +1,4 @@
-"""Messages of one line that say what happened to the machine: HIS032I and IWM064I."""
+"""Messages of one line about changes of the machine: HIS032I and IWM064I."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.readers.zos.log_lines import LogLine, MessageStart
 
 
 class Notice(Struct):
-    """A message of one line. wrong: kind and detail of the problem that it is, if it is no event."""
+    """A message of one line. wrong: kind and detail of its problem, if it is not a valid event."""
 
     start: MessageStart
     text: str = ""
@@ -21,23 +21,24 @@ class Notice(Struct):
     wrong: tuple[str, str] | None = None
     end: int = 0
 
-    #: What other messages have: a notice names no machine.
+    #: For the interface of other messages: a notice does not identify a machine.
     machine: tuple[None, None, None] = (None, None, None)
     size: int = 1
 
     @classmethod
     def of(cls, start: MessageStart, line: LogLine) -> Notice:
         body = line.text[start.column + len(start.id) :].strip().rstrip(".")
-        made = cls(start, " ".join(body.split()), end=line.offset + len(line.text))
+        notice = cls(start, " ".join(body.split()), end=line.offset + len(line.text))
         values = next(
-            (found.groupdict() for form in _forms(start.id) if (found := form.fullmatch(made.text))), None
+            (match.groupdict() for pattern in _forms(start.id) if (match := pattern.fullmatch(notice.text))),
+            None,
         )
         if values is None:
-            made.wrong = "no_layout", f"{start.id}: the meaning of {made.text[:80]!r} is not known"
+            notice.wrong = "no_layout", f"{start.id}: the meaning of {notice.text[:80]!r} is not known"
         elif start.local is None:
-            made.wrong = "time", f"{start.id}: the line has no date and time; copy it from the hardcopy log"
-        made.facts = {**(values or {})}
-        return made
+            notice.wrong = "time", f"{start.id}: the line has no date and time; copy it from the hardcopy log"
+        notice.facts = {**(values or {})}
+        return notice
 
     def row(self) -> Row:
         return {"message": self.start.id, "text": self.text, **self.facts}

@@ -47,7 +47,7 @@ _ND = re.compile(r"0*(?P<type>\d{4})\.")
 
 
 class ProcessorDisplay(Struct):
-    """The status of cores or processors at one moment."""
+    """A snapshot of the status of cores or processors."""
 
     start: MessageStart
     note: Note
@@ -69,7 +69,7 @@ class ProcessorDisplay(Struct):
         )
 
     def note_foreign_line(self, line: LogLine) -> None:
-        """Note a line that does not belong to the display."""
+        """Report a line that does not belong to the display."""
         self.others += 1
         if self.form is not None:
             self.note(
@@ -79,7 +79,7 @@ class ProcessorDisplay(Struct):
             )
 
     def finish(self) -> None:
-        """Note what is missing."""
+        """Report missing data."""
         if self.form is None:
             detail = "the display has no core or processor status (DISPLAY M=CORE does); not read"
             self.note("section", detail, self.start.offset)
@@ -96,7 +96,7 @@ class ProcessorDisplay(Struct):
         return (node["type"] if node else None), None, None
 
     def row(self) -> Row:
-        """Facts of the display other than its cores."""
+        """Return the facts of the display other than its cores."""
         online = [core for core in self.cores if core["state"] == "online"]
         clock = self.start.clock
         return {
@@ -115,7 +115,7 @@ class ProcessorDisplay(Struct):
 
     @property
     def size(self) -> int:
-        """Number of rows kept."""
+        """The number of stored rows."""
         return len(self.cores) + len(self.cpus)
 
     # -- lines -----------------------------------------------------------------------------------------
@@ -171,17 +171,17 @@ class ProcessorDisplay(Struct):
             self.note("length", "more cores than any machine has; not read", offset)
             return
         if number in self._ids:
-            same = self._ids[number] == row.groupdict()
-            what = "" if same else " with other values"
-            detail = f"{self.form} {row['id']} appears twice in the display{what}; read once"
-            self.note("duplicate" if same else "conflict", detail, offset)
+            is_same = self._ids[number] == row.groupdict()
+            difference = "" if is_same else " with other values"
+            detail = f"{self.form} {row['id']} appears twice in the display{difference}; read once"
+            self.note("duplicate" if is_same else "conflict", detail, offset)
             return
         self._ids[number] = row.groupdict()
-        signs_known = facts()
+        texts = facts()
         core: Row = {
-            "state": signs_known.states.get(row["state"]),
+            "state": texts.states.get(row["state"]),
             "wlm_managed": bool(row["wlm"] or row["managed"]),
-            "cpu_type": signs_known.types.get(row["type"]),
+            "cpu_type": texts.types.get(row["type"]),
         }
         if self.form == "core" and core["state"] == "online":
             core |= self._placement(row["vp"], offset)
@@ -190,21 +190,27 @@ class ProcessorDisplay(Struct):
         if self.form == "cpu":
             self.cpus.append({**core, "cpu_id": number, "serial": row["serial"], "offset": offset})
             return
-        first, last, signs = int(row["low"], 16), int(row["high"], 16), row["threads"] or ""
+        first, last, thread_signs = int(row["low"], 16), int(row["high"], 16), row["threads"] or ""
         if not first <= last < first + 4:
             self.note("header", f"{row['low']}-{row['high']} are not the threads of a core; not read", offset)
-            first, last, signs = 0, -1, ""
-        threads = sum(sign == "+" for sign in signs) if signs else 0 if core["state"] != "online" else None
+            first, last, thread_signs = 0, -1, ""
+        threads = (
+            sum(sign == "+" for sign in thread_signs)
+            if thread_signs
+            else 0
+            if core["state"] != "online"
+            else None
+        )
         self.cores.append(
             {
                 **core, "core_id": number, "offset": offset, "iscm": row["iscm"], "threads": threads,
                 "first_cpu": first if last >= first else None, "last_cpu": last if last >= first else None,
-                "thread_states": signs or None,
+                "thread_states": thread_signs or None,
             }
         )  # fmt: skip
         for thread, cpu in enumerate(range(first, last + 1)):
-            state: Any = signs_known.states.get(signs[thread]) if thread < len(signs) else None
-            if not signs and core["state"] != "online":
+            state: Any = texts.states.get(thread_signs[thread]) if thread < len(thread_signs) else None
+            if not thread_signs and core["state"] != "online":
                 state = core["state"]
             self.cpus.append(
                 {**core, "cpu_id": cpu, "core_id": number, "thread": thread, "state": state, "offset": offset}

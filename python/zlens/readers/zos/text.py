@@ -1,9 +1,8 @@
-"""z/OS text about processors: responses to DISPLAY M=CORE, M=CPU and HIS, .CNT files of HIS, and messages on
-changes of the machine.
+"""z/OS text about processors: displays of cores, CPUs and HIS, .CNT files, messages on machine changes.
 
-A file contains one or more of these messages, alone or among the lines of a log. A display shows one moment:
+A file contains one or more of these messages, possibly among the lines of a log. A display is a snapshot with
 the time in the log if its line has a date, otherwise the date of the file. Only a log names the system;
-without one, the name is that of the partition, or of the one system in the input whose machine matches.
+without one, the partition, or the one system in the input with the same machine, provides the name.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from zlens.readers.zos.processors import ProcessorDisplay
 
 NAME = "zos-text"
 
-#: Limits on the messages and values kept from one input, in case a file is something else.
+#: Limits on the messages and values stored from one input, in case a file has another format.
 MAX_MESSAGES, MAX_VALUES = 10_000, 3_000_000
-#: Problems of one kind listed individually per file.
+#: Maximum number of problems of one kind that are listed per file.
 MAX_NOTES = 50
 
 _EXPECTED = (
@@ -46,15 +45,15 @@ _EXPECTED = (
 )
 _SECOND = 1_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
-#: Upper bound for times: the year 2200.
+#: Maximum time: the year 2200.
 _LAST_US = 7_258_118_400 * _SECOND
 
 Message = ProcessorDisplay | HisRun | Notice
 
 
-def detect(head: bytes, size: int) -> bool:
-    """Return whether one of these messages begins in the first lines."""
-    return texts.encoding(head) is not None
+def detect(first_bytes: bytes, size: int) -> bool:
+    """Return whether one of these messages starts in the first lines."""
+    return texts.encoding(first_bytes) is not None
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ZosTextSource:
@@ -112,30 +111,30 @@ class ZosTextSource:
         self._zone = zone
         self._leap = leap
         self._files: list[_MessageFile] = []
-        self._kept = 0
+        self._value_count = 0
         self._repeats: list[Problem] = []
-        #: What matched a text to a system of another source, by system.
+        #: The reason why text matched a system of another source, by system.
         self._matched_by: dict[str, str] = {}
 
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, paths: list[str], progress: Progress | None) -> None:
-        total, before = total_size(paths), 0
+        total, previous_bytes = total_size(paths), 0
         error: InputError | None = None
         for path in paths:
             file = _MessageFile(path)
             try:
-                self._read_file(file, progress, before, total)
+                self._read_file(file, progress, previous_bytes, total)
             except OSError as failure:
                 refused = read_error(path, failure)
                 error = error or refused
                 file.note("changed", refused.message, 0)
-            before += file.size
+            previous_bytes += file.size
             self._files.append(file)
         if not any(file.statements for file in self._files):
             raise error or self._no_data()
         self._assign_systems()
-        self._settle()
+        self._set_times_and_tables()
 
     def _no_data(self) -> InputError:
         file = self._files[0]
@@ -151,22 +150,24 @@ class ZosTextSource:
             cure="copy the message with all its lines",
         )  # fmt: skip
 
-    def _read_file(self, file: _MessageFile, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(
+        self, file: _MessageFile, progress: Progress | None, previous_bytes: int, total: int
+    ) -> None:
         with open(file.path, "rb") as raw:
             status = os.fstat(raw.fileno())
             file.size, file.time_us = status.st_size, round(status.st_mtime_ns / 1000)
-            head = raw.read(64 * 1024)
-            file.code = texts.encoding(head)
+            first_bytes = raw.read(64 * 1024)
+            file.code = texts.encoding(first_bytes)
             raw.seek(0)
             if file.code is None:
                 file.note("changed", "the file no longer contains a z/OS message; not read", 0)
                 return
 
-            counters = texts.COUNTERS in head.decode(file.code, "replace")
+            counters = texts.COUNTERS in first_bytes.decode(file.code, "replace")
 
             def step(done: int) -> None:
                 if progress is not None:
-                    progress(before + done, total, file.path)
+                    progress(previous_bytes + done, total, file.path)
 
             for message in self._messages(
                 file, texts.lines(raw, file.code, file.note, step, counters=counters)
@@ -179,7 +180,7 @@ class ZosTextSource:
                     message.finish()
                 if isinstance(message, Notice) or message.has_data:
                     file.statements.append(_LocatedMessage(file, message, SystemInfo("", NAME)))
-                self._kept += message.size
+                self._value_count += message.size
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
 
@@ -195,7 +196,7 @@ class ZosTextSource:
                 message, paging = None, start.id == texts.PAGING
                 file.paging += paging
                 if (
-                    self._kept > MAX_VALUES
+                    self._value_count > MAX_VALUES
                     or len(file.statements) + sum(len(f.statements) for f in self._files) >= MAX_MESSAGES
                 ):
                     detail = "more messages than zlens keeps from one input; not read from here on"
@@ -241,20 +242,22 @@ class ZosTextSource:
         self.systems = list({id(statement.info): statement.info for statement in statements}.values())
 
     def _find_system(self, statement: _LocatedMessage, statements: Sequence[_LocatedMessage]) -> SystemInfo:
-        """Find the system of a message that does not name one."""
-        named = [other for other in statements if other.info.system]
-        same = [
+        """Return the system of a message that does not name one."""
+        named_statements = [other for other in statements if other.info.system]
+        same_run = [
             other
-            for other in named
+            for other in named_statements
             if other.run_file_prefix is not None and other.run_file_prefix == statement.run_file_prefix
         ]
-        near = [other for other in named if other.file is statement.file and _agree(statement, other)]
-        alike = [
+        same_file = [
+            other for other in named_statements if other.file is statement.file and _agree(statement, other)
+        ]
+        same_machine = [
             other
-            for other in named
+            for other in named_statements
             if isinstance(other.message, ProcessorDisplay) and _agree(statement, other)
         ]
-        for candidates in (same, near, alike):
+        for candidates in (same_run, same_file, same_machine):
             if len({id(other.info) for other in candidates}) == 1:
                 return candidates[0].info
         name = f"unknown-{Path(statement.file.path).stem}"
@@ -275,18 +278,20 @@ class ZosTextSource:
             other = zos.get(info.system)
             if other is None and len(zos) == 1:
                 (only,) = zos.values()
-                same = only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(lpars) == 1
-                if same and _same_machine(info, only):
+                is_same = (
+                    only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(lpars) == 1
+                )
+                if is_same and _same_machine(info, only):
                     other = only
                     self._matched_by[other.system] = "the machine" if info.machine else "being the only one"
             if other is not None:
                 info.system = other.system
                 info.utc_offset_s = other.utc_offset_s if info.utc_offset_s is None else info.utc_offset_s
         self._merge()
-        self._settle()
+        self._set_times_and_tables()
 
     def _merge(self) -> None:
-        """Merge systems that turned out to be the same."""
+        """Merge systems that are the same."""
         first: dict[str, SystemInfo] = {}
         for info in self.systems:
             first.setdefault(info.system, info)
@@ -295,7 +300,7 @@ class ZosTextSource:
             _describe(statement)
         self.systems = list(first.values())
 
-    def _settle(self) -> None:
+    def _set_times_and_tables(self) -> None:
         """Set times, intervals and tables once the systems are known."""
         statements = [statement for file in self._files for statement in file.statements]
         for info in self.systems:
@@ -303,7 +308,7 @@ class ZosTextSource:
             info.local_time = False
         for statement in statements:
             statement.time_us = self._time(statement)
-        statements = self._read_once(statements)
+        statements = self._without_duplicates(statements)
         seen: set[tuple[int, int]] = set()
         for statement in sorted(statements, key=lambda item: item.time_us):
             info = statement.info
@@ -313,8 +318,8 @@ class ZosTextSource:
                 statement.time_us,
                 _seconds(statement.message) if isinstance(statement.message, HisRun) else None,
             )
-            begin = end - round((seconds or 0) * _SECOND)
-            info.first_us = begin if info.first_us is None else min(info.first_us, begin)
+            start = end - round((seconds or 0) * _SECOND)
+            info.first_us = start if info.first_us is None else min(info.first_us, start)
             info.last_us = end if info.last_us is None else max(info.last_us, end)
             if (id(info), end) not in seen:
                 seen.add((id(info), end))
@@ -322,39 +327,39 @@ class ZosTextSource:
         self.systems.sort(key=lambda info: info.system)
         self._make_tables(statements)
 
-    def _read_once(self, statements: Sequence[_LocatedMessage]) -> list[_LocatedMessage]:
-        """Leave out messages that were already read, and note them."""
+    def _without_duplicates(self, statements: Sequence[_LocatedMessage]) -> list[_LocatedMessage]:
+        """Return the messages without duplicates, which are reported as problems."""
         self._repeats = []
-        kept: dict[tuple[Any, ...], _LocatedMessage] = {}
+        statements_by_identity: dict[tuple[Any, ...], _LocatedMessage] = {}
         for statement in statements:
-            first = kept.setdefault(self._identity(statement), statement)
+            first = statements_by_identity.setdefault(self._identity(statement), statement)
             if first is statement:
                 continue
-            same = _values(first.message) == _values(statement.message)
-            where = "in this file" if first.file is statement.file else f"in {first.file.path}"
-            what = "" if same else " with other values"
+            is_same = _values(first.message) == _values(statement.message)
+            location = "in this file" if first.file is statement.file else f"in {first.file.path}"
+            difference = "" if is_same else " with other values"
             start = statement.message.start
             self._repeats.append(
                 Problem(
                     statement.info.system, NAME, statement.file.path, start.offset, start.id,
-                    "duplicate" if same else "conflict",
-                    f"{texts.TITLES[start.id]}: already read {where}{what}; not read again",
+                    "duplicate" if is_same else "conflict",
+                    f"{texts.TITLES[start.id]}: already read {location}{difference}; not read again",
                 )
             )  # fmt: skip
-        return list(kept.values())
+        return list(statements_by_identity.values())
 
     def _identity(self, statement: _LocatedMessage) -> tuple[Any, ...]:
-        """What a system says once: a display of a moment, the counters of a run, an event."""
+        """Return the key of a message, with the time of a display, the run of counters or the event text."""
         message = statement.message
-        own: Any
+        subject: Any
         if isinstance(message, HisRun):
-            own = message.facts.get("file_name") or message.facts.get("file_prefix")
+            subject = message.facts.get("file_name") or message.facts.get("file_prefix")
         elif isinstance(message, Notice) or message.start.clock is None:
-            # Events have no subject, and of displays at unknown moments another one may show other values.
-            own = repr(_values(message))
+            # Events have no subject, and displays at unknown times may differ.
+            subject = repr(_values(message))
         else:
-            own = message.form
-        return (statement.info.system, message.start.id, statement.time_us, message.start.clock, own)
+            subject = message.form
+        return (statement.info.system, message.start.id, statement.time_us, message.start.clock, subject)
 
     def _time(self, statement: _LocatedMessage) -> int:
         """Return the time of a display, or the end of the run of a .CNT file, in microseconds UTC."""
@@ -400,11 +405,11 @@ class ZosTextSource:
                         if cpu.end_tod is None
                         else _native.unix_us_from_tod(cpu.end_tod, self._leap)
                     )
-                    own = {"tod": end, "seconds": cpu.seconds, "offset": cpu.offset}
-                    rows[table].append({**header, **own, **row})
-        for name, of_table in rows.items():
+                    cpu_columns = {"tod": end, "seconds": cpu.seconds, "offset": cpu.offset}
+                    rows[table].append({**header, **cpu_columns, **row})
+        for name, table_rows in rows.items():
             columns = tables.columns(name, [label.column for label in others.get(name, ())])
-            self.tables[name] = [RowTable(name, columns, of_table)]
+            self.tables[name] = [RowTable(name, columns, table_rows)]
 
     def _header(self, statement: _LocatedMessage) -> Row:
         return {
@@ -420,7 +425,7 @@ class ZosTextSource:
     # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as is; complete once the files are read."""
+        """Return the problems of reading, which are complete once the files are read."""
         problems = list(self._repeats)
         for file in self._files:
             systems = {statement.info.system for statement in file.statements}
@@ -435,11 +440,11 @@ class ZosTextSource:
         return problems
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Always empty: a .CNT file contains differences."""
+        """Return an empty list: a .CNT file contains differences."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per file, system and message type."""
+        """Return one row per file, system and message type."""
         rows = []
         for file in self._files:
             groups: dict[tuple[str, str], list[_LocatedMessage]] = {}
@@ -466,7 +471,7 @@ class ZosTextSource:
         return rows
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file, including what HIS was asked for."""
+        """Return one object per file, including the options of HIS runs."""
         return [
             {
                 "format": "z/OS text" + (" in EBCDIC" if file.code == "cp037" else ""),
@@ -502,7 +507,7 @@ def _seconds(message: HisRun) -> float | None:
 
 
 def _values(message: Message) -> Any:
-    """What a message says, without its place."""
+    """Return the content of a message, without its location."""
     if isinstance(message, Notice):
         rows = [message.row()]
     elif isinstance(message, ProcessorDisplay):
@@ -514,7 +519,7 @@ def _values(message: Message) -> Any:
 
 
 def _describe(statement: _LocatedMessage) -> None:
-    """Fill in the system facts that a message contains."""
+    """Set the system facts that a message contains."""
     info, message = statement.info, statement.message
     kind, model, serial = message.machine
     info.machine_type = info.machine_type or kind
@@ -528,8 +533,8 @@ def _describe(statement: _LocatedMessage) -> None:
         info.threads = info.threads or dict(message.threads)
     elif isinstance(message, HisRun) and message.start_time is not None and info.utc_offset_s is None:
         local, tod = message.start_time
-        began = round((local - _EPOCH).total_seconds()) * _SECOND
-        info.utc_offset_s = smf_systems.offset_s(began, _native.unix_us_from_tod(tod, info.leap_s))
+        start_local_us = round((local - _EPOCH).total_seconds()) * _SECOND
+        info.utc_offset_s = smf_systems.offset_s(start_local_us, _native.unix_us_from_tod(tod, info.leap_s))
         if info.utc_offset_s is None:
             statement.file.note("time", "START TIME and START TOD do not match", message.start.offset)
 
@@ -555,18 +560,18 @@ def _same_machine(info: SystemInfo, other: SystemInfo) -> bool:
 
 
 def _run_facts(file: _MessageFile) -> dict[str, Any]:
-    """What HIS was asked for, without repeats from several messages."""
+    """Return the options of HIS runs, without duplicates from several messages."""
     runs = [statement.message for statement in file.statements if isinstance(statement.message, HisRun)]
-    asked: dict[str, Any] = {}
-    for label, name in _ASKED.items():
+    options: dict[str, Any] = {}
+    for label, name in _RUN_OPTIONS.items():
         values = dict.fromkeys(str(run.facts[name]) for run in runs if run.facts.get(name) is not None)
-        asked[label] = "; ".join(values).replace(", ", " + ") or None
-    asked["cpus_counted"] = max((len(run.cpus) for run in runs), default=0) or None
-    return asked
+        options[label] = "; ".join(values).replace(", ", " + ") or None
+    options["cpus_counted"] = max((len(run.cpus) for run in runs), default=0) or None
+    return options
 
 
 def _times(file: _MessageFile) -> str | None:
-    """Say where the times of displays come from, if not from the text."""
+    """Return the origin of the times of displays, if it is not the text."""
     displays = [
         statement.message.start
         for statement in file.statements
@@ -576,7 +581,7 @@ def _times(file: _MessageFile) -> str | None:
 
 
 #: The his_run columns that `info` shows, by label.
-_ASKED = {
+_RUN_OPTIONS = {
     "SMFINTVAL": "smfintval",
     "CNTINTVAL": "cntintval",
     "STATECHANGE": "statechange",
@@ -587,7 +592,7 @@ _ASKED = {
 
 
 def _display_facts(file: _MessageFile) -> dict[str, Any]:
-    """Summarize the last processor display."""
+    """Return the facts of the last processor display."""
     displays = [
         statement.message for statement in file.statements if isinstance(statement.message, ProcessorDisplay)
     ]

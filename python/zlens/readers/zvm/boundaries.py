@@ -23,12 +23,12 @@ _LENGTH, _DOMAIN, _RECORD, _TOD = slice(0, 2), 4, slice(6, 8), slice(8, 16)
 #: Problems of comparing samples; all others were reported when the file was decoded.
 _COMPARING = frozenset({"changed", "time"})
 _END_OF_FRAME, _FRAMING = "d1r13", (1, 13)
-#: More records of a kind than any piece holds.
+#: More than the number of records of one type in any fragment.
 _ALL = 2**31
 
 
 def joints(source: Source, system: str) -> MonwriteBoundaryReader:
-    """The joints of the one system of a source; the caller reads all of its tables."""
+    """Return the boundary reader of the one system of a source; the caller reads all of its tables."""
     if not isinstance(source, MonwriteSource):
         raise TypeError(type(source).__name__)
     (group,) = [group for group in source.groups if group.info.system == system]
@@ -48,11 +48,11 @@ class MonwriteBoundaryReader:
         self._joined = {(plan["domain"], plan["record"]) for plan in self._plans.values() if plan["join"]}
 
     def subject(self, table: str) -> list[str] | None:
-        # Ends of frames belong to their file; a piece has frames of its own. Records that continue others are
-        # compared as what is joined of them.
+        # Frame ends belong to their file, because a fragment has its own frames. Continuation records are
+        # compared as part of the record that they continue.
         plan = self._plans[table]
-        part = not plan["join"] and (plan["domain"], plan["record"]) in self._joined
-        return None if part or table == _END_OF_FRAME else list(plan["subject"])
+        is_continuation = not plan["join"] and (plan["domain"], plan["record"]) in self._joined
+        return None if is_continuation or table == _END_OF_FRAME else list(plan["subject"])
 
     def span(self) -> tuple[int, int] | None:
         ends = [mark.end_us for mark in self.marks() if mark.samples]
@@ -60,9 +60,9 @@ class MonwriteBoundaryReader:
 
     def marks(self) -> list[IntervalMark]:
         return [
-            IntervalMark(self._us(tod), samples, offset, begin, digest)
+            IntervalMark(self._us(tod), samples, offset, start, digest)
             for file in self._group.files
-            for (tod, samples, offset), begin, digest in zip(
+            for (tod, samples, offset), start, digest in zip(
                 file.interval_ends(), interval_begins(file), self._group.digests(file), strict=True
             )
         ]
@@ -77,8 +77,8 @@ class MonwriteBoundaryReader:
         return []
 
     def extract_records(self, offsets: Sequence[int], path: str, stamp: int | None = None) -> None:
-        """Write records into a file; with `stamp`, as of that moment (TOD)."""
-        # Several only as parts of one file, in which other systems are between them.
+        """Write records into a file; `stamp` replaces their timestamps (TOD)."""
+        # A system has several files only as parts of one file with other systems between them.
         files = self._group.files
         (name,) = {file.path for file in files}
         offsets = [
@@ -91,7 +91,7 @@ class MonwriteBoundaryReader:
         writer = _native.MonwriteWriter(path)
         with open(name, "rb", buffering=0) as data:
             records = (_record(data.fileno(), offset, name) for offset in sorted(offsets))
-            # A control record describes only one class; groups keep the order of the records.
+            # A control record describes only one class; grouping preserves the order of the records.
             for sample, group in itertools.groupby(records, lambda record: _type(record) in samples):
                 batch = [record if stamp is None else _stamped(record, stamp) for record in group]
                 masks = _masks({_type(record)[0] for record in batch})
@@ -103,9 +103,9 @@ class MonwriteBoundaryReader:
 
 
 def _continued(file: _native.MonwriteFile, plan: dict[str, Any]) -> dict[int, list[int]]:
-    """Map the offset of the first of joined records to the offsets of its continuations."""
+    """Map the offset of the first of several joined records to the offsets of its continuations."""
     join = plan["join"]
-    at, length = join["more"]["at"], join["more"]["len"]
+    flag_offset, length = join["more"]["at"], join["more"]["len"]
     continuations: dict[int, list[int]] = {}
     first: int | None = None
     for offset, data in sorted(file.records(plan["domain"], plan["record"], _ALL)):
@@ -114,31 +114,31 @@ def _continued(file: _native.MonwriteFile, plan: dict[str, Any]) -> dict[int, li
             continuations[first] = []
         else:
             continuations[first].append(offset)
-        if not int.from_bytes(data[at : at + length]) & join["more_bit"]:
+        if not int.from_bytes(data[flag_offset : flag_offset + length]) & join["more_bit"]:
             first = None
     return continuations
 
 
 def _continuing(
-    file: _native.MonwriteFile, chosen: Iterable[dict[str, Any]], offsets: Iterable[int]
+    file: _native.MonwriteFile, selected_plans: Iterable[dict[str, Any]], offsets: Iterable[int]
 ) -> list[int]:
     """Return the offsets of records that continue those at `offsets`."""
-    wanted = set(offsets)
+    first_offsets = set(offsets)
     return [
         offset
-        for plan in chosen
+        for plan in selected_plans
         if plan["join"]
         for first, others in _continued(file, plan).items()
-        if first in wanted
+        if first in first_offsets
         for offset in others
-        if offset not in wanted
+        if offset not in first_offsets
     ]
 
 
 def _record(handle: int, offset: int, path: str) -> bytes:
-    head = os.pread(handle, 20, offset)
-    data = os.pread(handle, int.from_bytes(head[_LENGTH]), offset) if len(head) == 20 else b""
-    if len(data) < 20 or len(data) != int.from_bytes(head[_LENGTH]):
+    header = os.pread(handle, 20, offset)
+    data = os.pread(handle, int.from_bytes(header[_LENGTH]), offset) if len(header) == 20 else b""
+    if len(data) < 20 or len(data) != int.from_bytes(header[_LENGTH]):
         raise InputError("the file changed while it was read", file=path, offset=offset, cure="try again")
     return data
 
@@ -152,27 +152,27 @@ def _type(record: bytes) -> tuple[int, int]:
 
 
 def _masks(domains: Iterable[int]) -> tuple[int, int]:
-    """Domains as the bits of a control record, the first of them leftmost."""
+    """Return domains as the bits of a control record; domain 0 is the leftmost bit."""
     bits = sum(0x8000 >> domain for domain in domains)
     return bits >> 8, bits & 0xFF
 
 
 class StitchedMonitorRecords:
-    """Pieces of files of one system, decoded one behind the other."""
+    """Fragments of files of one system, decoded in sequence."""
 
     def __init__(
         self,
-        pieces: Sequence[str],
+        fragments: Sequence[str],
         offsets: Sequence[int],
         *,
         leap: int,
         nominal_s: float | None,
         evidence: Iterable[ResetEvidence],
     ) -> None:
-        files = [_native.MonwriteFile.open(piece) for piece in pieces]
+        files = [_native.MonwriteFile.open(fragment) for fragment in fragments]
         last = files[-1]
         self.file = last.path
-        # The last piece decides the layouts; earlier ones are only compared with it.
+        # The last fragment determines the layouts; earlier ones are only compared with it.
         self._source = MonwriteSource([last], Options(leap=leap), [])
         (self._group,) = self._source.groups
         self._group.files = files
@@ -189,7 +189,7 @@ class StitchedMonitorRecords:
         }
         resets: list[monwrite_resets.Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
         self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
-        self.original_offsets = self._places(last, offsets, self._plans.values())
+        self.original_offsets = self._map_offsets(last, offsets, self._plans.values())
 
     @property
     def tables(self) -> list[str]:
@@ -216,12 +216,12 @@ class StitchedMonitorRecords:
         ]
 
     @staticmethod
-    def _places(
-        last: _native.MonwriteFile, offsets: Sequence[int], chosen: Iterable[dict[str, Any]]
+    def _map_offsets(
+        last: _native.MonwriteFile, offsets: Sequence[int], selected_plans: Iterable[dict[str, Any]]
     ) -> dict[int, int]:
         joined = {
             offset
-            for plan in chosen
+            for plan in selected_plans
             if plan["join"]
             for others in _continued(last, plan).values()
             for offset in others
@@ -251,15 +251,15 @@ def _twice(file: _native.MonwriteFile, row: dict[str, int]) -> bool:
 
 
 def rejoin(
-    pieces: Sequence[str],
-    own: int,
+    fragments: Sequence[str],
+    fragment_index: int,
     offsets: Sequence[int],
     *,
     leap: int,
     nominal_s: float | None,
     evidence: Iterable[ResetEvidence],
 ) -> StitchedMonitorRecords:
-    """Decode pieces of one system, in order of time, for the rows of the last one."""
-    if own != len(pieces) - 1:
-        raise ValueError(own)
-    return StitchedMonitorRecords(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)
+    """Decode fragments of one system, in order of time, for the rows of the last one."""
+    if fragment_index != len(fragments) - 1:
+        raise ValueError(fragment_index)
+    return StitchedMonitorRecords(fragments, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)

@@ -1,7 +1,7 @@
 """Responses of CP commands, saved from a console as text: QUERY CAPABILITY, INDICATE LOAD, QUERY SHARE.
 
-A response has no date: it describes the moment of the file, and several of one file are in their order. Lines
-whose form is not known are kept as text.
+A response has no date, so it gets the modification time of the file; several of one file are in file order.
+Lines of unknown format are stored as text.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from zlens.readers.row_tables import Row, RowTable
 NAME = "cp-text"
 TABLE, RESPONSES = "cp_capability", "cp_response"
 
-#: Limits, in case a file is something else.
+#: Limits, in case a file has another format.
 MAX_LINE, MAX_RESPONSES, MAX_NOTES = 4096, 10_000, 50
 MAX_ROWS = 200_000
-#: Upper bound for times: the year 2200.
+#: Maximum time: the year 2200.
 _LAST_US = 7_258_118_400_000_000
 
 _TABLES = load_tables("zvm/console_tables")
@@ -53,13 +53,13 @@ _BEGINS = re.compile(
 )
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text with one of these commands or their responses."""
-    return b"\0" not in head and _BEGINS.search(head.replace(b"\r", b"")) is not None
+    return b"\0" not in first_bytes and _BEGINS.search(first_bytes.replace(b"\r", b"")) is not None
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ConsoleSource:
-    """Read responses. Raises InputError if none is of a known form."""
+    """Read responses. Raises InputError if no response has a known format."""
     source = ConsoleSource()
     error: InputError | None = None
     for done, path in enumerate(paths):
@@ -78,7 +78,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 
 
 class _Block(Struct):
-    """The response to a command: of a known form, its values; of another, the number of its lines."""
+    """The response to a command: its values if the format is known, otherwise the number of its lines."""
 
     command: cp_commands.CpCommand
     offset: int
@@ -89,7 +89,7 @@ class _Block(Struct):
 
 
 class ConsoleSource:
-    """All such texts of an input."""
+    """All files of an input with CP responses."""
 
     name = NAME
     beside = "zvm-monitor"
@@ -131,22 +131,22 @@ class ConsoleSource:
                             "more responses than zlens keeps; not read from here on",
                         )
                         return
-                    place = {"source": NAME, "file": path, "offset": block.offset}
-                    self.responses.append({**place, "tod": time_us, "interval_end": time_us, **block.row})
+                    location = {"source": NAME, "file": path, "offset": block.offset}
+                    self.responses.append({**location, "tod": time_us, "interval_end": time_us, **block.row})
 
     def _blocks(self, path: str, raw: BinaryIO) -> Iterator[_Block]:
         block: _Block | None = None
-        for offset, stamp, text in self._lines(path, raw):
+        for offset, time_text, text in self._lines(path, raw):
             command = next((each for each, form in _COMMANDS if form.fullmatch(text)), None)
-            began = next((each for each, form in _STARTS if form.match(text)), None)
+            started = next((each for each, form in _STARTS if form.match(text)), None)
             if text.startswith(_FIRST):
-                began = _CAPABILITY
-            # The first line of the response to a command that is there too.
-            own = block is not None and began is block.command and not block.lines
-            if command is not None or (began is not None and not own):
+                started = _CAPABILITY
+            # The first line of the response to a command that was recorded as well.
+            is_first_line = block is not None and started is block.command and not block.lines
+            if command is not None or (started is not None and not is_first_line):
                 if block is not None:
                     yield block
-                block = _Block(command or began or _CAPABILITY, offset)
+                block = _Block(command or started or _CAPABILITY, offset)
             elif text.startswith(("Ready;", "Ready(")) or (
                 not text and (block is None or block.command.labels)
             ):
@@ -157,8 +157,8 @@ class ConsoleSource:
                 continue
             block.lines += 1
             if not block.command.labels:
-                self._keep(block, path, offset, stamp, text)
-            elif not self._take(block, text):
+                self._add_rows(block, path, offset, time_text, text)
+            elif not self._add_values(block, text):
                 self.note(
                     path,
                     offset,
@@ -168,36 +168,36 @@ class ConsoleSource:
         if block is not None:
             yield block
 
-    def _keep(self, block: _Block, path: str, offset: int, stamp: str | None, text: str) -> None:
+    def _add_rows(self, block: _Block, path: str, offset: int, time_text: str | None, text: str) -> None:
         """Add the values of a line, or the line as text."""
-        line = {"offset": offset, "stamp": stamp, "command": block.command.name}
+        line = {"offset": offset, "stamp": time_text, "command": block.command.name}
         parts = sorted(
-            (found for form in block.command.parts for found in form.finditer(text)),
-            key=lambda found: found.start(),
+            (match for form in block.command.parts for match in form.finditer(text)),
+            key=lambda match: match.start(),
         )
-        left = text
+        rest = text
         for part in parts:
-            left = left.replace(part[0], " ", 1)
+            rest = rest.replace(part[0], " ", 1)
             values = part.groupdict()
-            own = {key: values.pop(key, None) for key in ("subject", "part")}
+            names = {key: values.pop(key, None) for key in ("subject", "part")}
             if not values:
-                block.above = {**block.above, **{key: name for key, name in own.items() if name}}
-            of = {**block.above, **{key: name for key, name in own.items() if name}}
+                block.above = {**block.above, **{key: name for key, name in names.items() if name}}
+            labels = {**block.above, **{key: name for key, name in names.items() if name}}
             for name, value in values.items():
                 if value is None:
                     continue
                 number = float(value) if _NUMBER.fullmatch(value) else None
-                block.rows.append({**line, **of, "name": name, "value": number, "text": value})
-        if left.strip():
-            block.rows.append({**line, "text": left.strip() if parts else text})
+                block.rows.append({**line, **labels, "name": name, "value": number, "text": value})
+        if rest.strip():
+            block.rows.append({**line, "text": rest.strip() if parts else text})
             if block.command.is_supported:
                 detail = (
-                    f"{block.command.name}: the meaning of {left.strip()[:80]!r} is not known; kept as text"
+                    f"{block.command.name}: the meaning of {rest.strip()[:80]!r} is not known; kept as text"
                 )
                 self.note(path, offset, "no_layout", detail)
 
-    def _take(self, block: _Block, text: str) -> bool:
-        """Whether a line is one of the response, with its values taken."""
+    def _add_values(self, block: _Block, text: str) -> bool:
+        """Add the values of a line of the response; return whether the line belongs to it."""
         state = text.rstrip(".")
         if state in block.command.states:
             block.row["state"] = state
@@ -209,16 +209,16 @@ class ConsoleSource:
         return bool(values)
 
     def _lines(self, path: str, raw: BinaryIO) -> Iterator[tuple[int, str | None, str]]:
-        offset, whole = 0, True
-        while piece := raw.readline(MAX_LINE):
-            if whole and not piece.endswith(b"\n") and len(piece) == MAX_LINE:
+        offset, is_line_start = 0, True
+        while chunk := raw.readline(MAX_LINE):
+            if is_line_start and not chunk.endswith(b"\n") and len(chunk) == MAX_LINE:
                 self.note(path, offset, "length", f"a line of more than {MAX_LINE:,} bytes; not read")
-            elif whole:
-                text = piece.decode("utf-8", "replace").strip()
-                stamp = _STAMPED.match(text)
-                yield offset, stamp and stamp[1], text[stamp.end() if stamp else 0 :]
-            whole = piece.endswith(b"\n")
-            offset += len(piece)
+            elif is_line_start:
+                text = chunk.decode("utf-8", "replace").strip()
+                prefix = _STAMPED.match(text)
+                yield offset, prefix and prefix[1], text[prefix.end() if prefix else 0 :]
+            is_line_start = chunk.endswith(b"\n")
+            offset += len(chunk)
 
     def nothing(self, path: str) -> InputError:
         unread = next((problem for problem in self._problems if problem.kind == "no_layout"), None)
@@ -233,7 +233,7 @@ class ConsoleSource:
     # -- systems -------------------------------------------------------------------------------------
 
     def take_identity_from(self, others: Sequence[SystemInfo]) -> None:
-        """Take the name and zone of the z/VM system of the input, if there is one."""
+        """Take name and time zone from the z/VM system of the input, if it has exactly one."""
         names = {info.system: info for info in others}
         [only] = names.values() if len(names) == 1 else [None]
         systems: dict[str, SystemInfo] = {}
@@ -259,29 +259,29 @@ class ConsoleSource:
     # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read; complete once the texts are read."""
+        """Return the problems of reading, which are complete once the files are read."""
         return list(self._problems)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Always empty: there are no counters."""
+        """Return an empty list: there are no counters."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per file and system."""
+        """Return one row per file, system and command."""
         times: dict[tuple[str, str, str], list[int]] = {}
         for row in [*self.responses, *self.others]:
-            place = (row["file"], row["system"], row.get("command") or _CAPABILITY.name)
-            times.setdefault(place, []).append(row["tod"])
+            key = (row["file"], row["system"], row.get("command") or _CAPABILITY.name)
+            times.setdefault(key, []).append(row["tod"])
         return [
             InventoryRow(
                 system, NAME, file, None, None, name, f"response to {name}", "sample",
-                len(found), None, min(found), max(found), layout="zlens",
+                len(tods), None, min(tods), max(tods), layout="zlens",
             )
-            for (file, system, name), found in sorted(times.items())
+            for (file, system, name), tods in sorted(times.items())
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file."""
+        """Return one object per file."""
         return [
             {
                 "format": "responses of CP commands",

@@ -1,4 +1,4 @@
-"""Intervals of a system across all its files: where they end, repeat or are missing."""
+"""Intervals of a system across all its files: their ends, repetitions and gaps."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _END_KEY = (1, 11)
 _END = layouts.record_id(*_END_KEY)
 #: Earlier times are reported by the index.
 _YEAR_1971_US = 365 * 86_400 * 1_000_000
-#: Records of a type that are searched for stray time stamps.
+#: Number of records of a type that are searched for stray timestamps.
 MAX_RECORDS = 200_000
-#: Gaps and repeated ranges that are listed.
+#: Maximum number of gaps and repeated ranges that are reported.
 MAX_REMARKS = 1000
 
 
 class _KnownInterval(Struct, frozen=True):
-    """An interval that was read: its samples, its file, its place among the ends there."""
+    """An interval that was read: its samples, its file, and the index of its end in the file."""
 
     samples: int
     file: _native.MonwriteFile
@@ -48,7 +48,7 @@ class MonitorSystem(Struct):
     call_level: bytes | None = None
     files: list[_native.MonwriteFile] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    #: Offsets of interval ends whose time stamps are impossible, by path of the file.
+    #: Offsets of interval ends with impossible timestamps, by path of the file.
     strays: dict[str, set[int]] = field(default_factory=dict)
     #: Times up to which samples belong to intervals without an end record.
     lost_ends: list[int] = field(default_factory=list)
@@ -59,7 +59,7 @@ class MonitorSystem(Struct):
     _digests: dict[int, list[IntervalDigest]] = field(default_factory=dict)
 
     def digests(self, file: _native.MonwriteFile) -> list[IntervalDigest]:
-        """The digests of a file's intervals, made when they are first needed."""
+        """Return the digests of a file's intervals, computed on first use."""
         if id(file) not in self._digests:
             self._digests[id(file)] = interval_digests(file)
         return self._digests[id(file)]
@@ -88,7 +88,7 @@ def set_intervals(group: MonitorSystem, leap: int) -> None:
 
 
 def _median(values: Sequence[float]) -> float:
-    # As in statistics, whose import takes longer than opening a file.
+    # The module statistics is not imported, because its import takes longer than opening a file.
     ordered, half = sorted(values), len(values) // 2
     return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
@@ -102,11 +102,11 @@ def _interval_ends(group: MonitorSystem, file: _native.MonwriteFile) -> Iterator
 
 
 def _stray_ends(group: MonitorSystem, file: _native.MonwriteFile, leap: int) -> set[int]:
-    """Return the offsets of interval ends whose time cannot be right, and note each as a problem.
+    """Return the offsets of interval ends with impossible times, and report each as a problem.
 
-    Such a time differs from those of both neighbors by more than the length of the recording, and is out of
-    order with one of them. The first and the last end have one neighbor: the other witness is when sample
-    records of most types begin and end.
+    Such a time differs from both neighbors by more than the length of the recording, and is out of order with
+    one of them. For the first and the last end, the missing neighbor is the median first or last time of the
+    sample record types.
     """
     marks = file.interval_ends()
     steps = [b[0] - a[0] for a, b in itertools.pairwise(marks) if b[0] > a[0]]
@@ -120,9 +120,9 @@ def _stray_ends(group: MonitorSystem, file: _native.MonwriteFile, leap: int) -> 
     latest = round(_median([row["last_tod"] for row in samples]))
     times = [earliest, *(tod for tod, _, _ in marks), latest]
     strays: set[int] = set()
-    for (_, _, offset), before, tod, after in zip(marks, times, times[1:], times[2:], strict=False):
-        far = min(abs(tod - before), abs(tod - after)) > length
-        if far and not before < tod < after:
+    for (_, _, offset), previous, tod, following in zip(marks, times, times[1:], times[2:], strict=False):
+        is_distant = min(abs(tod - previous), abs(tod - following)) > length
+        if is_distant and not previous < tod < following:
             strays.add(offset)
             if len(group.remarks) < MAX_REMARKS:
                 detail = (
@@ -138,18 +138,18 @@ def _stray_ends(group: MonitorSystem, file: _native.MonwriteFile, leap: int) -> 
 def _bounds(group: MonitorSystem, leap: int) -> None:
     """Set the first and last time of a system.
 
-    Records stamped outside the intervals by more than the length of the recording do not count, and are
-    noted as problems.
+    Records with timestamps outside the intervals by more than the length of the recording are ignored and
+    reported as problems.
     """
     info = group.info
-    stamps = [
+    timestamps = [
         (row[key], file, row)
         for file in group.files
         for row in file.inventory()
         for key in ("first_tod", "last_tod")
         if row[key]
     ]
-    if not stamps:
+    if not timestamps:
         return
     lowest, highest = 0, 2**64
     if len(group.ends) > 1:
@@ -157,16 +157,16 @@ def _bounds(group: MonitorSystem, leap: int) -> None:
         usual = round((info.nominal_s or 0) * 1e6) * _TOD_US
         length = max(last - first, usual)
         lowest, highest = first - length, last + length
-        bounds = [tod for tod, _, _ in stamps if lowest <= tod <= highest]
-        bounds += [first - usual] if min(tod for tod, _, _ in stamps) < lowest else [first]
+        bounds = [tod for tod, _, _ in timestamps if lowest <= tod <= highest]
+        bounds += [first - usual] if min(tod for tod, _, _ in timestamps) < lowest else [first]
         bounds.append(last)
     else:
-        bounds = [tod for tod, _, _ in stamps]
+        bounds = [tod for tod, _, _ in timestamps]
     info.first_us = _native.unix_us_from_tod(min(bounds), leap)
     info.last_us = _native.unix_us_from_tod(max(bounds), leap)
     suspects = {
         (file.path, row["domain"], row["record"]): file
-        for tod, file, row in stamps
+        for tod, file, row in timestamps
         if not lowest <= tod <= highest
     }
     for (path, domain, record), file in suspects.items():
@@ -182,7 +182,7 @@ def _stray_records(
     within: tuple[int, int],
     leap: int,
 ) -> Iterator[Problem]:
-    """Yield a problem per record type with time stamps outside of `within`."""
+    """Yield a problem per record type with timestamps outside of `within`."""
     strays = [
         (offset, int.from_bytes(data[_HEADER_TOD]))
         for offset, data in file.records(*key, MAX_RECORDS)
@@ -202,19 +202,19 @@ def _stray_records(
 
 
 def interval_begins(file: _native.MonwriteFile) -> list[int]:
-    """Where the records of each interval of a file begin: behind the end before, or with a recording."""
+    """Return the start offset of each interval of a file: after the previous end, or at a new recording."""
     controls = sorted(control for control, _ in file.configurations())
-    begins, previous = [], 0
+    starts, previous = [], 0
     for _, _, offset in file.interval_ends():
         last = bisect.bisect_left(controls, offset) - 1
-        begins.append(max(previous, controls[last]) if last >= 0 else previous)
+        starts.append(max(previous, controls[last]) if last >= 0 else previous)
         previous = offset + 1
-    return begins
+    return starts
 
 
 def interval_digests(file: _native.MonwriteFile) -> list[IntervalDigest]:
-    """A digest of each interval of a file, which is read once more."""
-    return [IntervalDigest(*found) for found in file.digests()]
+    """Return a digest of each interval of a file, which is read once more."""
+    return [IntervalDigest(*values) for values in file.digests()]
 
 
 def _repeats(
@@ -223,24 +223,24 @@ def _repeats(
     """Add the interval ends of a file; an interval with a known end was already read.
 
     Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
-    merely out of order is read as is. Bytes are compared only where ends agree.
+    merely out of order is read as is. Digests are compared only where ends agree.
     """
     repeats: list[RepeatedRange] = []
-    begins = interval_begins(file)
+    starts = interval_begins(file)
     controls = {0, *(control for control, _ in file.configurations())}
     first = True
-    for place, (tod, samples, offset) in enumerate(file.interval_ends()):
-        # The end of the configuration records that a recording begins with closes no samples.
-        first = first or begins[place] in controls
+    for index, (tod, samples, offset) in enumerate(file.interval_ends()):
+        # The end of the configuration records at the start of a recording closes no samples.
+        first = first or starts[index] in controls
         if not samples or offset in group.strays[file.path]:
             continue
-        begun, first = first, False
-        known = ends.setdefault(tod, _KnownInterval(samples, file, place))
-        if known.file is file and known.place == place:
+        starts_recording, first = first, False
+        known = ends.setdefault(tod, _KnownInterval(samples, file, index))
+        if known.file is file and known.place == index:
             continue
-        own = group.digests(file)[place]
-        agrees = own.repeats(group.digests(known.file)[known.place], first=begun)
-        append_repeat(repeats, RepeatedRange(begins[place], offset + 1, tod, tod, agrees))
+        digest = group.digests(file)[index]
+        is_duplicate = digest.repeats(group.digests(known.file)[known.place], first=starts_recording)
+        append_repeat(repeats, RepeatedRange(starts[index], offset + 1, tod, tod, is_duplicate))
     group.repeats.append([(repeat.begin, repeat.end) for repeat in repeats])
     for repeat in repeats[:MAX_REMARKS]:
         detail = repeat.detail(lambda tod: f"{_time(tod, leap):{_CLOCK}}")
@@ -251,9 +251,9 @@ def _repeats(
 
 
 def _gaps(group: MonitorSystem, nominal_s: float, leap: int) -> None:
-    """Note gaps between the interval ends of a file, where intervals may be lost.
+    """Report gaps between the interval ends of a file, where intervals may be lost.
 
-    Samples are taken when an interval ends, so those more than half an interval before the later end
+    Samples are recorded when an interval ends, so samples more than half an interval before the later end
     belong to an unknown interval.
     """
     usual = round(nominal_s * 1e6) * _TOD_US

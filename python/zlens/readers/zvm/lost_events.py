@@ -18,7 +18,7 @@ BEGAN, ENDED = "D1R12", "D1R3"
 
 
 def lost_event_problems(group: MonitorSystem, leap: int) -> list[Problem]:
-    """Return a problem per suspension of event recording, with its time span and number of lost records."""
+    """Return a problem per suspension of event recording, with its time range and number of lost records."""
     problems: list[Problem] = []
     for file in group.files:
         problems += _suspensions(group, file, leap)
@@ -31,20 +31,20 @@ def _suspensions(group: MonitorSystem, file: _native.MonwriteFile, leap: int) ->
         for record in (BEGAN, ENDED)
         for offset, data in file.records(*layouts.record_key(record), MAX_REMARKS)
     ]
-    began: tuple[int, int] | None = None
+    suspension: tuple[int, int] | None = None
     for offset, record, data in sorted(markers):
         tod = int.from_bytes(data[_TOD])
         if record == BEGAN:
-            if began is not None:
-                yield _problem(group, file, began[0], BEGAN, f"from {_time(began[1], leap)} UTC on")
-            began = (offset, tod)
+            if suspension is not None:
+                yield _problem(group, file, suspension[0], BEGAN, f"from {_time(suspension[1], leap)} UTC on")
+            suspension = (offset, tod)
             continue
-        since = "up to" if began is None else f"from {_time(began[1], leap)} to"
+        since = "up to" if suspension is None else f"from {_time(suspension[1], leap)} to"
         yield _problem(group, file, offset, ENDED, f"{since} {_time(tod, leap)} UTC", _lost(data))
-        began = None
-    if began is not None:
-        detail = f"from {_time(began[1], leap)} UTC to the end of the file"
-        yield _problem(group, file, began[0], BEGAN, detail)
+        suspension = None
+    if suspension is not None:
+        detail = f"from {_time(suspension[1], leap)} UTC to the end of the file"
+        yield _problem(group, file, suspension[0], BEGAN, detail)
 
 
 def _problem(
@@ -55,8 +55,8 @@ def _problem(
     span: str,
     lost: int | None = None,
 ) -> Problem:
-    many = "event records" if lost is None else f"{lost:,} event records"
-    detail = f"{many} lost while recording was suspended, {span}"
+    lost_records = "event records" if lost is None else f"{lost:,} event records"
+    detail = f"{lost_records} lost while recording was suspended, {span}"
     return Problem(group.info.system, NAME, file.path, offset, record, "gap", detail, None)
 
 

@@ -1,8 +1,8 @@
 """z/VM monitor data in MONWRITE files and in captures of the live stream (`/dev/monreader` of Linux).
 
-The native index pass finds the records of a file. This module assigns them to systems, chooses the layout
-of each record type, collects evidence of counter resets, and gives one raw table per record (`d0r2`) and per
-section of a record (`d0r16_cpudata`).
+The native index pass finds the records of a file. This module assigns them to systems, selects the layout of
+each record type, collects reset evidence, and provides one raw table per record (`d0r2`) and per section of a
+record (`d0r16_cpudata`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.intervals import NAME, MonitorSystem
 
 
-def detect(head: bytes, size: int) -> bool:
+def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether the bytes are monitor data. Raises InputError if a transfer has damaged them."""
-    verdict, detail = _native.sniff(head, size)
+    verdict, detail = _native.sniff(first_bytes, size)
     if verdict == "damaged":
         raise InputError(
             detail,
@@ -66,7 +66,7 @@ class _Identity(NamedTuple):
 def _is_elsewhere(
     recorded: Iterable[tuple[str | None, int, int]], machine: str | None, span: tuple[int, int]
 ) -> bool:
-    """Whether one of some recordings, each with its first and last time, is of another machine then."""
+    """Return whether any recording, with its first and last time, overlaps a range on another machine."""
     return any(
         other is not None and machine is not None and other != machine and first < span[1] and span[0] < last
         for other, first, last in recorded
@@ -74,7 +74,7 @@ def _is_elsewhere(
 
 
 class MonwriteTable:
-    """One record, or one section of it, of one system."""
+    """The raw table of a system for one record or one of its sections."""
 
     def __init__(self, source: MonwriteSource, system: MonitorSystem, record: str, name: str) -> None:
         self.name = name
@@ -123,7 +123,7 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
             self._tables[name] = [
                 MonwriteTable(self._source, system, record, name)
                 for system in self._source.groups
-                # The layouts of one system may have a section that those of another one lack.
+                # The layouts of two systems may have different sections.
                 if record in self._source.types(system)
                 and name in self._source.system_table_names(system, record)
             ]
@@ -162,19 +162,19 @@ class MonwriteSource:
         identities = [self._identity(file) for file in ordered]
         real = {identity.name for identity in identities if not identity.sim}
         recorded: dict[str, list[tuple[str | None, int, int]]] = {}
-        for known in (one for one in self._options.known if one.source == NAME):
-            spans = [(identity.get("machine"), begin, end) for begin, end, identity in known.ranges]
+        for known in (system for system in self._options.known if system.source == NAME):
+            spans = [(identity.get("machine"), start, end) for start, end, identity in known.ranges]
             recorded.setdefault(known.name, []).extend(spans)
         for file, identity in zip(ordered, identities, strict=True):
             recorded_name = name = identity.name or f"unknown-{Path(file.path).stem}"
             machine, span = identity.machine, self._span_us(file)
-            own = f"{name}-{machine.partition('-')[2]}" if machine else name
-            # A system that is recorded on two machines at once is two; after one another, it moved.
-            if own in recorded or _is_elsewhere(recorded.get(name, ()), machine, span):
-                name = own
+            name_on_machine = f"{name}-{machine.partition('-')[2]}" if machine else name
+            # A system recorded on two machines at the same time is two systems; otherwise it moved.
+            if name_on_machine in recorded or _is_elsewhere(recorded.get(name, ()), machine, span):
+                name = name_on_machine
             recorded.setdefault(name, []).append((machine, *span))
             if identity.sim and name in real:
-                # Data in the zlens-sim layouts is never joined with recorded data.
+                # Data in the zlens-sim layouts is never combined with recorded data.
                 name = f"{name}-{layouts.SIM}"
             group = groups.get(name)
             if group is None:
@@ -210,7 +210,7 @@ class MonwriteSource:
         return list(groups.values())
 
     def _span_us(self, file: _native.MonwriteFile) -> tuple[int, int]:
-        """The first and the last moment of a file."""
+        """Return the first and the last time of a file in microseconds since 1970, UTC."""
         first, last = (
             0 if tod is None else _native.unix_us_from_tod(tod, self._leap)
             for tod in (file.first_tod, file.last_tod)
@@ -218,12 +218,12 @@ class MonwriteSource:
         return first, last
 
     def _parts(self, file: _native.MonwriteFile) -> list[_native.MonwriteFile]:
-        """The file, or its parts if it contains recordings of several systems, one after the other."""
+        """Return the file, or its parts if it contains consecutive recordings of several systems."""
         configurations = [] if file.capture else file.configurations()
         if len(configurations) < 2:
             return [file]
         records = dict(file.records(*layouts.record_key("D1R4"), len(configurations)))
-        begins: list[int] = []
+        starts: list[int] = []
         previous: tuple[Any, ...] | None = None
         for control, offset in configurations:
             identity = self._identity_of(records[offset]) if offset in records else None
@@ -232,21 +232,21 @@ class MonwriteSource:
             if previous is None or any(
                 old != new for old, new in zip(previous, identity, strict=True) if old and new
             ):
-                begins.append(control)
+                starts.append(control)
                 previous = identity
-        if len(begins) < 2:
+        if len(starts) < 2:
             return [file]
-        begins[0] = 0
-        parts = [file.slice(*span) for span in itertools.pairwise([*begins, file.size])]
+        starts[0] = 0
+        parts = [file.slice(*span) for span in itertools.pairwise([*starts, file.size])]
         for part in parts[1:]:
             name = self._identity(part).name or "without a name"
             detail = f"the recording of another system begins here, {name}; it is read by itself"
-            begin = begins[parts.index(part)]
-            self._problems.append(Problem(None, NAME, file.path, begin, "D1R4", "section", detail, None))
+            start = starts[parts.index(part)]
+            self._problems.append(Problem(None, NAME, file.path, start, "D1R4", "section", detail, None))
         return parts
 
     def _identity_of(self, data: bytes) -> tuple[Any, ...] | None:
-        """Name, machine type and serial number in a system configuration record."""
+        """Return name, machine type and serial number from a system configuration record."""
         layout = layout_selection.select_layout("D1R4", len(data)).layout
         if layout is None:
             return None
@@ -261,12 +261,12 @@ class MonwriteSource:
     def _identity(self, file: _native.MonwriteFile) -> _Identity:
         """Return the identity of the system from the configuration records of a file."""
         config = self._first(file, "D1R4")
-        own_pack = None
+        pack = None
         if config is not None and roles.value_of("system_config", "release", config) == layouts.SIM_MARK:
-            own_pack = layouts.SIM
-            config = self._first(file, "D1R4", own_pack)
-        profile = self._first(file, "D1R9", own_pack)
-        own = self._first(file, "D0R15", own_pack)
+            pack = layouts.SIM
+            config = self._first(file, "D1R4", pack)
+        profile = self._first(file, "D1R9", pack)
+        own_partition = self._first(file, "D0R15", pack)
         values: dict[str, Any] = {}
         call_level: bytes | None = None
         if config is not None:
@@ -277,10 +277,10 @@ class MonwriteSource:
         if profile is not None:
             values["interval_s"] = roles.value_of("sample_profile", "interval_s", profile)
         name = values.get("system_id") or values.get("lpar")
-        if not name and own is not None:
-            name = roles.value_of("own_partition", "name", own)
+        if not name and own_partition is not None:
+            name = roles.value_of("own_partition", "name", own_partition)
             values["lpar"] = name
-        return _Identity(name or None, values, call_level, own_pack is not None)
+        return _Identity(name or None, values, call_level, pack is not None)
 
     def _first(
         self, file: _native.MonwriteFile, record: str, release: str | None = None
@@ -320,7 +320,7 @@ class MonwriteSource:
         return sorted(records & set(layouts.records()), key=layouts.record_key)
 
     def tables_of(self, record: str) -> list[str]:
-        """Names of the tables of one record: its own and those of its sections."""
+        """Return the names of the tables of a record and of its sections."""
         names: dict[str, None] = {}
         for group in self.groups:
             if record in self.types(group):
@@ -328,11 +328,11 @@ class MonwriteSource:
         return list(names)
 
     def system_table_names(self, group: MonitorSystem, record: str) -> list[str]:
-        """The same, of one system that has the record."""
+        """Return the names of the tables of a record for one system that has the record."""
         return [plan["table"] for plan in self.plans(group, record)]
 
     def choices(self, group: MonitorSystem, record: str) -> dict[int, layout_selection.LayoutSelection]:
-        """The layout of each length of a record of one system."""
+        """Return the layout of each length of a record of one system."""
         key = (group.info.system, record)
         if key not in self._choices:
             self._choices[key] = {
@@ -344,45 +344,47 @@ class MonwriteSource:
         return self._choices[key]
 
     def plans(self, group: MonitorSystem, record: str) -> list[dict[str, Any]]:
-        """The decoder's plans of a record of one system, its own first, then its sections'."""
+        """Return the decoder plans of a record of one system, first the record, then its sections."""
         key = (group.info.system, record)
         if key not in self._plans:
-            chosen = {
+            layout_by_length = {
                 length: choice.layout
                 for length, choice in self.choices(group, record).items()
                 if choice.layout is not None
             }
-            if not chosen and (bare := layouts.layout_without_fields(record)) is not None:
+            if not layout_by_length and (empty_layout := layouts.layout_without_fields(record)) is not None:
                 # The event is reported even if no field of the record is known.
-                chosen = {bare.length: bare}
-            self._plans[key] = plans.record_plans(record, chosen) if chosen else []
+                layout_by_length = {empty_layout.length: empty_layout}
+            self._plans[key] = plans.record_plans(record, layout_by_length) if layout_by_length else []
         return self._plans[key]
 
     def plan(self, group: MonitorSystem, record: str, table: str) -> dict[str, Any]:
-        """The decoder's plan of one table of one system."""
+        """Return the decoder plan of one table of one system."""
         return {plan["table"]: plan for plan in self.plans(group, record)}[table]
 
     # -- decoding ------------------------------------------------------------------------------------
 
     def decode_all(self) -> None:
-        """Decode all tables in one pass; for callers that read every table to its end."""
+        """Decode all tables in one pass, for callers that read every table completely."""
         self._all_at_once = True
         self._drained.update(group.info.system for group in self.groups)
 
     def decoder(self, group: MonitorSystem, record: str) -> _native.MonwriteDecoder:
-        """The decoder of a record's tables for one system."""
+        """Return the decoder of a record's tables for one system."""
         if self._all_at_once:
             return self.full_decoder(group)
         key = (group.info.system, record)
         if key not in self._decoders:
-            chosen = self.plans(group, record)
-            self._decoders[key] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
+            selected_plans = self.plans(group, record)
+            self._decoders[key] = self.decode(
+                group, selected_plans, monwrite_resets.resets(self, group, selected_plans)
+            )
         return self._decoders[key]
 
     def decode(
         self,
         group: MonitorSystem,
-        chosen: list[dict[str, Any]],
+        selected_plans: list[dict[str, Any]],
         resets: list[tuple[int, str, str | None, str]],
     ) -> _native.MonwriteDecoder:
         system = {
@@ -395,12 +397,12 @@ class MonwriteSource:
             "resets": resets,
             "repeats": group.repeats,
         }
-        return _native.MonwriteDecoder([system], json.dumps(chosen), self._leap)
+        return _native.MonwriteDecoder([system], json.dumps(selected_plans), self._leap)
 
     # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Return the problems of framing, layouts and decoding; `complete` decodes everything first."""
+        """Return the problems of framing, layouts and decoding; `complete` decodes all records first."""
         problems = list(self._problems)
         for group in self.groups:
             if complete:
@@ -420,7 +422,7 @@ class MonwriteSource:
         yield from group.remarks
 
     def _layout_problems(self, group: MonitorSystem, *, quick: bool) -> Iterator[Problem]:
-        """Yield the records without a layout, and those longer or shorter than their layout.
+        """Yield problems of records without a layout, and of those longer or shorter than their layout.
 
         With `quick`, the latter only for layouts that were already needed.
         """
@@ -460,7 +462,7 @@ class MonwriteSource:
         for decoder in self._decoders_of(group):
             for row in decoder.problems():
                 system, file, offset, lost, record, kind, detail = row
-                # Of records, the full decoder has reported everything. A file may change after that.
+                # The full decoder has reported all problems of records. A file may change after that.
                 if row not in seen and (full is None or decoder is full or record is None):
                     seen.add(row)
                     yield Problem(system, NAME, file, offset, record, kind, detail, lost)
@@ -471,7 +473,7 @@ class MonwriteSource:
         return [*decoders, *([self._full[name]] if name in self._full else [])]
 
     def all_plans(self, group: MonitorSystem) -> list[dict[str, Any]]:
-        """The decoder's plans of all tables of a system."""
+        """Return the decoder plans of all tables of a system."""
         catalog = set(layouts.records())
         return [
             plan
@@ -484,8 +486,10 @@ class MonwriteSource:
         """Return the decoder of all tables of a system."""
         name = group.info.system
         if name not in self._full:
-            chosen = self.all_plans(group)
-            self._full[name] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
+            selected_plans = self.all_plans(group)
+            self._full[name] = self.decode(
+                group, selected_plans, monwrite_resets.resets(self, group, selected_plans)
+            )
         return self._full[name]
 
     def _drain(self, group: MonitorSystem) -> None:
@@ -507,16 +511,16 @@ class MonwriteSource:
         return list(resets)
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """A row per file, record and class."""
+        """Return one row per file, record and class."""
         rows: list[InventoryRow] = []
         catalog = set(layouts.records())
         for group in self.groups:
             for file in group.files:
                 for row in file.inventory():
                     record = layouts.record_id(row["domain"], row["record"])
-                    head = layouts.record_info(record) if record in catalog else None
+                    record_header = layouts.record_info(record) if record in catalog else None
                     layout = None
-                    if with_layouts and head is not None:
+                    if with_layouts and record_header is not None:
                         layout = self._layout_name(group, record)
                     rows.append(
                         InventoryRow(
@@ -526,7 +530,7 @@ class MonwriteSource:
                             row["domain"],
                             row["record"],
                             record,
-                            head.title if head else "not known to the catalog",
+                            record_header.title if record_header else "not known to the catalog",
                             "sample" if row["sample"] else "event",
                             row["count"],
                             row["bytes"],
@@ -551,7 +555,7 @@ class MonwriteSource:
         return _native.unix_us_from_tod(tod, self._leap) if tod is not None else None
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file: what the index pass found in it."""
+        """Return one object per file with the results of the index pass."""
         parts: dict[str, list[tuple[MonitorSystem, _native.MonwriteFile]]] = {}
         for group in self.groups:
             for file in group.files:
@@ -571,7 +575,7 @@ class MonwriteSource:
 
 
 def _merged(rows: list[InventoryRow]) -> list[InventoryRow]:
-    """One row per system, file, record and class, of all parts of a file."""
+    """Return one row per system, file, record and class, merged over all parts of a file."""
     merged: dict[tuple[Any, ...], InventoryRow] = {}
     for row in rows:
         key = (row.system, row.file, row.name, row.kind)
@@ -597,11 +601,11 @@ _RELEASE = (
 
 
 def _release(text: str | None) -> str | None:
-    """The level of CP as 5.3, from 'V5R3M0', '5.3.0' or '530'; for a file of our own making, its pack."""
+    """Return the level of CP as 5.3, from 'V5R3M0', '5.3.0' or '530'; for a synthetic file, its pack."""
     if text == layouts.SIM_MARK:
         return layouts.SIM
-    for form in _RELEASE:
-        match = form.search(text or "")
+    for pattern in _RELEASE:
+        match = pattern.search(text or "")
         if match:
             return f"{match[1]}.{match[2]}"
     return None

@@ -1,7 +1,7 @@
-"""Finds counter resets in z/VM monitor records: IPL, VARY, logon and similar events.
+"""Counter resets in z/VM monitor records: IPL, VARY, logon and similar events.
 
-The catalog lists the records that are evidence of a reset; this module reads them from the files and turns
-them into moments for the decoder.
+The catalog lists the records that are reset evidence. This module reads them from the files and converts them
+into times for the decoder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from zlens.readers.zvm.intervals import MonitorSystem
     from zlens.readers.zvm.monwrite import MonwriteSource
 
-#: Moment (TOD), table, subject (None: the whole table), description of the evidence.
+#: Time (TOD), table, subject (None: the entire table), description of the evidence.
 Reset = tuple[int, str, str | None, str]
 
 #: Evidence records read per file and kind; a hostile file may contain millions.
@@ -25,10 +25,12 @@ MAX_RECORDS = 200_000
 _HEADER_TOD = slice(8, 16)
 
 
-def resets(source: MonwriteSource, group: MonitorSystem, chosen: Iterable[dict[str, Any]]) -> list[Reset]:
+def resets(
+    source: MonwriteSource, group: MonitorSystem, selected_plans: Iterable[dict[str, Any]]
+) -> list[Reset]:
     """Return when counters of the planned tables were reset, from the records of the system."""
     tables: dict[str | None, list[str]] = {}
-    for plan in chosen:
+    for plan in selected_plans:
         if any(column["difference"] for column in plan["columns"]):
             tables.setdefault(plan["subject_kind"], []).append(plan["table"])
     result: list[Reset] = []
@@ -42,14 +44,16 @@ def resets(source: MonwriteSource, group: MonitorSystem, chosen: Iterable[dict[s
             for table in table_names
         ]
         if concerned:
-            for tod, subject in _moments(source, group, event):
+            for tod, subject in _distinct_resets(source, group, event):
                 result += [(tod, table, subject, event.kind) for table in concerned]
     return result
 
 
-def _moments(source: MonwriteSource, group: MonitorSystem, event: ResetRule) -> list[tuple[int, str | None]]:
-    """Return the distinct moments and subjects of one kind of evidence."""
-    moments: dict[tuple[int, str | None], None] = {}
+def _distinct_resets(
+    source: MonwriteSource, group: MonitorSystem, event: ResetRule
+) -> list[tuple[int, str | None]]:
+    """Return the distinct times (TOD) and subjects of one kind of evidence."""
+    times_and_subjects: dict[tuple[int, str | None], None] = {}
     choices = source.choices(group, event.record)
     for file in group.files:
         for _, data in file.records(*layouts.record_key(event.record), MAX_RECORDS):
@@ -57,13 +61,13 @@ def _moments(source: MonwriteSource, group: MonitorSystem, event: ResetRule) -> 
             values = plans.decode(choice.layout, data) if choice and choice.layout else {}
             tod = int.from_bytes(data[_HEADER_TOD])
             if event.time is not None:
-                stamp = values.get(event.time)
-                if not isinstance(stamp, int):
+                timestamp = values.get(event.time)
+                if not isinstance(timestamp, int):
                     continue
-                tod = stamp
+                tod = timestamp
             subject = [values.get(name) for name in event.fields]
             if None in subject:
                 # The subject is unknown, so no counters are treated as reset.
                 continue
-            moments[(tod, "/".join(map(str, subject)) if subject else None)] = None
-    return list(moments)
+            times_and_subjects[(tod, "/".join(map(str, subject)) if subject else None)] = None
+    return list(times_and_subjects)

@@ -1,4 +1,4 @@
-"""Following z/VM monitor data: every D1R11 closes an interval."""
+"""z/VM monitor data in a stream: every D1R11 closes an interval."""
 
 from __future__ import annotations
 
@@ -13,101 +13,110 @@ from zlens.readers.zvm.boundaries import MonwriteBoundaryReader
 from zlens.readers.zvm.intervals import MonitorSystem
 from zlens.readers.zvm.monwrite import MonwriteSource, open_files
 
-#: The domain of the monitor itself, whose records tell how the others are to be read.
+#: The domain of the monitor itself, whose records describe how to read the others.
 _MONITOR = 1
 _INTERVAL_END, _END_OF_FRAME = 11, 13
 _ALL = 2**31
 
 
 class MonitorStreamFormat:
-    """z/VM monitor data as MONWRITE writes them, or as the live stream gives them."""
+    """z/VM monitor data as written by MONWRITE, or as read from the live stream."""
 
     shares_intervals = True
 
-    def has_intervals(self, head: bytes) -> bool:
+    def has_intervals(self, first_bytes: bytes) -> bool:
         return True
 
-    def missing_header(self, path: str, begin: int, name: str, options: Options) -> bytes:
+    def missing_header(self, path: str, start: int, name: str, options: Options) -> bytes:
         return b""
 
     def is_wrapped(self, path: str) -> bool:
         return _native.MonwriteFile.open(path).capture
 
-    def unwrap(self, path: str, into: str) -> int:
-        """The first interval of a capture of the live stream, as MONWRITE would have written it."""
+    def unwrap(self, path: str, target_path: str) -> int:
+        """Write the first interval of a live capture in MONWRITE format; return the bytes read."""
         file = _native.MonwriteFile.open(path)
-        end = next((cut for _, cut in file.split_points() if cut <= file.size), 0)
+        end = next((offset for _, offset in file.split_points() if offset <= file.size), 0)
         if end:
             os.truncate(path, end)
-            _native.MonwriteFile.open(path).write_plain(into)
+            _native.MonwriteFile.open(path).write_plain(target_path)
         return end
 
     def write_times(self, path: str) -> list[tuple[int, int]]:
         file = _native.MonwriteFile.open(path)
         newest = 0
-        moments = []
-        for tod, whole in sorted(file.split_points(), key=lambda cut: cut[1]):
+        times = []
+        for tod, end_offset in sorted(file.split_points(), key=lambda point: point[1]):
             newest = max(newest, _native.unix_us_from_tod(tod))
-            moments.append((newest, min(whole, file.size)))
-        return moments
+            times.append((newest, min(end_offset, file.size)))
+        return times
 
     def repeated_ranges(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
         file = _native.MonwriteFile.open(path)
         seen = set(known)
         ranges: list[tuple[int, int]] = []
-        begin = 0
+        start = 0
         ends = zip(file.interval_ends(), file.split_points(), strict=True)
-        for (tod, samples, _), (_, whole) in ends:
-            if whole > file.size:
+        for (tod, samples, _), (_, end_offset) in ends:
+            if end_offset > file.size:
                 break
             us = _native.unix_us_from_tod(tod, options.leap or 0)
             if samples and us in seen:
-                ranges.append((begin, whole))
+                ranges.append((start, end_offset))
             elif samples:
                 seen.add(us)
-            begin = whole
+            start = end_offset
         return ranges
 
     def cut_point(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> CutPoint | None:
-        """Up to the last D1R11 with samples, and all that was written together with it.
+        """Return a cut point at the last D1R11 with samples, after all data written together with it.
 
-        The interval that it closes is held until the next one is closed: events of it may be written later.
+        The interval that it closes is held until the next one is closed, because its events may be written
+        later.
         """
         file = _native.MonwriteFile.open(path)
         ends = zip(file.interval_ends(), file.split_points(), strict=True)
         leap = options.leap or 0
-        cuts = [
-            (whole, _native.unix_us_from_tod(tod, leap))
-            for (tod, samples, _), (_, whole) in ends
-            if samples and whole <= file.size
+        closed_intervals = [
+            (end_offset, _native.unix_us_from_tod(tod, leap))
+            for (tod, samples, _), (_, end_offset) in ends
+            if samples and end_offset <= file.size
         ]
-        if not cuts or (cuts[-1][1] == passed_us and not ended):
+        if not closed_intervals or (closed_intervals[-1][1] == passed_us and not ended):
             return None
-        window, now_us = cuts[-1]
+        window, now_us = closed_intervals[-1]
         if ended:
             return CutPoint(window, window, now_us, None, now_us)
-        end, held_us = cuts[-2] if len(cuts) > 1 else (0, -1)
+        end, held_us = closed_intervals[-2] if len(closed_intervals) > 1 else (0, -1)
         return CutPoint(window, end, now_us, None, held_us)
 
     def keep_tail(
-        self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
+        self,
+        path: str,
+        start: int,
+        decoded_until: int,
+        end: int,
+        target_path: str,
+        options: Options,
+        retain_from_us: int,
     ) -> RetainedTail:
         source = open_files([path], options, None)
         group = _current(source)
-        joints = MonwriteBoundaryReader(source, group)
-        closed = max(
-            (mark.end_us for mark in joints.marks() if mark.samples and mark.offset < begin), default=-1
+        boundary_reader = MonwriteBoundaryReader(source, group)
+        closed_us = max(
+            (mark.end_us for mark in boundary_reader.marks() if mark.samples and mark.offset < start),
+            default=-1,
         )
-        chosen: set[int] = set()
-        late = 0
+        retained: set[int] = set()
+        late_count = 0
         decoder = source.full_decoder(group)
         connection = connect(None)
         try:
             for plan in source.all_plans(group):
                 table, monitor = plan["table"], plan["domain"] == _MONITOR
-                subject = joints.subject(table)
+                subject = boundary_reader.subject(table)
                 if subject is None:
                     continue
                 connection.register(
@@ -119,23 +128,23 @@ class MonitorStreamFormat:
                     'count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
                     f"FROM raw {f'GROUP BY {by}' if by else ''}"
                 )
-                rows = connection.execute(query, [end, fresh, closed]).fetchall()
-                late += sum(count for _, _, count in rows if not monitor)
-                chosen |= {
+                rows = connection.execute(query, [end, decoded_until, closed_us]).fetchall()
+                late_count += sum(count for _, _, count in rows if not monitor)
+                retained |= {
                     offset
                     for offset, us, _ in rows
-                    if offset is not None and (monitor or us is None or us >= oldest_us)
+                    if offset is not None and (monitor or us is None or us >= retain_from_us)
                 }
         finally:
             connection.close()
-        # Whether or not a layout of it is known.
+        # Retained even if its layout is unknown.
         ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
-        chosen.add(max(offset for offset in ends if offset < end))
-        joints.extract_records(sorted(chosen), into)
-        return RetainedTail(len(chosen), late)
+        retained.add(max(offset for offset in ends if offset < end))
+        boundary_reader.extract_records(sorted(retained), target_path)
+        return RetainedTail(len(retained), late_count)
 
-    def write_part_header(self, path: str, into: str, options: Options) -> None:
-        """The configuration records, as of the last end of an interval: as a recording begins with them."""
+    def write_part_header(self, path: str, target_path: str, options: Options) -> None:
+        """Write the configuration records as of the last interval end, as at the start of a recording."""
         source = open_files([path], options, None)
         group = _current(source)
         ends = [tod for file in group.files for tod, samples, _ in file.interval_ends() if samples]
@@ -148,8 +157,10 @@ class MonitorStreamFormat:
             and row["record"] not in (_INTERVAL_END, _END_OF_FRAME)
             for offset, _ in file.records(_MONITOR, row["record"], _ALL)
         ]
-        # One unit of the clock later: what is at the end itself belongs to the interval before.
-        MonwriteBoundaryReader(source, group).extract_records(sorted({*offsets}), into, stamp=max(ends) + 1)
+        # One TOD unit later, because records at the end itself belong to the interval before it.
+        MonwriteBoundaryReader(source, group).extract_records(
+            sorted({*offsets}), target_path, stamp=max(ends) + 1
+        )
 
     def interval_ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         source = open_files([path], options, None)
@@ -159,7 +170,7 @@ class MonitorStreamFormat:
 
 
 def _current(source: MonwriteSource) -> MonitorSystem:
-    """The system whose recording is the last one of a stream."""
+    """Return the system that was recorded last in a stream."""
 
     def end(group: MonitorSystem) -> int:
         return max((offset for file in group.files for _, _, offset in file.interval_ends()), default=-1)
