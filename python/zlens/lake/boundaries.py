@@ -75,48 +75,48 @@ class BoundaryUpdater:
                 if part.system == system and imported.source == source
             ]
             if source in COMPLETE_IN_ONE_FILE | COMPLETE_BY_TABLE:
-                grounds = [
+                inputs_by_part = [
                     BoundaryInputs(beside=boundary_inputs.concurrent_parts(parts, index))
                     for index in range(len(parts))
                 ]
                 make = self._drop_duplicates
             else:
-                grounds = [BoundaryInputs() for _ in parts]
+                inputs_by_part = [BoundaryInputs() for _ in parts]
                 if any(part.joined for _, part in parts):
-                    grounds = boundary_inputs.boundary_inputs(self.engine, parts, self.side_file)
+                    inputs_by_part = boundary_inputs.boundary_inputs(self.engine, parts, self.side_file)
                     if source in END_TOLERANCE_US:
-                        _add_last(grounds, parts)
-                for index, ground in enumerate(grounds):
-                    ground.repeated = duplicates.overlapping_parts(parts, index)
+                        _add_last(inputs_by_part, parts)
+                for index, inputs in enumerate(inputs_by_part):
+                    inputs.repeated = duplicates.overlapping_parts(parts, index)
                 make = self._redecode if source in END_TOLERANCE_US else self._join
-            for index, (pair, ground) in enumerate(zip(parts, grounds, strict=True)):
-                key = ground.key(pair, parts)
+            for index, (pair, inputs) in enumerate(zip(parts, inputs_by_part, strict=True)):
+                key = inputs.key(pair, parts)
                 if pair[1].raw and key != (pair[1].seam.key if pair[1].seam else None):
-                    _ignore_removed_parts(ground, parts, source)
-                    self._set_seam(pair, key, None if key is None else make(parts, index, ground, key))
+                    _ignore_removed_parts(inputs, parts, source)
+                    self._set_seam(pair, key, None if key is None else make(parts, index, inputs, key))
 
-    def _join(self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str) -> BoundaryDocument:
-        return edge_stitching.stitch_edges(self, parts, index, ground, key)
+    def _join(self, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str) -> BoundaryDocument:
+        return edge_stitching.stitch_edges(self, parts, index, inputs, key)
 
-    def _redecode(self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str) -> BoundaryDocument:
-        seam = (
-            redecoding.redecode_part(self, parts, index, ground, key)
-            if ground.has_neighbors
+    def _redecode(self, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str) -> BoundaryDocument:
+        boundary = (
+            redecoding.redecode_part(self, parts, index, inputs, key)
+            if inputs.has_neighbors
             else BoundaryDocument([])
         )
-        duplicates.drop_duplicate_records(self, parts, index, ground, key, seam)
-        return seam
+        duplicates.drop_duplicate_records(self, parts, index, inputs, key, boundary)
+        return boundary
 
     def _drop_duplicates(
-        self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+        self, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str
     ) -> BoundaryDocument:
         """Drop intervals that an earlier part has, for sources whose intervals are complete in one input."""
         imported, part = parts[index]
         part_document = self.document(parts[index])
-        seam = BoundaryDocument([])
+        boundary = BoundaryDocument([])
         tables = set(part_document.schemas)
         repeated: dict[str, set[_End]] = {table: set() for table in tables}
-        for other_index in ground.beside:
+        for other_index in inputs.beside:
             new_ends: set[tuple[str, int]] = set()
             conflicts: set[tuple[str, int]] = set()
             for table, common in self._common(parts, index, other_index, tables).items():
@@ -131,7 +131,7 @@ class BoundaryUpdater:
             ):
                 if count:
                     detail = f"{count:,} intervals {what}"
-                    seam.problems.append(
+                    boundary.problems.append(
                         Problem(part.system, imported.source, imported.path, None, None, kind, detail, None)
                     )
         for table, ends in sorted(repeated.items()):
@@ -147,8 +147,8 @@ class BoundaryUpdater:
                     "ANTI JOIN known ON b.interval_end = known.mark AND b.source = known.origin "
                     f"AND {_subject(imported.source, table, schema)} = known.rows"
                 )
-                seam.files += self.write(parts[index], query, table, "main", key, files)
-        return seam
+                boundary.files += self.write(parts[index], query, table, "main", key, files)
+        return boundary
 
     def _common(
         self, parts: list[Pair], index: int, other_index: int, tables: Iterable[str]
@@ -254,8 +254,8 @@ class BoundaryUpdater:
 
     def _bases(self, pair: Pair, files: list[LakeFile]) -> list[str]:
         # `moves`: the boundary of an earlier part may not be in the lake yet.
-        seam = self.lake.seam(*pair, self.moves)
-        paths = [self.path(lake_folder.import_file_name(*pair, file, seam)) for file in files]
+        boundary = self.lake.seam(*pair, self.moves)
+        paths = [self.path(lake_folder.import_file_name(*pair, file, boundary)) for file in files]
         for path, file in zip(paths, files, strict=True):
             if path not in self._verified:
                 lake_folder.verify(path, file, self.lake.name)
@@ -300,18 +300,18 @@ class BoundaryUpdater:
             for day in sorted(missing)
         ]
 
-    def _set_seam(self, pair: Pair, key: str | None, seam: BoundaryDocument | None) -> None:
+    def _set_seam(self, pair: Pair, key: str | None, boundary: BoundaryDocument | None) -> None:
         """Set the boundary of a part and retire the files of the previous one."""
         imported, part = pair
         previous = self.lake.seam(imported, part)
-        self._move_replaced(pair, previous, seam)
+        self._move_replaced(pair, previous, boundary)
         if previous is not None:
             self.retired.append(self.lake.seam_name(imported, part))
             self.retired += [file.name(imported.sha256, part.system) for file in previous.files if file.rows]
-        if key is None or seam is None:
+        if key is None or boundary is None:
             part.seam = None
             return
-        data = seam.dump()
+        data = boundary.dump()
         part.seam = BoundaryRef(key, hashlib.sha256(data).hexdigest())
         name = self.lake.seam_name(imported, part)
         staged = f"seams/{key}.json"
@@ -323,7 +323,9 @@ class BoundaryUpdater:
     ) -> None:
         """Move replaced files out of their table's folder, and back when they are no longer replaced."""
         for number, file in enumerate(self.document(pair).files):
-            old, new = (lake_folder.import_file_name(*pair, file, seam) for seam in (previous, current))
+            old, new = (
+                lake_folder.import_file_name(*pair, file, boundary) for boundary in (previous, current)
+            )
             if old == new:
                 continue
             if old in self.moves:
@@ -352,18 +354,18 @@ def _subject(source: str, table: str, schema: Iterable[RawColumn]) -> str:
     return f"CAST(hash({columns}) >> 1 AS BIGINT)"
 
 
-def _add_last(grounds: list[BoundaryInputs], parts: list[Pair]) -> None:
+def _add_last(inputs_by_part: list[BoundaryInputs], parts: list[Pair]) -> None:
     """Add the previous part where there is none: any earlier interval determines an interval's length."""
     last: int | None = None
     for index, (_, part) in enumerate(parts):
         if part.joined:
-            if not grounds[index].before and last is not None:
-                grounds[index].before = [last]
+            if not inputs_by_part[index].before and last is not None:
+                inputs_by_part[index].before = [last]
             last = index
 
 
-def _ignore_removed_parts(ground: BoundaryInputs, parts: list[Pair], source: str) -> None:
+def _ignore_removed_parts(inputs: BoundaryInputs, parts: list[Pair], source: str) -> None:
     """Ignore parts without raw tables: they have fragments, but no rows to compare with."""
-    ground.repeated = [other_index for other_index in ground.repeated if parts[other_index][1].raw]
+    inputs.repeated = [other_index for other_index in inputs.repeated if parts[other_index][1].raw]
     if source in COMPLETE_IN_ONE_FILE | COMPLETE_BY_TABLE:
-        ground.beside = [other_index for other_index in ground.beside if parts[other_index][1].raw]
+        inputs.beside = [other_index for other_index in inputs.beside if parts[other_index][1].raw]

@@ -66,11 +66,11 @@ def boundary_inputs(
     Creates the tables `seen` (first and last records of subjects), `pairs` (the same with the previous part)
     and `held` (evidence between the two).
     """
-    grounds_of_parts = [BoundaryInputs() for _ in parts]
+    inputs_by_part = [BoundaryInputs() for _ in parts]
     joined = [index for index, (_, part) in enumerate(parts) if part.joined]
     for index in joined:
-        grounds_of_parts[index].after = closing_parts(parts, index)
-        grounds_of_parts[index].beside = concurrent_parts(parts, index)
+        inputs_by_part[index].after = closing_parts(parts, index)
+        inputs_by_part[index].beside = concurrent_parts(parts, index)
     paths = [side(parts[index], "subjects.parquet") for index in joined]
     part_numbers = f"[{', '.join(map(str, joined))}][list_position({sql_list(paths)}, filename)]"
     engine.rows(
@@ -86,12 +86,12 @@ def boundary_inputs(
         "SELECT part, list_sort(list_distinct(list(before))) FROM pairs "
         "WHERE before IS NOT NULL GROUP BY part"
     ):
-        grounds_of_parts[index].before = previous
-    _evidence(engine, [side(parts[index], "evidence.parquet") for index in joined], grounds_of_parts)
-    return grounds_of_parts
+        inputs_by_part[index].before = previous
+    _evidence(engine, [side(parts[index], "evidence.parquet") for index in joined], inputs_by_part)
+    return inputs_by_part
 
 
-def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[BoundaryInputs]) -> None:
+def _evidence(engine: ParquetEngine, paths: list[str], inputs_by_part: list[BoundaryInputs]) -> None:
     """Collect the evidence on each subject between its last sample in one part and its first in the next."""
     engine.rows(
         "CREATE OR REPLACE TABLE told AS SELECT DISTINCT moment, us, "
@@ -110,7 +110,7 @@ def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[Bo
         "concat_ws(' ', moment, \"table\", subject IS NULL, subject, kind), chr(10) "
         'ORDER BY moment, "table", subject NULLS FIRST, kind)) FROM held GROUP BY part'
     ):
-        grounds_of_parts[index].evidence = digest
+        inputs_by_part[index].evidence = digest
 
 
 def closing_parts(parts: list[Pair], index: int) -> list[int]:

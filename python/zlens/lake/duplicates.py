@@ -55,18 +55,18 @@ def _shared_span(part: InputPart, earlier: InputPart) -> Span | None:
 
 
 def drop_duplicate_records(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     parts: list[Pair],
     index: int,
-    ground: BoundaryInputs,
+    inputs: BoundaryInputs,
     key: str,
-    seam: BoundaryDocument,
+    boundary: BoundaryDocument,
 ) -> None:
     """Drop the records of a part that an earlier part has, by files of its boundary."""
     pair = parts[index]
-    part_document = seams.document(pair)
-    spans = {other: _shared_span(parts[other][1], pair[1]) for other in ground.repeated}
-    others = {other: (span, seams.document(parts[other])) for other, span in spans.items() if span}
+    part_document = updater.document(pair)
+    spans = {other: _shared_span(parts[other][1], pair[1]) for other in inputs.repeated}
+    others = {other: (span, updater.document(parts[other])) for other, span in spans.items() if span}
     if not others:
         return
     full_span = (
@@ -75,18 +75,18 @@ def drop_duplicate_records(
     )
     for name, tables in deduplicated_tables(pair[0].source).items():
         columns = {
-            table: _columns(seams, table, [part_document, *(seam for _, seam in others.values())])
+            table: _columns(updater, table, [part_document, *(boundary for _, boundary in others.values())])
             for table in tables
         }
         columns = {table: names for table, names in columns.items() if names}
-        if not _fingerprints(seams, "records", pair, part_document, columns, full_span):
+        if not _fingerprints(updater, "records", pair, part_document, columns, full_span):
             continue
-        seams.engine.rows("CREATE OR REPLACE TABLE again (again_offset BIGINT)")
+        updater.engine.rows("CREATE OR REPLACE TABLE again (again_offset BIGINT)")
         for other, (shared, document) in others.items():
-            if not _fingerprints(seams, "earlier", parts[other], document, columns, shared):
+            if not _fingerprints(updater, "earlier", parts[other], document, columns, shared):
                 continue
             # The second of two equal records is a duplicate only if the other input has two.
-            repeated = seams.engine.rows(
+            repeated = updater.engine.rows(
                 'INSERT INTO again SELECT "offset" FROM records '
                 "SEMI JOIN earlier USING (sections, total, mixed, nth) "
                 'WHERE "offset" NOT IN (SELECT again_offset FROM again) RETURNING again_offset'
@@ -97,17 +97,17 @@ def drop_duplicate_records(
                 )
                 first = min(offset for (offset,) in repeated)
                 imported, part = pair
-                seam.problems.append(
+                boundary.problems.append(
                     Problem(
                         part.system, imported.source, imported.path, first, name, "duplicate", detail, None
                     )
                 )
-        _write(seams, pair, part_document, tables, full_span, key, seam)
+        _write(updater, pair, part_document, tables, full_span, key, boundary)
 
 
-def _columns(seams: BoundaryUpdater, table: str, documents: list[PartDocument]) -> list[str]:
+def _columns(updater: BoundaryUpdater, table: str, documents: list[PartDocument]) -> list[str]:
     """Return the columns of a table in all inputs that have it: later layouts may have more columns."""
-    schemas = [seams.schema(document.schemas[table]) for document in documents if table in document.schemas]
+    schemas = [updater.schema(document.schemas[table]) for document in documents if table in document.schemas]
     if not schemas:
         return []
     common_names = set.intersection(*({column.name for column in schema} for schema in schemas)) - _PLACES
@@ -130,7 +130,7 @@ def _within(part_document: PartDocument, table: str, span: Span) -> list[LakeFil
 
 
 def _fingerprints(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     name: str,
     pair: Pair,
     part_document: PartDocument,
@@ -146,12 +146,12 @@ def _fingerprints(
             values = ", ".join(f"b.{expressions.quote(column)}" for column in names)
             selects.append(
                 f'SELECT b."offset", hash({expressions.literal(table)}, {values}) AS value '
-                f"FROM {seams.read(pair, files)} AS b "
+                f"FROM {updater.read(pair, files)} AS b "
                 f"WHERE b.interval_end IS NULL OR epoch_us(b.interval_end) BETWEEN {first} AND {last}"
             )
     if not selects:
         return False
-    seams.engine.rows(
+    updater.engine.rows(
         f"CREATE OR REPLACE TABLE {name} AS SELECT *, "
         'row_number() OVER (PARTITION BY sections, total, mixed ORDER BY "offset") AS nth FROM ('
         'SELECT "offset", count(*) AS sections, sum(value) AS total, bit_xor(value) AS mixed '
@@ -161,26 +161,27 @@ def _fingerprints(
 
 
 def _write(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     pair: Pair,
     part_document: PartDocument,
     tables: list[str],
     span: Span,
     key: str,
-    seam: BoundaryDocument,
+    boundary: BoundaryDocument,
 ) -> None:
     """Write the remaining rows of the tables of a kind of record."""
-    [(count,)] = seams.engine.rows("SELECT count(*) FROM again")
+    [(count,)] = updater.engine.rows("SELECT count(*) FROM again")
     if not count:
         return
     for table in tables:
         files = _within(part_document, table, span)
         if files:
             columns = ", ".join(
-                f"b.{expressions.quote(column.name)}" for column in seams.schema(part_document.schemas[table])
+                f"b.{expressions.quote(column.name)}"
+                for column in updater.schema(part_document.schemas[table])
             )
             query = (
-                f"SELECT {columns}, {seams.day(pair, files)} AS _day FROM {seams.read(pair, files)} AS b "
+                f"SELECT {columns}, {updater.day(pair, files)} AS _day FROM {updater.read(pair, files)} AS b "
                 'ANTI JOIN again ON b."offset" = again.again_offset ORDER BY b."offset", b.file_row_number'
             )
-            seam.files += seams.write(pair, query, table, "main", key, files)
+            boundary.files += updater.write(pair, query, table, "main", key, files)

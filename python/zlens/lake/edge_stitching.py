@@ -1,4 +1,4 @@
-"""Stitches edge rows: decodes the first record of each subject together with its last one in earlier parts.
+"""Stitches edge rows: decodes the first record of each subject with its last one in earlier parts.
 
 Only edge rows change: the first row of every subject gets its differences, and a later part closes rows after
 the last interval end. If parts overlap, rows of an earlier part are dropped.
@@ -37,29 +37,29 @@ Range = tuple[int, int]
 
 
 def stitch_edges(
-    seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+    updater: BoundaryUpdater, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str
 ) -> BoundaryDocument:
     """Return the boundary document of a part."""
-    return _EdgeStitcher(seams, parts, index, ground, key).make()
+    return _EdgeStitcher(updater, parts, index, inputs, key).make()
 
 
 class _EdgeStitcher:
     def __init__(
-        self, seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+        self, updater: BoundaryUpdater, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str
     ) -> None:
-        self.seams = seams
-        self.engine = seams.engine
+        self.seams = updater
+        self.engine = updater.engine
         self.parts = parts
         self.index = index
         self.pair = parts[index]
-        self.ground = ground
+        self.ground = inputs
         self.key = key
-        self.document: PartDocument = seams.document(self.pair)
+        self.document: PartDocument = updater.document(self.pair)
         self.seam = BoundaryDocument([])
         self.repeats: list[Range] = []
 
     def make(self) -> BoundaryDocument:
-        rejoined = self._pieces() if self.ground.before else None
+        stitched = self._pieces() if self.ground.before else None
         if self.ground.beside:
             self._find_repeats()
         marks = sorted(self.seams.ends(self.parts, self.ground.after))
@@ -69,17 +69,17 @@ class _EdgeStitcher:
         for table in self.document.schemas:
             files = [file for file in self.document.files if file.table == table]
             edges = [file for file in files if file.kind == "edge"]
-            pieces = rejoined if table in compared else None
+            fragments = stitched if table in compared else None
             closed = marks and any(file.open for file in edges)
-            if edges and (pieces or self.repeats or closed):
-                query = self._edge_query(table, edges, pieces)
+            if edges and (fragments or self.repeats or closed):
+                query = self._edge_query(table, edges, fragments)
                 self.seam.files += self.seams.write(self.pair, query, table, "edge", self.key, edges)
             mains = [file for file in files if file.kind == "main"]
             if mains and (self.repeats or table in overlapping):
                 query = self._main_query(table, mains)
                 self.seam.files += self.seams.write(self.pair, query, table, "main", self.key, mains)
-        if rejoined is not None:
-            self._add_problems(rejoined)
+        if stitched is not None:
+            self._add_problems(stitched)
         shutil.rmtree(self.seams.work_folder(self.key) / "pieces", ignore_errors=True)
         return self.seam
 
@@ -143,7 +143,7 @@ class _EdgeStitcher:
             )
         ]
         imported, _ = self.pair
-        rejoined = stitch(
+        stitched = stitch(
             imported.source,
             paths,
             len(paths) - 1,
@@ -153,28 +153,28 @@ class _EdgeStitcher:
             evidence=evidence,
         )
         moved = ArrowTable(
-            [("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.original_offsets.items())
+            [("piece_offset", "int"), ("whole_offset", "int")], list(stitched.original_offsets.items())
         )
         self.engine.register("moved", moved)
-        return rejoined
+        return stitched
 
-    def _edge_query(self, table: str, files: list[LakeFile], rejoined: StitchedRecords | None) -> str:
+    def _edge_query(self, table: str, files: list[LakeFile], stitched: StitchedRecords | None) -> str:
         """Return the query of a table's edge rows with differences and interval ends from other parts."""
         subject = self.document.subjects.get(table, [])
         subject_value = subject_sql(subject)
         columns = [column.name for column in self.seams.schema(self.document.schemas[table])]
         compared: list[str] = []
         join = ""
-        if rejoined is not None:
+        if stitched is not None:
             compared = [name for name in columns if _is_compared(name)]
             column_names = list(dict.fromkeys(["offset", "file", *subject, *compared]))
-            self.engine.register("pieces", rejoined.stream(table, column_names))
+            self.engine.register("pieces", stitched.stream(table, column_names))
             first_rows = (
                 f"SELECT p.*, {subject_value} AS _subject, m.whole_offset AS _offset, "
                 f'row_number() OVER (PARTITION BY {subject_value} ORDER BY p."offset", p._row) AS _nth '
                 "FROM (SELECT *, row_number() OVER () AS _row FROM pieces) AS p "
                 'JOIN moved AS m ON p."offset" = m.piece_offset '
-                f"WHERE p.file = {expressions.literal(rejoined.file)}"
+                f"WHERE p.file = {expressions.literal(stitched.file)}"
             )
             join = (
                 f"LEFT JOIN ({first_rows}) AS h ON b._nth = 1 AND h._nth = 1 AND b._subject = h._subject "
@@ -231,7 +231,7 @@ class _EdgeStitcher:
         ranges = [f'NOT (b."offset" >= {first} AND b."offset" < {last})' for first, last in self.repeats]
         return " AND ".join(ranges) or "true"
 
-    def _add_problems(self, rejoined: StitchedRecords) -> None:
+    def _add_problems(self, stitched: StitchedRecords) -> None:
         """Add resets and problems from comparing this part with earlier parts, without theirs."""
         imported, part = self.pair
         limits = {
@@ -241,10 +241,10 @@ class _EdgeStitcher:
                 "AND before IS NOT NULL"
             )
         }
-        for us, table, subject, evidence in rejoined.resets():
+        for us, table, subject, evidence in stitched.resets():
             if us > limits.get((table, subject), us):
                 self.seam.resets.append((part.system, us, table, subject, evidence))
-        for problem in rejoined.problems():
+        for problem in stitched.problems():
             if any(first <= (problem.offset or 0) < last for first, last in self.repeats):
                 continue
             self.seam.problems.append(

@@ -230,10 +230,10 @@ def commit(
         else:
             manifest.inputs[draft.input.sha256] = draft.input
     synced = set(staged_paths)
-    seams = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
-    seams.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
+    updater.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
     lake_folder.fsync_files(path for name, path in staged_paths.items() if name not in synced)
-    manifest.retired += [name for name in seams.retired if name not in manifest.retired]
+    manifest.retired += [name for name in updater.retired if name not in manifest.retired]
     lake.commit(manifest, staged, staged_paths)
     lake.remove_retired(manifest)
 

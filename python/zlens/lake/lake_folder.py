@@ -238,12 +238,12 @@ class LakeFolder:
             files.update(
                 {file_names.schema(schema): (None, None) for schema in part_document.schemas.values()}
             )
-            seam = self.seam(imported, part, moves)
+            boundary = self.seam(imported, part, moves)
             if part.seam is not None:
                 files[self.seam_name(imported, part)] = (None, part.seam.sha256)
             for file in part_document.files if part.raw else ():
-                files[import_file_name(imported, part, file, seam)] = (file.bytes, file.sha256)
-            for file in seam.files if seam else ():
+                files[import_file_name(imported, part, file, boundary)] = (file.bytes, file.sha256)
+            for file in boundary.files if boundary else ():
                 if file.rows:
                     files[file.name(imported.sha256, part.system)] = (file.bytes, file.sha256)
         return files

@@ -269,7 +269,7 @@ class LakeSource:
         #: Systems with removed raw tables within the options.
         self.forgotten = {stored.part.system for stored in self._selected if not stored.part.raw}
         self._schemas: dict[str, tuple[RawColumn, ...]] = {}
-        self._alike: dict[str, Mapping[str, str]] = {}
+        self._schemas_by_tables: dict[str, Mapping[str, str]] = {}
         self._files: dict[tuple[str, str], dict[str, list[LakeFile]]] = {}
         self.tables: Mapping[str, list[RawTable]] = _LakeTables(self)
 
@@ -299,7 +299,7 @@ class LakeSource:
 
     def _info(self, system: str, source: str) -> SystemInfo:
         parts = self._parts_of(system, source)
-        # The nominal interval is that of counters, if any input has them.
+        # Counters, if any input has them, determine the nominal interval.
         counted = [stored for stored in parts if stored.part.joined] if self.name in END_TOLERANCE_US else []
         first = (counted or parts)[0].document.info
         spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
@@ -357,9 +357,9 @@ class LakeSource:
     def schemas(self, stored: _ReaderPart) -> Mapping[str, str]:
         """Return the tables of a part with their schemas, from the document of a part with equal tables."""
         key = stored.part.tables
-        if key not in self._alike:
-            self._alike[key] = stored.document.schemas
-        return self._alike[key]
+        if key not in self._schemas_by_tables:
+            self._schemas_by_tables[key] = stored.document.schemas
+        return self._schemas_by_tables[key]
 
     def files(self, stored: _ReaderPart) -> dict[str, list[LakeFile]]:
         """Return the files of a part that may contain rows of the options, by table."""

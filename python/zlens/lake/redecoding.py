@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 
 def redecode_part(
-    seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+    updater: BoundaryUpdater, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str
 ) -> BoundaryDocument:
     """Return the boundary document of a part, with all its rows as other parts affect them."""
     pair = parts[index]
-    part_document = seams.document(pair)
-    folder = seams.work_folder(key) / "pieces"
+    part_document = updater.document(pair)
+    folder = updater.work_folder(key) / "pieces"
     folder.mkdir()
-    indexes = sorted({*ground.before, *ground.beside, index})
+    indexes = sorted({*inputs.before, *inputs.beside, index})
     paths = [
-        seams.unpack(
+        updater.unpack(
             parts[other_index],
-            "whole.gz" if other_index == index or other_index in ground.beside else "last.gz",
+            "whole.gz" if other_index == index or other_index in inputs.beside else "last.gz",
             folder / f"{number:06}.piece",
         )
         for number, other_index in enumerate(indexes)
     ]
-    offsets = seams.engine.rows(
-        f"SELECT * FROM {read_parquet_sql([seams.side_file(pair, 'offsets.parquet')])} ORDER BY 1"
+    offsets = updater.engine.rows(
+        f"SELECT * FROM {read_parquet_sql([updater.side_file(pair, 'offsets.parquet')])} ORDER BY 1"
     )
     imported, _ = pair
-    rejoined = stitch(
+    stitched = stitch(
         imported.source,
         paths,
         indexes.index(index),
@@ -54,30 +54,30 @@ def redecode_part(
         evidence=(),
     )
     moved = ArrowTable(
-        [("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.original_offsets.items())
+        [("piece_offset", "int"), ("whole_offset", "int")], list(stitched.original_offsets.items())
     )
-    seams.engine.register("moved", moved)
-    seam = BoundaryDocument([], intervals=rejoined.intervals())
+    updater.engine.register("moved", moved)
+    boundary = BoundaryDocument([], intervals=stitched.intervals())
     for table in part_document.schemas:
         files = [file for file in part_document.files if file.table == table]
-        if table in rejoined.tables:
-            query = _query(seams, pair, part_document, table, rejoined, files)
-            seam.files += seams.write(pair, query, table, "main", key, files)
-    _add_problems(seams, pair, index, rejoined, seam)
+        if table in stitched.tables:
+            query = _query(updater, pair, part_document, table, stitched, files)
+            boundary.files += updater.write(pair, query, table, "main", key, files)
+    _add_problems(updater, pair, index, stitched, boundary)
     shutil.rmtree(folder, ignore_errors=True)
-    return seam
+    return boundary
 
 
 def _query(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     pair: Pair,
     part_document: PartDocument,
     table: str,
-    rejoined: StitchedRecords,
+    stitched: StitchedRecords,
     files: list[LakeFile],
 ) -> str:
-    columns = [column.name for column in seams.schema(part_document.schemas[table])]
-    seams.engine.register("pieces", rejoined.stream(table, columns))
+    columns = [column.name for column in updater.schema(part_document.schemas[table])]
+    updater.engine.register("pieces", stitched.stream(table, columns))
     selected = []
     for name in columns:
         quoted = expressions.quote(name)
@@ -99,21 +99,21 @@ def _query(
         f"SELECT {', '.join(selected)}, CASE WHEN {day} IN (SELECT unnest({sql_list(days)})) THEN {day} "
         f"ELSE '{UNKNOWN}' END AS _day FROM (SELECT *, row_number() OVER () AS _row FROM pieces) AS p "
         'JOIN moved AS m ON p."offset" = m.piece_offset '
-        f"WHERE p.file = {expressions.literal(rejoined.file)} ORDER BY p._row"
+        f"WHERE p.file = {expressions.literal(stitched.file)} ORDER BY p._row"
     )
 
 
 def _add_problems(
-    seams: BoundaryUpdater, pair: Pair, index: int, rejoined: StitchedRecords, seam: BoundaryDocument
+    updater: BoundaryUpdater, pair: Pair, index: int, stitched: StitchedRecords, boundary: BoundaryDocument
 ) -> None:
     """Add the resets and problems of a part that stitching found."""
     imported, part = pair
-    [(before,)] = seams.engine.rows(f"SELECT min(before_us) FROM pairs WHERE part = {index}")
-    for us, table, subject, evidence in rejoined.resets():
+    [(before,)] = updater.engine.rows(f"SELECT min(before_us) FROM pairs WHERE part = {index}")
+    for us, table, subject, evidence in stitched.resets():
         if before is None or us > before:
-            seam.resets.append((part.system, us, table, subject, evidence))
-    for problem in rejoined.problems():
-        seam.problems.append(
+            boundary.resets.append((part.system, us, table, subject, evidence))
+    for problem in stitched.problems():
+        boundary.problems.append(
             Problem(
                 part.system, imported.source, imported.path, problem.offset, problem.record,
                 problem.kind, problem.detail, problem.bytes,

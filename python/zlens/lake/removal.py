@@ -76,8 +76,8 @@ def _forget(lake: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
         staged_paths: dict[str, str] = {}
         engine = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
-            seams = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
-            seams.update((part.system, imported.source) for imported, part in removed)
+            updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
+            updater.update((part.system, imported.source) for imported, part in removed)
         finally:
             engine.close()
         lake_folder.fsync_files(staged_paths.values())

@@ -116,9 +116,9 @@ def _proof_of(lake: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
     imported, part = removed.imported, removed.part
     days = [lake.measures(rollup).retained for rollup in removed.rollups]
     stored = find_part_document(lake.document(imported, part.document), part, lake)
-    seam = lake.seam(imported, part)
+    boundary = lake.seam(imported, part)
     by_place = {file.place: file for file in stored.files}
-    by_place.update({file.place: file for file in (seam.files if seam is not None else ())})
+    by_place.update({file.place: file for file in (boundary.files if boundary is not None else ())})
     by_table: dict[str, list[LakeFile]] = {}
     for file in by_place.values():
         if file.rows:

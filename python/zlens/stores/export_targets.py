@@ -42,7 +42,7 @@ class ExportTarget(Protocol):
     def replace(
         self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
-        """Replace the rows of these systems and days with a Parquet file; returns their new number."""
+        """Replace the rows of these systems and days with a Parquet file; returns its number of rows."""
         ...
 
 

@@ -211,7 +211,7 @@ def _is_late(into: LakeFolder, manifest: Manifest, machine: LakeMachine, system:
 
 
 def _states(machines: list[LakeMachine], machine: LakeMachine) -> dict[int, str]:
-    """Return the states of the unsealed days of a machine, as it is in `machines`."""
+    """Return the states of the unsealed days of a machine, looked up in `machines`."""
     for one in machines:
         if one.systems == machine.systems:
             sealed = one.frozen_days()
