@@ -1,1 +1,1 @@
-"""Measures for other monitoring: the newest interval of every system as metrics of Prometheus."""
+"""Prometheus metrics of the newest interval of every system, with alerts and dashboards."""

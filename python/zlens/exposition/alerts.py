@@ -1,8 +1,7 @@
-"""Rules of findings as alerts of Prometheus, where the condition is a plain threshold on metrics.
+"""Prometheus alerts from rules of findings whose condition is a plain threshold on metrics.
 
-The condition is translated from the parser's tree of the rule's own query, so there is one definition of it.
-What PromQL has no words for is left out: windows, subqueries, values of several measures or of the whole
-recording.
+The condition is translated from the syntax tree of the rule's query. Conditions that PromQL cannot express
+are omitted: window functions, subqueries, and values of several measures or of the entire recording.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from zlens.catalog.rules import Rule
 from zlens.engine.connection import connect
 from zlens.errors import CatalogError
 
-#: Severities as Alertmanager's examples call them.
+#: Severities as in the examples of Alertmanager.
 _SEVERITIES = {"crit": "critical", "warn": "warning", "info": "info"}
 _COMPARES = {
     "COMPARE_EQUAL": "==",
@@ -34,12 +33,12 @@ _OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 _AGGREGATES = {"sum": "sum", "avg": "avg", "max": "max", "min": "min"}
 #: The value of an alert with four digits.
 _VALUE = '{{ printf "%.4g" $value }}'
-#: What a query selects beside the value, and does not depend on it.
+#: Columns that a query selects in addition to the value and that do not depend on it.
 _INTERVAL = ("system", "source", "interval_end")
 
 
 class _NotThresholdError(Exception):
-    """The condition is no plain threshold."""
+    """The condition is not a plain threshold."""
 
 
 class PrometheusAlert(Struct, frozen=True):
@@ -51,13 +50,13 @@ class PrometheusAlert(Struct, frozen=True):
 
 
 def alerts() -> list[PrometheusAlert]:
-    """The alerts of all built-in rules that findings check by themselves, by prefix and id."""
-    found = []
+    """Return the alerts of all built-in rules that findings check by default, by prefix and id."""
+    result = []
     for rule in rules.builtin().values():
         checked = rule.kind == "balance" or rule.threshold_class != "ours"
         if rule.computable and checked and rule.compare in (">", ">=", "<", "<=") and "T" in rule.threshold:
-            found += [*_of(rule)]
-    return sorted(found, key=lambda alert: (alert.prefix, alert.rule.id))
+            result += [*_of(rule)]
+    return sorted(result, key=lambda alert: (alert.prefix, alert.rule.id))
 
 
 def _of(rule: Rule) -> Iterator[PrometheusAlert]:
@@ -98,15 +97,15 @@ class _Condition(Struct):
     node: Tree
     group: MetricGroup
     prefix: str
-    #: Labels that every metric must have.
+    #: Label matchers of every metric.
     matchers: list[str] = field(default_factory=list)
-    #: What else must hold, in PromQL.
+    #: Additional conditions, in PromQL.
     ands: list[str] = field(default_factory=list)
-    #: A metric of the value, to tell which subjects there are.
+    #: A metric of the value; its samples show which subjects exist.
     anchor: str = ""
 
     def text(self) -> str | None:
-        """PromQL of the condition; None if the rule is not about this prefix."""
+        """Return the condition in PromQL; None if the rule does not apply to this prefix."""
         conditions = _conjuncts(self.node.get("where_clause"))
         texts = [one for one in conditions if not self._is_label(one)]
         if not all(self._of_prefix(one) for one in conditions):
@@ -123,21 +122,21 @@ class _Condition(Struct):
         return " ".join([f"{value} {self.rule.compare} {threshold}", *self.ands])
 
     def _needed(self, value: str) -> Iterator[str]:
-        """What a system must have at all: a rule is not checked where a column that it needs is empty."""
-        there = " ".join([value, *(one for one in self.ands if one.startswith("and "))])
+        """Yield conditions for required columns: a rule is not checked where such a column is empty."""
+        expressions = " ".join([value, *(one for one in self.ands if one.startswith("and "))])
         for name in self.rule.needs:
             measure, _, column = name.rpartition(".")
             needed = exposition.family_of(measure, column)[1]
-            if f"{self.prefix}_{needed.sample}" not in there:
+            if f"{self.prefix}_{needed.sample}" not in expressions:
                 yield f"and on (system) {self.prefix}_{needed.sample}"
 
     def _groups(self) -> list[str] | None:
-        """The labels of the groups that a value is of; None if every row has its own."""
+        """Return the labels that a value is grouped by; None if every row has its own value."""
         grouped = [_column(one) for one in self.node.get("group_expressions") or []]
         if not grouped:
             return None
         if any(name is None for name in grouped) or not {*_INTERVAL} <= {*grouped}:
-            # Over all intervals: nothing that one page of metrics says.
+            # The value is over all intervals, but metrics contain only the newest one.
             raise _NotThresholdError
         names = [name for name in grouped if name not in _INTERVAL and name is not None]
         if any(name not in self.group.labels for name in names):
@@ -146,7 +145,7 @@ class _Condition(Struct):
         return ["system", *added, *(self.group.labels[name] for name in names)]
 
     def _is_label(self, condition: Tree) -> bool:
-        """Whether a condition is one on a label, which becomes a matcher of every metric."""
+        """Return whether a condition is on a label; adds it to the matchers of every metric."""
         if condition.get("type") == "OPERATOR_IS_NULL" and _column(condition["children"][0]) == "flag":
             return True
         if condition.get("type") != "COMPARE_EQUAL":
@@ -160,7 +159,7 @@ class _Condition(Struct):
         return False
 
     def _of_prefix(self, condition: Tree) -> bool:
-        """Whether a condition on the source allows this prefix."""
+        """Return whether a condition on the source allows this prefix."""
         if condition.get("type") != "COMPARE_EQUAL" or _column(condition["left"]) != "source":
             return True
         return exposition.names().sources.get(str(_constant(condition["right"]))) == self.prefix
@@ -168,7 +167,7 @@ class _Condition(Struct):
     def _condition(self, condition: Tree) -> None:
         kind = condition.get("type")
         if kind == "OPERATOR_IS_NOT_NULL":
-            # A value that is NULL is no sample, and whatever is computed from it is none either.
+            # NULL has no sample, and neither has a value computed from it.
             self._metric(_column(condition["children"][0]))
         elif kind == "OPERATOR_IS_NULL":
             self.ands.append(f"unless {self._metric(_column(condition['children'][0]))}")
@@ -190,7 +189,7 @@ class _Condition(Struct):
         elif default is None:
             self.ands.append(f"and {self._value(left, None)} {compare} {_digits(right)}")
         elif not isinstance(default, str) and _holds(default, compare, right):
-            # It holds where there is no value.
+            # The condition also holds without a value.
             self.ands.append(f"unless {self._metric(column)} {_OPPOSITE[compare]} {_digits(right)}")
         else:
             self.ands.append(f"and {self._metric(column)} {compare} {_digits(right)}")
@@ -208,7 +207,7 @@ class _Condition(Struct):
         return f"{self._metric(column)} == 1"
 
     def _metric(self, column: str | None) -> str:
-        """A metric in the unit of its column."""
+        """Return the PromQL of a metric in the unit of its column."""
         if column is None:
             raise _NotThresholdError
         family = exposition.family_of(self.group.measure, column)[1]
@@ -270,7 +269,7 @@ def _constant(node: Tree) -> str | float | None:
 
 
 def _with_default(node: Tree) -> tuple[str, Any]:
-    """The column of `column` or `coalesce(column, constant)`, and that constant."""
+    """Return the column and the constant of `column` or `coalesce(column, constant)`."""
     if node.get("type") == "OPERATOR_COALESCE":
         column, default = _column(node["children"][0]), _constant(node["children"][1])
     else:
@@ -296,7 +295,7 @@ def _digits(number: float) -> str:
 
 
 def rules_file() -> str:
-    """The file of rules for Prometheus: YAML, a group for each prefix."""
+    """Return the rule file for Prometheus: YAML with a group for each prefix."""
     lines = ["# Written from python/zlens/facts/rules by `make contrib`: change the rules there.", "groups:"]
     last = ""
     for alert in alerts():

@@ -1,4 +1,4 @@
-"""Dashboards for Grafana, from the catalog: `facts/exposition/dashboards.toml` says what panels show."""
+"""Grafana dashboards as defined in `facts/exposition/dashboards.toml`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
 
 _FILE = FACTS / "exposition" / "dashboards.toml"
-#: Units of Grafana by base unit.
+#: Grafana units by base unit.
 _UNITS = {
     "ratio": "percentunit",
     "seconds": "s",
@@ -24,11 +24,11 @@ _UNITS = {
     "per_second": "ops",
     "hertz": "hertz",
 }
-#: Units of Grafana of the rate of a counter.
+#: Grafana units for the rate of a counter.
 _RATES = {"seconds": "none", "bytes": "Bps"}
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _WIDTH, _HEIGHT = 12, 8
-#: Panels of a single number.
+#: Height of a panel with a single number.
 _SMALL = 4
 
 
@@ -47,13 +47,13 @@ class _Dashboard(FactTable, frozen=True):
 
 
 class DashboardFile(FactTable, frozen=True):
-    """The dashboards."""
+    """Definitions of all dashboards."""
 
     dashboard: Annotated[tuple[_Dashboard, ...], Meta(description="dashboards")]
 
 
 def dashboards() -> dict[str, dict[str, Any]]:
-    """The dashboards as Grafana reads them, by name; CatalogError if a panel shows what is not exported."""
+    """Return the dashboards in Grafana's JSON format by name. Raises CatalogError for unknown metrics."""
     declared = structs.load(_FILE, DashboardFile, "the dashboards").dashboard
     return {dashboard.name: _dashboard(dashboard) for dashboard in declared}
 
@@ -102,7 +102,7 @@ def _systems() -> dict[str, Any]:
     }
 
 
-def _panel(panel: _Panel, number: int, place: Mapping[str, int]) -> dict[str, Any]:
+def _panel(panel: _Panel, number: int, grid_position: Mapping[str, int]) -> dict[str, Any]:
     if panel.age:
         targets = [_target("time() - ", panel.age, 0, "A", "")]
         unit = "s"
@@ -122,7 +122,7 @@ def _panel(panel: _Panel, number: int, place: Mapping[str, int]) -> dict[str, An
         "description": description,
         "type": panel.kind,
         "datasource": _SOURCE,
-        "gridPos": place,
+        "gridPos": grid_position,
         "fieldConfig": {"defaults": {"unit": unit}, "overrides": []},
         "targets": targets,
     }
@@ -130,8 +130,8 @@ def _panel(panel: _Panel, number: int, place: Mapping[str, int]) -> dict[str, An
 
 def _target(before: str, name: str, top: int, reference: str, heading: str) -> dict[str, Any]:
     group, family = _find_metric(name)
-    chosen = '{system=~"$system"}'
-    queries = [f"{prefix}_{family.sample}{chosen}" for prefix in group.prefixes]
+    selector = '{system=~"$system"}'
+    queries = [f"{prefix}_{family.sample}{selector}" for prefix in group.prefixes]
     if family.kind == "counter":
         queries = [f"rate({query}[$__rate_interval])" for query in queries]
     query = " or ".join(queries)
@@ -145,7 +145,7 @@ def _target(before: str, name: str, top: int, reference: str, heading: str) -> d
 
 
 def _heading(family: MetricFamily) -> str:
-    """What tells the columns of one panel apart."""
+    """Return the text that distinguishes the columns of one panel."""
     return family.column.rpartition("_")[0] if family.column.endswith(("_pct", "_s")) else family.column
 
 
@@ -156,7 +156,7 @@ def _unit(group: MetricGroup, family: MetricFamily) -> str:
 
 
 def _find_metric(name: str) -> tuple[MetricGroup, MetricFamily]:
-    """The metric of `measure.column`, or of `role.entity.role`."""
+    """Return the metric of `measure.column` or `role.entity.role`."""
     if not name.startswith("role."):
         measure, _, column = name.partition(".")
         return exposition.family_of(measure, column)

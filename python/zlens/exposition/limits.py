@@ -1,17 +1,17 @@
-"""How much of the measures is exported."""
+"""Limits of the export of metrics."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-#: Rows of each measure and system that are exported unless somebody says otherwise.
+#: Default number of rows exported for each measure and system.
 DEFAULT_ROWS = 200
 
 
 class ExportLimits(Struct, frozen=True):
-    """How much is exported.
+    """Limits of an export.
 
-    rows   rows of each measure and system, those with the largest value of its main column; None: all
+    rows   rows of each measure and system, with the largest values of its main column; None: all
     """
 
     rows: int | None = DEFAULT_ROWS

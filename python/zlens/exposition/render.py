@@ -1,8 +1,7 @@
-"""The newest interval of every system, as OpenMetrics 1.0 or as Prometheus text 0.0.4.
+"""Renders the newest interval of every system as OpenMetrics 1.0 or Prometheus text 0.0.4.
 
-Names, types and labels are those of `facts/exposition`; values are those of the measures, in base units. A
-value that is NULL has no sample. Samples have no time stamps: they are of the interval that
-`interval_end_timestamp_seconds` names.
+`facts/exposition` defines names, types and labels; values are in base units. NULL has no sample. Samples have
+no timestamps; `interval_end_timestamp_seconds` contains the interval end.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from zlens.inputs.options import TimeSpec
 from zlens.session.session import CoreSession
 from zlens.version import VERSION
 
-#: What stands first, as everything else is about it.
+#: Measures rendered first, because the others refer to them.
 _FIRST = ("interval", "system", "load")
 
 
 def render(session: CoreSession, *, openmetrics: bool, limits: ExportLimits | None = None) -> bytes:
-    """All metrics of the newest interval of each system and source; QueryError if they cannot be computed.
+    """Render all metrics of the newest interval of each system and source.
 
-    The session itself is not changed; what is computed is of the newest intervals alone.
+    The session is not changed; only the newest intervals are computed. Raises QueryError if that fails.
     """
     limits = limits or ExportLimits()
     newest = _newest(session)
@@ -49,7 +48,7 @@ def render(session: CoreSession, *, openmetrics: bool, limits: ExportLimits | No
 
 
 class _Newest(Struct, frozen=True):
-    """The newest interval of one source of a system; `rank` orders a system's sources of one prefix."""
+    """Newest interval of one source of a system; the source with the lowest `rank` is preferred."""
 
     system: str
     source: str
@@ -60,7 +59,7 @@ class _Newest(Struct, frozen=True):
 
 
 def _newest(session: CoreSession) -> list[_Newest]:
-    """The newest interval of each source; one that is a stub or has a gap only if there is no other."""
+    """Return the newest interval of each source; intervals with a flag only if there are no others."""
     names = exposition.names()
     order = list(names.sources)
     described: dict[tuple[str, str], dict[str, str | None]] = {}
@@ -69,7 +68,7 @@ def _newest(session: CoreSession) -> list[_Newest]:
         described[row[0], row[1]] = dict(zip(names.system_labels, row[2:], strict=True))
     known: dict[str, dict[str, str | None]] = {}
     for (system, _), labels in described.items():
-        # One source may name what another leaves out.
+        # One source may have values that another has not.
         for label, value in labels.items():
             known.setdefault(system, {}).setdefault(label, value)
             known[system][label] = known[system][label] or value
@@ -79,23 +78,23 @@ def _newest(session: CoreSession) -> list[_Newest]:
         "FROM interval GROUP BY system, source",
         {"interval": ["system", "source", "interval_end", "flag"]},
     ).rows
-    found = [
+    newest = [
         _Newest(system, source, end_us, names.sources[source], known.get(system, {}))
         for system, source, end_us in ends
         if source in names.sources and system is not None
     ]
-    found.sort(key=lambda one: (one.system, -one.end_us, order.index(one.source)))
-    return [replace(one, rank=rank) for rank, one in enumerate(found)]
+    newest.sort(key=lambda interval: (interval.system, -interval.end_us, order.index(interval.source)))
+    return [replace(interval, rank=rank) for rank, interval in enumerate(newest)]
 
 
 def _newest_session(session: CoreSession, newest: Sequence[_Newest]) -> CoreSession:
-    """A session over the newest intervals, so that no others are computed."""
+    """Return a session over the newest intervals only."""
     options = session.options
     if options.peak_minutes:
         return session
     length = dt.timedelta(seconds=options.every_s or 0) or dt.timedelta(microseconds=1)
     start = dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(
-        microseconds=min(one.end_us for one in newest)
+        microseconds=min(interval.end_us for interval in newest)
     )
     start -= length
     return session.narrow(replace(options, start=TimeSpec(start.date(), start.time(), dt.UTC)))
@@ -110,35 +109,35 @@ def _measures(
     for group in groups:
         if not session.has_data(group.measure):
             continue
-        for prefix, own in _by_prefix(group, newest).items():
-            table = session.materialize_query(*_rows(group, own))
-            chosen = f"{quote(table)}" + (
+        for prefix, members in _by_prefix(group, newest).items():
+            table = session.materialize_query(*_rows(group, members))
+            selection = f"{quote(table)}" + (
                 f' WHERE "#place" <= {limits.rows}' if limits.rows is not None else ""
             )
-            answer = session.select(f"SELECT * FROM {chosen}", {})
+            answer = session.select(f"SELECT * FROM {selection}", {})
             yield form.samples(prefix, group, answer)
             if limits.rows is not None:
                 left_out += _omitted_samples(session, table, group, limits.rows)
             for counters in exposition.names().counters(group.measure):
                 if prefix in counters.prefixes and session.has_data(f"role.{counters.of}"):
-                    query, reads = _counters(counters, own, chosen)
+                    query, reads = _counters(counters, members, selection)
                     yield form.samples(prefix, counters, session.select(query, reads))
     text = "rows of a measure that the limit left out of this page"
     yield form.own("zlens_rows_left_out", "gauge", text, *left_out)
 
 
 def _by_prefix(group: MetricGroup, newest: Sequence[_Newest]) -> dict[str, list[_Newest]]:
-    """The newest intervals by the prefix that a group's metrics have for them."""
+    """Return the newest intervals by metric prefix in a group."""
     parts: dict[str, list[_Newest]] = {}
-    for one in newest:
-        prefix = group.prefix or one.prefix
+    for interval in newest:
+        prefix = group.prefix or interval.prefix
         if prefix in group.prefixes:
-            parts.setdefault(prefix, []).append(one)
+            parts.setdefault(prefix, []).append(interval)
     return parts
 
 
 def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[str]]]:
-    """The rows of a measure in the newest intervals, ranked; and what the statement reads."""
+    """Return the query of a measure's ranked rows in the newest intervals, and the columns that it reads."""
     table = measures.load_measure(group.measure)
     values = {
         column: family.base.sql(_number(f"m.{quote(column)}", family))
@@ -157,8 +156,8 @@ def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str,
     rows = quote(group.measure)
     if aggregation.is_divided(table):
         selected_columns = [column for column in table.columns if column.name in reads]
-        of_newest = f"({', '.join(joined)}) IN (SELECT ({', '.join(joined)}) FROM newest)"
-        divided, read = aggregation.undivided(table, selected_columns, of_newest)
+        is_newest = f"({', '.join(joined)}) IN (SELECT ({', '.join(joined)}) FROM newest)"
+        divided, read = aggregation.undivided(table, selected_columns, is_newest)
         rows, reads = f"({divided})", dict.fromkeys([*reads, *read])
     query = (
         f"WITH newest AS ({_values(newest)}), "
@@ -177,12 +176,14 @@ def _qualified(keys: str, group: MetricGroup) -> str:
     return ", ".join(["m.system", *(f"m.{quote(column)}" for column in group.labels)])
 
 
-def _counters(group: MetricGroup, newest: Sequence[_Newest], chosen: str) -> tuple[str, dict[str, list[str]]]:
-    """Cumulative counters of the rows of a measure that were chosen; and what the statement reads."""
+def _counters(
+    group: MetricGroup, newest: Sequence[_Newest], selection: str
+) -> tuple[str, dict[str, list[str]]]:
+    """Return the query of cumulative counters of the selected rows, and the columns that it reads."""
     entity = f"role.{group.of}"
     keys = ["system", *group.labels]
     summed = ", ".join(
-        # A part that is not known leaves the sum unknown.
+        # The sum is unknown if one of its parts is unknown.
         f"CASE WHEN count(m.{quote(family.column)}) = count(*) THEN "
         f"{family.base.sql(f'sum(m.{quote(family.column)})')} END AS {quote(family.column)}"
         for family in group.families
@@ -190,7 +191,7 @@ def _counters(group: MetricGroup, newest: Sequence[_Newest], chosen: str) -> tup
     of_keys = ", ".join(f"m.{quote(key)}" for key in keys)
     same = " AND ".join(f"m.{quote(key)} IS NOT DISTINCT FROM c.{quote(key)}" for key in keys)
     query = (
-        f"WITH newest AS ({_values(newest)}), chosen AS (SELECT * FROM {chosen}) "
+        f"WITH newest AS ({_values(newest)}), chosen AS (SELECT * FROM {selection}) "
         f"SELECT {of_keys}, {_system_labels(group, 'any_value(n.{})')}{summed} FROM {quote(entity)} AS m "
         "JOIN newest AS n ON m.system = n.system AND m.source = n.source AND m.interval_end = n.interval_end "
         f'JOIN chosen AS c ON {same} AND n.rank = c."#rank" '
@@ -201,7 +202,7 @@ def _counters(group: MetricGroup, newest: Sequence[_Newest], chosen: str) -> tup
 
 
 def _number(column: str, family: MetricFamily) -> str:
-    """SQL of a column as a number: times as seconds since 1970."""
+    """Return the SQL of a column as a number; times are seconds since 1970."""
     return f"epoch_us({column}) / 1e6" if family.type == "time" else column
 
 
@@ -211,27 +212,27 @@ def _system_labels(group: MetricGroup, form: str = "n.{}") -> str:
 
 
 def _added(group: MetricGroup) -> list[str]:
-    """The labels of the system that rows of a group have: those that are not their own."""
-    own = {*group.labels.values()}
-    return [name for name in exposition.names().system_labels if name not in own]
+    """Return the system labels that are added to the rows of a group, except labels of the rows."""
+    row_labels = {*group.labels.values()}
+    return [name for name in exposition.names().system_labels if name not in row_labels]
 
 
 def _values(newest: Sequence[_Newest]) -> str:
-    """SQL of the newest intervals."""
+    """Return the SQL of the newest intervals."""
     names = list(exposition.names().system_labels)
     rows = ", ".join(
         "("
         + ", ".join(
             [
-                literal(one.system),
-                literal(one.source),
-                f"make_timestamptz({one.end_us})",
-                str(one.rank),
-                *(_text(one.labels.get(name)) for name in names),
+                literal(interval.system),
+                literal(interval.source),
+                f"make_timestamptz({interval.end_us})",
+                str(interval.rank),
+                *(_text(interval.labels.get(name)) for name in names),
             ]
         )
         + ")"
-        for one in newest
+        for interval in newest
     )
     return f"SELECT * FROM (VALUES {rows}) AS v(system, source, interval_end, rank, {_list(names)})"
 
@@ -245,7 +246,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def _omitted_samples(session: CoreSession, table: str, group: MetricGroup, rows: int) -> list[str]:
-    """Samples of the number of rows beyond the limit, of systems with such rows."""
+    """Return samples with the number of rows beyond the limit, for systems with such rows."""
     counted = session.select(
         f'SELECT system, any_value("#count") AS rows FROM {quote(table)} WHERE "#count" > {rows} '
         "GROUP BY system ORDER BY system",
@@ -258,36 +259,36 @@ def _omitted_samples(session: CoreSession, table: str, group: MetricGroup, rows:
 
 
 class _TextFormat(Struct, frozen=True):
-    """How heads of families look: in OpenMetrics their name lacks the ending of their samples."""
+    """Text format of metric families; names of families in OpenMetrics have no suffix of their samples."""
 
     openmetrics: bool
 
     def samples(self, prefix: str, group: MetricGroup, answer: QueryResult) -> str:
-        """The samples of all families of a group."""
-        place = {name: index for index, name in enumerate(answer.columns)}
-        added = [(name, place[f"#{name}"]) for name in _added(group)]
+        """Return the samples of all families of a group."""
+        index_by_name = {name: index for index, name in enumerate(answer.columns)}
+        added = [(name, index_by_name[f"#{name}"]) for name in _added(group)]
         labels = [
-            ("system", place["system"]),
+            ("system", index_by_name["system"]),
             *added,
-            *((label, place[column]) for column, label in group.labels.items()),
+            *((label, index_by_name[column]) for column, label in group.labels.items()),
         ]
-        # A column of the row says more of it than the row of its system does.
-        own = {*group.info.values()}
-        info = [label for label in labels if label[0] not in own]
-        info += [(label, place[column]) for column, label in group.info.items()]
+        # A column of the row is more specific than the label of its system.
+        replaced = {*group.info.values()}
+        info = [label for label in labels if label[0] not in replaced]
+        info += [(label, index_by_name[column]) for column, label in group.info.items()]
         families = [
             (
                 self._head(f"{prefix}_{family.name}", family.kind, family.text, family.unit),
                 f"{prefix}_{family.sample}",
                 int(family.kind == "info"),
-                place[family.column] if family.column else None,
+                index_by_name[family.column] if family.column else None,
             )
             for family in group.families
         ]
         return answer.read(lambda stream: samples(stream, answer.types, [labels, info], families))
 
     def own(self, name: str, kind: str, text: str, *values: str) -> str:
-        """A family of zlens itself: labels in braces with a value; '' without values."""
+        """Return a family about zlens; `values` are labels in braces with a value. Empty without values."""
         if not values:
             return ""
         ending = "_info" if kind == "info" else ""

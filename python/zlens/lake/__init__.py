@@ -1,8 +1,8 @@
-"""A lake: months of decoded data in a folder, as Parquet, by table, system and day.
+"""A lake: months of decoded data in a folder, as Parquet files by table, system and day.
 
-`add` imports files; `stage` decodes them elsewhere, and `commit` joins what is staged. `contents` shows what
-a lake contains, `check` verifies every file against the manifest, `forget` removes data, and `forget_raw`
-only the raw tables of old data whose measures are kept (`zlens.stores.rollup`). A lake is read like any other
+`add` imports files; `stage` decodes them elsewhere, and `commit` adds staged inputs. `contents` describes a
+lake, `check` verifies every file against the manifest, `forget` removes data, and `forget_raw` removes only
+raw tables of old data with measures by hour and day (`zlens.stores.rollup`). A lake is read like any other
 input: `zlens.open(folder)`.
 """
 
@@ -50,7 +50,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    # Reading a lake needs nothing that writing one does, least of all the SQL engine.
+    # Imported on first use: reading a lake must not load the modules that write one.
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"zlens.lake.{_WHERE[name]}"), name)

@@ -1,4 +1,4 @@
-"""What the seams of a system's parts depend on: other parts, and evidence of resets in between."""
+"""Dependencies of the boundaries of a system's parts: other parts, and evidence of resets in between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
 from zlens.readers.boundaries import END_TOLERANCE_US
 
-#: Part of every key: a new version makes all seams again.
+#: Part of every key: a new version computes all boundaries again.
 _VERSION = 1
 
 #: One system of one input.
@@ -22,13 +22,13 @@ Pair = tuple[LakeInput, InputPart]
 
 
 class BoundaryInputs(Struct):
-    """What a boundary depends on: other parts, by index, and evidence of resets.
+    """Dependencies of a boundary: other parts, by index, and evidence of resets.
 
-    before     those with the sample before the first one of a subject
-    after      those whose interval ends close what is left open
-    beside     others that cover the same times
-    repeated   earlier ones that may have records of the part
-    evidence   evidence of resets in between, as a digest
+    before     parts with the sample before the first one of a subject
+    after      parts whose interval ends close open intervals
+    beside     other parts that cover the same times
+    repeated   earlier parts that may have records of the part
+    evidence   digest of the evidence of resets in between
     """
 
     before: list[int] = field(default_factory=list)
@@ -39,11 +39,11 @@ class BoundaryInputs(Struct):
 
     @property
     def has_neighbors(self) -> bool:
-        """Whether rows of the part are compared with those of others."""
+        """Whether rows of the part are compared with rows of other parts."""
         return bool(self.before or self.after or self.beside)
 
     def key(self, pair: Pair, parts: list[Pair]) -> str | None:
-        """A key that identifies the ground; None if nothing around the part affects it."""
+        """Return a key that identifies the dependencies; None if no other part affects this one."""
         neighbors = [self.before, self.after, self.beside]
         if self.repeated:
             neighbors.append(self.repeated)
@@ -61,20 +61,20 @@ def _name(pair: Pair) -> str:
 def boundary_inputs(
     engine: ParquetEngine, parts: list[Pair], side: Callable[[Pair, str], str]
 ) -> list[BoundaryInputs]:
-    """The ground of every part's seam. `side` locates a file next to a part's document.
+    """Return the dependencies of every part's boundary. `side` locates a file next to a part's document.
 
-    Leaves the tables `seen` (first and last records of subjects), `pairs` (the same with the part before)
+    Creates the tables `seen` (first and last records of subjects), `pairs` (the same with the previous part)
     and `held` (evidence between the two).
     """
-    grounds_of_parts = [BoundaryInputs() for _ in parts]
+    inputs_by_part = [BoundaryInputs() for _ in parts]
     joined = [index for index, (_, part) in enumerate(parts) if part.joined]
     for index in joined:
-        grounds_of_parts[index].after = closing_parts(parts, index)
-        grounds_of_parts[index].beside = concurrent_parts(parts, index)
+        inputs_by_part[index].after = closing_parts(parts, index)
+        inputs_by_part[index].beside = concurrent_parts(parts, index)
     paths = [side(parts[index], "subjects.parquet") for index in joined]
-    places = f"[{', '.join(map(str, joined))}][list_position({sql_list(paths)}, filename)]"
+    part_numbers = f"[{', '.join(map(str, joined))}][list_position({sql_list(paths)}, filename)]"
     engine.rows(
-        f"CREATE OR REPLACE TABLE seen AS SELECT {places} AS part, * EXCLUDE (filename) "
+        f"CREATE OR REPLACE TABLE seen AS SELECT {part_numbers} AS part, * EXCLUDE (filename) "
         f"FROM {read_parquet_sql(paths, 'filename = true')}"
     )
     engine.rows(
@@ -82,17 +82,17 @@ def boundary_inputs(
         "max(last_us) OVER earlier AS before_us FROM seen WINDOW earlier AS (PARTITION BY "
         '"table", subject ORDER BY part ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)'
     )
-    for index, before in engine.rows(
+    for index, previous in engine.rows(
         "SELECT part, list_sort(list_distinct(list(before))) FROM pairs "
         "WHERE before IS NOT NULL GROUP BY part"
     ):
-        grounds_of_parts[index].before = before
-    _evidence(engine, [side(parts[index], "evidence.parquet") for index in joined], grounds_of_parts)
-    return grounds_of_parts
+        inputs_by_part[index].before = previous
+    _evidence(engine, [side(parts[index], "evidence.parquet") for index in joined], inputs_by_part)
+    return inputs_by_part
 
 
-def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[BoundaryInputs]) -> None:
-    """The evidence on each subject between its last sample in one part and its first in the next."""
+def _evidence(engine: ParquetEngine, paths: list[str], inputs_by_part: list[BoundaryInputs]) -> None:
+    """Collect the evidence on each subject between its last sample in one part and its first in the next."""
     engine.rows(
         "CREATE OR REPLACE TABLE told AS SELECT DISTINCT moment, us, "
         f"unnest(string_split(tables, ' ')) AS \"table\", subject, kind FROM {read_parquet_sql(paths)}"
@@ -110,45 +110,45 @@ def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[Bo
         "concat_ws(' ', moment, \"table\", subject IS NULL, subject, kind), chr(10) "
         'ORDER BY moment, "table", subject NULLS FIRST, kind)) FROM held GROUP BY part'
     ):
-        grounds_of_parts[index].evidence = digest
+        inputs_by_part[index].evidence = digest
 
 
 def closing_parts(parts: list[Pair], index: int) -> list[int]:
-    """The parts whose interval ends may close rows that a part leaves open."""
-    waiting = parts[index][1].open_us
-    if waiting is None:
+    """Return the parts whose interval ends may close rows that a part leaves open."""
+    open_us = parts[index][1].open_us
+    if open_us is None:
         return []
-    first, last = waiting
+    first, last = open_us
     ends = sorted(
-        (part.first_end_us, place)
-        for place, (_, part) in enumerate(parts)
-        if place != index and part.first_end_us is not None and (part.last_end_us or 0) >= first
+        (part.first_end_us, other_index)
+        for other_index, (_, part) in enumerate(parts)
+        if other_index != index and part.first_end_us is not None and (part.last_end_us or 0) >= first
     )
-    within = [place for end, place in ends if end <= last]
-    beyond = [place for end, place in ends if end > last][:1]
+    within = [other_index for end, other_index in ends if end <= last]
+    beyond = [other_index for end, other_index in ends if end > last][:1]
     return within + beyond
 
 
 def concurrent_parts(parts: list[Pair], index: int) -> list[int]:
-    """Parts that cover the same times as a part: earlier ones; for some sources later ones too."""
+    """Return earlier parts that cover the same times as a part; for some sources also later parts."""
     imported, part = parts[index]
-    near = END_TOLERANCE_US.get(imported.source)
-    last = index if near is None else len(parts)
-    # Pieces for decoding a whole part again exist only for parts with differences.
+    tolerance_us = END_TOLERANCE_US.get(imported.source)
+    last = index if tolerance_us is None else len(parts)
+    # Only parts with differences have the fragments for decoding an entire part again.
     return [
-        place
-        for place in range(last)
-        if place != index and (near is None or parts[place][1].joined)
-        if _overlap(parts[place][1], part, near or 0)
+        other_index
+        for other_index in range(last)
+        if other_index != index and (tolerance_us is None or parts[other_index][1].joined)
+        if _overlap(parts[other_index][1], part, tolerance_us or 0)
     ]
 
 
-def _overlap(part: InputPart, other: InputPart, near: int) -> bool:
+def _overlap(part: InputPart, other: InputPart, tolerance_us: int) -> bool:
     if part.first_end_us is None or other.first_end_us is None:
         return False
     return (
-        part.first_end_us <= (other.last_end_us or 0) + near
-        and other.first_end_us <= (part.last_end_us or 0) + near
+        part.first_end_us <= (other.last_end_us or 0) + tolerance_us
+        and other.first_end_us <= (part.last_end_us or 0) + tolerance_us
     )
 
 

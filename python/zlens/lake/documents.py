@@ -1,4 +1,4 @@
-"""The document of an input: facts and files. The document of a seam: the files that replace others."""
+"""Documents of inputs (facts and files), boundaries (replacing files) and measures in a lake."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Reset = tuple[str, int, str, str, str]
 
 _KINDS = ("main", "edge")
 _MOST = 2**63
-#: Stored facts of a system; the others follow from its parts.
+#: Stored facts of a system; other facts follow from its parts.
 _SYSTEM = (
     "machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex", "utc_offset_s",
     "leap_s", "local_time", "nominal_s", "synthetic", "threads",
@@ -49,10 +49,10 @@ _SYSTEM = (
 
 
 class LakeFile(Struct, frozen=True):
-    """One Parquet file. `first_us` and `last_us` are its interval ends, `open` the rows without one.
+    """A Parquet file. `first_us` and `last_us` are interval ends, `open` counts the rows without one.
 
-    kind is `main`, or `edge` for rows that depend on other inputs: the first of every subject, and those
-    after the last interval end. With a key, the file replaces the one without.
+    `kind` is `main`, or `edge` for rows that depend on other inputs: the first row of every subject, and rows
+    after the last interval end. A file with a key replaces the file without.
     """
 
     table: str
@@ -64,22 +64,22 @@ class LakeFile(Struct, frozen=True):
     first_us: int | None
     last_us: int | None
     open: int
-    #: Digest of its footer, by which a query knows it.
+    #: Digest of the footer, by which a query verifies the file.
     foot: str
     key: str | None = None
 
     def name(self, sha256: str, system: str) -> str:
-        """Its place in the lake, as part of an input and system."""
+        """Return its path in the lake, as a file of an input and system."""
         return file_names.data_file(self.table, system, self.day, sha256, self.kind, self.key)
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What a file with a key and the one it replaces have in common."""
+        """Identity that a file with a key shares with the file it replaces."""
         return self.table, self.day, self.kind
 
 
 class SourceTimeRange(Struct):
-    """The intervals of one source of a part: their usual length, and the time that they cover."""
+    """Intervals of one source of a part: nominal length and time range."""
 
     source: str
     nominal_s: float | None = None
@@ -88,11 +88,11 @@ class SourceTimeRange(Struct):
 
 
 class PartDocument(Struct, dict=True):
-    """One system of an input: its facts, the schema of each table, the files.
+    """One system of an input: its facts, the schema of each table, and its files.
 
-    `listed` are the files as they were written, checked when they are first needed: most questions of a lake
-    of many systems need those of a few. `spans` has the sources of a part whose rows are of several, such as
-    a listing with reports by time and of the whole time. The first one is that of `info`.
+    `listed` has the files as written. They are checked on first use, because most queries of a lake of many
+    systems need only a few. `spans` has the time ranges of parts with several sources, such as a listing with
+    reports by interval and of the entire time; its first source is that of `info`.
     """
 
     info: SystemInfo
@@ -104,19 +104,19 @@ class PartDocument(Struct, dict=True):
 
     @cached_property
     def tables_key(self) -> str:
-        """A digest of the tables and their schemas."""
+        """Digest of the tables and their schemas."""
         return hashlib.sha256(dump(sorted(self.schemas.items()))).hexdigest()[:16]
 
     @cached_property
     def files(self) -> list[LakeFile]:
-        """The files; InputError if zlens cannot have written them."""
+        """Files of the part. Raises InputError if zlens cannot have written them."""
         files = [] if self.listed is None else self.listed.files(self.schemas)
         self.listed = None
         return files
 
 
 class InputDocument(Struct):
-    """An imported input. `side`: bytes and SHA-256 of the files next to this one."""
+    """Document of an imported input. `side`: bytes and SHA-256 of the files next to it."""
 
     info: list[dict[str, Any]]
     parts: list[PartDocument]
@@ -144,12 +144,12 @@ class InputDocument(Struct):
 
 
 class BoundaryDocument(Struct):
-    """How the parts around a part change its rows."""
+    """Document of a boundary: changes to the rows of a part because of other parts."""
 
     files: list[LakeFile]
     resets: list[Reset] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    #: Replace those that the import found.
+    #: They replace the intervals of the import.
     intervals: list[Interval] | None = None
 
     def dump(self) -> bytes:
@@ -166,13 +166,13 @@ class BoundaryDocument(Struct):
 def dump(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if printable(text) != text:
-        # Names of files that are no text.
+        # File names that are not valid text.
         value = json.loads(printable(text))
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 class _FileRow(Struct, frozen=True):
-    """The row of a file. A lake has thousands of them, and most queries need all: checks are plain code."""
+    """Row of a file. Checks are plain code for speed: most queries need all the thousands of rows."""
 
     key: str | None = None
 
@@ -189,16 +189,16 @@ class _FileRow(Struct, frozen=True):
 
     def check(self, value: Any, where: str, problem: Errors) -> LakeFile:
         try:
-            table, day, kind, rows, size, sha256, first, last, waiting, foot = value
+            table, day, kind, rows, size, sha256, first, last, open_rows, foot = value
             valid = (
                 file_names.TABLE.fullmatch(table)
                 and file_names.DAY.fullmatch(day)
                 and kind in _KINDS
                 and file_names.SHA256.fullmatch(sha256)
-                and type(rows) is type(size) is type(waiting) is int
+                and type(rows) is type(size) is type(open_rows) is int
                 and 0 <= rows < _MOST
                 and 0 <= size < _MOST
-                and 0 <= waiting < _MOST
+                and 0 <= open_rows < _MOST
                 and (first is None or (type(first) is int and -_MOST < first < _MOST))
                 and (last is None or (type(last) is int and -_MOST < last < _MOST))
                 and file_names.KEY.fullmatch(foot)
@@ -207,11 +207,11 @@ class _FileRow(Struct, frozen=True):
             valid = False
         if not valid:
             raise problem.value(where, value, self.describe())
-        return LakeFile(table, day, kind, rows, size, sha256, first, last, waiting, foot, self.key)
+        return LakeFile(table, day, kind, rows, size, sha256, first, last, open_rows, foot, self.key)
 
 
 class _FileRows(Struct, frozen=True):
-    """Rows of files that are not checked yet, perhaps not even parsed, and where they are."""
+    """Rows of files that are not checked yet and may not be parsed, with their location."""
 
     rows: Any
     where: str
@@ -244,7 +244,7 @@ class _DeferredFiles(Struct, frozen=True):
 
 
 class _SharedTable(Struct, frozen=True):
-    """A table that is the same for most systems, checked once for all that are."""
+    """Table that is equal for most systems; equal tables are checked once."""
 
     of: MapOf
     known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
@@ -271,7 +271,7 @@ class _SharedTable(Struct, frozen=True):
 
 
 def _parsed(value: Any, problem: Errors) -> Any:
-    """A value, parsed if it is not."""
+    """Return a value, parsed if it is raw JSON."""
     if not isinstance(value, msgspec.Raw):
         return value
     try:
@@ -281,14 +281,14 @@ def _parsed(value: Any, problem: Errors) -> Any:
 
 
 class _DeferredParts(Struct, forbid_unknown_fields=True):
-    """A document whose parts are not parsed yet."""
+    """Document whose parts are not parsed yet."""
 
     info: Any
     side: Any
     parts: list[dict[str, msgspec.Raw]]
 
 
-#: Different tables of schemas that are kept, and the most bytes of one.
+#: Maximum number of cached tables of schemas, and maximum bytes of one.
 _MOST_ALIKE, _LONGEST_ALIKE = 64, 64 * 1024
 
 
@@ -351,18 +351,18 @@ _DOCUMENT = Spec(
 
 
 def load(data: bytes, file: str) -> InputDocument:
-    """The document of an input; InputError if zlens cannot have written it."""
+    """Parse the document of an input. Raises InputError if zlens cannot have written it."""
     loaded: InputDocument
     errors = validators.problem(file)
     try:
         parsed = msgspec.json.decode(data, type=_DeferredParts)
     except (ValueError, RecursionError):
-        # Says what is wrong.
+        # For the error message.
         loaded = validators.load_checked(data, file, _DOCUMENT)
         return loaded
-    later = ("files", "schemas", "subjects")
+    deferred = ("files", "schemas", "subjects")
     parts = [
-        {name: raw if name in later else _parsed(raw, errors) for name, raw in part.items()}
+        {name: raw if name in deferred else _parsed(raw, errors) for name, raw in part.items()}
         for part in parsed.parts
     ]
     loaded = _DOCUMENT.check({"info": parsed.info, "parts": parts, "side": parsed.side}, "", errors)
@@ -370,7 +370,7 @@ def load(data: bytes, file: str) -> InputDocument:
 
 
 def load_seam(data: bytes, file: str, key: str) -> BoundaryDocument:
-    """The document of a seam, whose files replace others by the key; InputError as above."""
+    """Parse the document of a boundary, whose files have this key; raises as `load`."""
     keys = (
         Key("files", validators.list_of(_FileRow(key))),
         Key("resets", validators.list_of(_ROWS[RESETS])),
@@ -392,7 +392,7 @@ def _file_row(file: LakeFile) -> list[Any]:
 
 
 class MeasuresFile(Struct, frozen=True):
-    """A Parquet file with a measure of one system and day, by hour or by day."""
+    """Parquet file with a measure of one system and day, by hour or by day."""
 
     table: str
     rows: int
@@ -402,9 +402,9 @@ class MeasuresFile(Struct, frozen=True):
 
 
 class MeasuresDocument(Struct):
-    """The measures of one day of a system: the inputs of its machine, the schema of each table, the files.
+    """Measures of one day of a system: the inputs of its machine, the schema of each table, and the files.
 
-    retained   the intervals that they have rows of
+    retained   the intervals that have rows in measures
     """
 
     inputs: list[str] = field(default_factory=list)
@@ -419,7 +419,7 @@ class MeasuresDocument(Struct):
 
 
 class ConsolidatedDocument(Struct):
-    """The measures of one day of many systems: each system with the state of its measures, and the files."""
+    """Measures of one day of many systems: each system with the state of its measures, and the files."""
 
     members: list[tuple[str, str]] = field(default_factory=list)
     schemas: dict[str, str] = field(default_factory=dict)
@@ -472,21 +472,21 @@ _GATHERED = Spec(
 
 
 def load_measures(data: bytes, file: str) -> MeasuresDocument:
-    """The document of a day of measures; InputError if zlens cannot have written it."""
+    """Parse the document of a day of measures. Raises InputError if zlens cannot have written it."""
     loaded: MeasuresDocument = validators.load_checked(data, file, _MEASURES)
     _check_schemas(loaded, file)
     return loaded
 
 
 def load_gathered(data: bytes, file: str) -> ConsolidatedDocument:
-    """The document of a day of measures of many systems; InputError as above."""
+    """Parse the document of a day of measures of many systems; raises as `load_measures`."""
     loaded: ConsolidatedDocument = validators.load_checked(data, file, _GATHERED)
     _check_schemas(loaded, file)
     return loaded
 
 
 def _check_schemas(loaded: MeasuresDocument | ConsolidatedDocument, file: str) -> None:
-    if {one.table for one in loaded.files} - loaded.schemas.keys():
+    if {file_of_table.table for file_of_table in loaded.files} - loaded.schemas.keys():
         raise validators.problem(file).general_error("schemas is wrong", expected="a schema for every table")
 
 
@@ -494,18 +494,18 @@ def _check_schemas(loaded: MeasuresDocument | ConsolidatedDocument, file: str) -
 
 
 def intervals_file_name(place: int, source: int = 0) -> str:
-    """The file with the intervals of a part, or of another of its sources."""
+    """Return the name of the file with the intervals of a part, or of another of its sources."""
     return f"{place}.intervals{source or ''}.json"
 
 
 class PartIntervals(Struct):
-    """Intervals of a part, or marks: their lengths then run from one to the next of the whole system."""
+    """Intervals of a part, or marks; the lengths of marks extend to the next mark of the entire system."""
 
     intervals: list[Interval] = field(default_factory=list)
     marks: list[IntervalMark] = field(default_factory=list)
 
     def ends(self) -> list[int]:
-        """The ends of the intervals that contain samples, in order."""
+        """Return the ends of the intervals that contain samples, in order."""
         if self.marks:
             return sorted({mark.end_us for mark in self.marks if mark.samples})
         return [interval.end_us for interval in self.intervals]
@@ -553,7 +553,7 @@ _INVENTORY = (
     *(validators.MAYBE_WHOLE,) * 3,
     Nullable(Number()),
 )
-#: The rows of files next to a document.
+#: Rows of files next to a document.
 _ROWS = {
     PROBLEMS: FixedTuple((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem),
     RESETS: FixedTuple(_RESET, "system, time, table, subject and evidence"),
@@ -563,13 +563,13 @@ _LISTS = {name: RowLists({"rows": row}) for name, row in _ROWS.items()}
 
 
 def load_intervals(data: bytes, file: str) -> PartIntervals:
-    """Intervals or marks of a part; InputError if zlens cannot have written them."""
+    """Parse the intervals or marks of a part. Raises InputError if zlens cannot have written them."""
     intervals: PartIntervals = _INTERVALS.load(data, file)
     return intervals
 
 
 def load_rows(data: bytes, file: str, name: str) -> list[Any]:
-    """The rows of PROBLEMS, RESETS or INVENTORY; InputError if zlens cannot have written them."""
+    """Parse the rows of PROBLEMS, RESETS or INVENTORY; raises as `load_intervals`."""
     rows: list[Any] = _LISTS[name].load(data, file)["rows"]
     return rows
 
@@ -586,7 +586,7 @@ _COLUMNS = ListOf(_COLUMN, 1, into=tuple)
 
 
 def load_schema(data: bytes, file: str) -> tuple[RawColumn, ...]:
-    """The columns of a table; InputError if zlens cannot have written them."""
+    """Parse the columns of a table. Raises InputError if zlens cannot have written them."""
     columns: tuple[RawColumn, ...] = validators.load_checked(data, file, Spec((Key("columns", _COLUMNS),)))[
         "columns"
     ]

@@ -1,7 +1,7 @@
 """Drops records that occur in two inputs; the first input keeps them.
 
-A record is identified by all its decoded values, in every table of its kind, but not by its place. Only
-inputs that cover the same times are compared, and only for the times that they share.
+All decoded values in all tables of its kind identify a record, but not its offset. Only inputs that cover the
+same times are compared, and only for the times that they share.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from zlens.readers.boundaries import deduplicated_tables
 if TYPE_CHECKING:
     from zlens.lake.boundaries import BoundaryUpdater
 
-#: First and last interval end, both within.
+#: First and last interval end, both inclusive.
 Span = tuple[int, int]
 
-#: The columns with the place of a record.
+#: Columns with the location of a record.
 _PLACES = frozenset({"system", "source", "file", "offset"})
 
 
 def comparable_time_range(source: str, files: Iterable[LakeFile]) -> Span | None:
-    """The first and the last interval end of all rows; None for a source whose records are not compared."""
+    """Return the first and last interval end of all rows; None if the source's records are not compared."""
     if not deduplicated_tables(source):
         return None
     ends = [
@@ -39,10 +39,10 @@ def comparable_time_range(source: str, files: Iterable[LakeFile]) -> Span | None
 
 
 def overlapping_parts(parts: list[Pair], index: int) -> list[int]:
-    """Earlier parts that cover some of a part's times."""
+    """Return the earlier parts that overlap a part in time."""
     if parts[index][1].records_us is None:
         return []
-    return [place for place in range(index) if _shared_span(parts[place][1], parts[index][1]) is not None]
+    return [other for other in range(index) if _shared_span(parts[other][1], parts[index][1]) is not None]
 
 
 def _shared_span(part: InputPart, earlier: InputPart) -> Span | None:
@@ -50,23 +50,23 @@ def _shared_span(part: InputPart, earlier: InputPart) -> Span | None:
         return None
     first = max(part.records_us[0], earlier.records_us[0])
     last = min(part.records_us[1], earlier.records_us[1])
-    # Two inputs that meet in one moment may share the records of the interval that ended then.
+    # Inputs that only meet may share the records of the interval that ended at that time.
     return (first, last) if first <= last else None
 
 
 def drop_duplicate_records(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     parts: list[Pair],
     index: int,
-    ground: BoundaryInputs,
+    inputs: BoundaryInputs,
     key: str,
-    seam: BoundaryDocument,
+    boundary: BoundaryDocument,
 ) -> None:
-    """Make a seam leave out the records of a part that an earlier one has."""
+    """Drop the records of a part that an earlier part has, by files of its boundary."""
     pair = parts[index]
-    part_document = seams.document(pair)
-    spans = {place: _shared_span(parts[place][1], pair[1]) for place in ground.repeated}
-    others = {place: (span, seams.document(parts[place])) for place, span in spans.items() if span}
+    part_document = updater.document(pair)
+    spans = {other: _shared_span(parts[other][1], pair[1]) for other in inputs.repeated}
+    others = {other: (span, updater.document(parts[other])) for other, span in spans.items() if span}
     if not others:
         return
     full_span = (
@@ -75,47 +75,47 @@ def drop_duplicate_records(
     )
     for name, tables in deduplicated_tables(pair[0].source).items():
         columns = {
-            table: _columns(seams, table, [part_document, *(seam for _, seam in others.values())])
+            table: _columns(updater, table, [part_document, *(boundary for _, boundary in others.values())])
             for table in tables
         }
         columns = {table: names for table, names in columns.items() if names}
-        if not _fingerprints(seams, "records", pair, part_document, columns, full_span):
+        if not _fingerprints(updater, "records", pair, part_document, columns, full_span):
             continue
-        seams.engine.rows("CREATE OR REPLACE TABLE again (again_offset BIGINT)")
-        for place, (shared, document) in others.items():
-            if not _fingerprints(seams, "earlier", parts[place], document, columns, shared):
+        updater.engine.rows("CREATE OR REPLACE TABLE again (again_offset BIGINT)")
+        for other, (shared, document) in others.items():
+            if not _fingerprints(updater, "earlier", parts[other], document, columns, shared):
                 continue
-            # The second of two equal records of one input repeats another input only if that has two as well.
-            repeated = seams.engine.rows(
+            # The second of two equal records is a duplicate only if the other input has two.
+            repeated = updater.engine.rows(
                 'INSERT INTO again SELECT "offset" FROM records '
                 "SEMI JOIN earlier USING (sections, total, mixed, nth) "
                 'WHERE "offset" NOT IN (SELECT again_offset FROM again) RETURNING again_offset'
             )
             if repeated:
                 detail = (
-                    f"{len(repeated):,} records repeat those of {parts[place][0].path}; they are read once"
+                    f"{len(repeated):,} records repeat those of {parts[other][0].path}; they are read once"
                 )
                 first = min(offset for (offset,) in repeated)
                 imported, part = pair
-                seam.problems.append(
+                boundary.problems.append(
                     Problem(
                         part.system, imported.source, imported.path, first, name, "duplicate", detail, None
                     )
                 )
-        _write(seams, pair, part_document, tables, full_span, key, seam)
+        _write(updater, pair, part_document, tables, full_span, key, boundary)
 
 
-def _columns(seams: BoundaryUpdater, table: str, documents: list[PartDocument]) -> list[str]:
-    """The columns that all inputs with a table have in it: layouts may have grown between imports."""
-    schemas = [seams.schema(document.schemas[table]) for document in documents if table in document.schemas]
+def _columns(updater: BoundaryUpdater, table: str, documents: list[PartDocument]) -> list[str]:
+    """Return the columns of a table in all inputs that have it: later layouts may have more columns."""
+    schemas = [updater.schema(document.schemas[table]) for document in documents if table in document.schemas]
     if not schemas:
         return []
-    same = set.intersection(*({column.name for column in schema} for schema in schemas)) - _PLACES
-    return [column.name for column in schemas[0] if column.name in same]
+    common_names = set.intersection(*({column.name for column in schema} for schema in schemas)) - _PLACES
+    return [column.name for column in schemas[0] if column.name in common_names]
 
 
 def _within(part_document: PartDocument, table: str, span: Span) -> list[LakeFile]:
-    """Files of a table that may contain rows of a time; also those with rows without an interval."""
+    """Return the files of a table that may contain rows of a time range, or rows without an interval."""
     return [
         file
         for file in part_document.files
@@ -130,14 +130,14 @@ def _within(part_document: PartDocument, table: str, span: Span) -> list[LakeFil
 
 
 def _fingerprints(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     name: str,
     pair: Pair,
     part_document: PartDocument,
     columns: dict[str, list[str]],
     span: Span,
 ) -> bool:
-    """Create a table of fingerprints of a part's records; returns whether there may be any."""
+    """Create a table of fingerprints of a part's records; returns False if there can be none."""
     first, last = span
     selects = []
     for table, names in columns.items():
@@ -146,12 +146,12 @@ def _fingerprints(
             values = ", ".join(f"b.{expressions.quote(column)}" for column in names)
             selects.append(
                 f'SELECT b."offset", hash({expressions.literal(table)}, {values}) AS value '
-                f"FROM {seams.read(pair, files)} AS b "
+                f"FROM {updater.read(pair, files)} AS b "
                 f"WHERE b.interval_end IS NULL OR epoch_us(b.interval_end) BETWEEN {first} AND {last}"
             )
     if not selects:
         return False
-    seams.engine.rows(
+    updater.engine.rows(
         f"CREATE OR REPLACE TABLE {name} AS SELECT *, "
         'row_number() OVER (PARTITION BY sections, total, mixed ORDER BY "offset") AS nth FROM ('
         'SELECT "offset", count(*) AS sections, sum(value) AS total, bit_xor(value) AS mixed '
@@ -161,26 +161,27 @@ def _fingerprints(
 
 
 def _write(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     pair: Pair,
     part_document: PartDocument,
     tables: list[str],
     span: Span,
     key: str,
-    seam: BoundaryDocument,
+    boundary: BoundaryDocument,
 ) -> None:
-    """Write what remains of the tables of a kind of record."""
-    [(count,)] = seams.engine.rows("SELECT count(*) FROM again")
+    """Write the remaining rows of the tables of a kind of record."""
+    [(count,)] = updater.engine.rows("SELECT count(*) FROM again")
     if not count:
         return
     for table in tables:
         files = _within(part_document, table, span)
         if files:
             columns = ", ".join(
-                f"b.{expressions.quote(column.name)}" for column in seams.schema(part_document.schemas[table])
+                f"b.{expressions.quote(column.name)}"
+                for column in updater.schema(part_document.schemas[table])
             )
             query = (
-                f"SELECT {columns}, {seams.day(pair, files)} AS _day FROM {seams.read(pair, files)} AS b "
+                f"SELECT {columns}, {updater.day(pair, files)} AS _day FROM {updater.read(pair, files)} AS b "
                 'ANTI JOIN again ON b."offset" = again.again_offset ORDER BY b."offset", b.file_row_number'
             )
-            seam.files += seams.write(pair, query, table, "main", key, files)
+            boundary.files += updater.write(pair, query, table, "main", key, files)

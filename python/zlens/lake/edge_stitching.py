@@ -1,8 +1,7 @@
-"""Stitches edge rows: decodes the first record of each subject together with its last one in earlier parts.
+"""Stitches edge rows: decodes the first record of each subject with its last one in earlier parts.
 
-Only rows at an edge change: the first of every subject, which get their differences, and those after
-the last interval end, which a later part closes. If parts overlap, rows that an earlier one has
-too are left out.
+Only edge rows change: the first row of every subject gets its differences, and a later part closes rows after
+the last interval end. If parts overlap, rows of an earlier part are dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from zlens.lake.boundaries import BoundaryUpdater
 
 
-#: Before any record, in microseconds since 1970.
+#: A time before any record, in microseconds since 1970.
 _BEFORE_ALL_US = -(10**16)
 
 #: First byte, and the byte after the last.
@@ -38,29 +37,29 @@ Range = tuple[int, int]
 
 
 def stitch_edges(
-    seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+    updater: BoundaryUpdater, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str
 ) -> BoundaryDocument:
-    """The seam of a part with those around it."""
-    return _EdgeStitcher(seams, parts, index, ground, key).make()
+    """Return the boundary document of a part."""
+    return _EdgeStitcher(updater, parts, index, inputs, key).make()
 
 
 class _EdgeStitcher:
     def __init__(
-        self, seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+        self, updater: BoundaryUpdater, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str
     ) -> None:
-        self.seams = seams
-        self.engine = seams.engine
+        self.seams = updater
+        self.engine = updater.engine
         self.parts = parts
         self.index = index
         self.pair = parts[index]
-        self.ground = ground
+        self.ground = inputs
         self.key = key
-        self.document: PartDocument = seams.document(self.pair)
+        self.document: PartDocument = updater.document(self.pair)
         self.seam = BoundaryDocument([])
         self.repeats: list[Range] = []
 
     def make(self) -> BoundaryDocument:
-        rejoined = self._pieces() if self.ground.before else None
+        stitched = self._pieces() if self.ground.before else None
         if self.ground.beside:
             self._find_repeats()
         marks = sorted(self.seams.ends(self.parts, self.ground.after))
@@ -70,17 +69,17 @@ class _EdgeStitcher:
         for table in self.document.schemas:
             files = [file for file in self.document.files if file.table == table]
             edges = [file for file in files if file.kind == "edge"]
-            pieces = rejoined if table in compared else None
+            fragments = stitched if table in compared else None
             closed = marks and any(file.open for file in edges)
-            if edges and (pieces or self.repeats or closed):
-                query = self._edge_query(table, edges, pieces)
+            if edges and (fragments or self.repeats or closed):
+                query = self._edge_query(table, edges, fragments)
                 self.seam.files += self.seams.write(self.pair, query, table, "edge", self.key, edges)
             mains = [file for file in files if file.kind == "main"]
             if mains and (self.repeats or table in overlapping):
                 query = self._main_query(table, mains)
                 self.seam.files += self.seams.write(self.pair, query, table, "main", self.key, mains)
-        if rejoined is not None:
-            self._add_problems(rejoined)
+        if stitched is not None:
+            self._add_problems(stitched)
         shutil.rmtree(self.seams.work_folder(self.key) / "pieces", ignore_errors=True)
         return self.seam
 
@@ -91,22 +90,22 @@ class _EdgeStitcher:
         return {table for (table,) in rows}
 
     def _find_repeats(self) -> None:
-        """Byte ranges of a part with intervals that an earlier one has: their records are read only once."""
+        """Find the byte ranges of a part with intervals of an earlier part, whose records are read once."""
         known: dict[int, IntervalMark] = {}
-        for place in self.ground.beside:
-            for mark in self.seams.intervals(self.parts[place]).marks:
+        for other_index in self.ground.beside:
+            for mark in self.seams.intervals(self.parts[other_index]).marks:
                 if mark.samples:
                     known.setdefault(mark.end_us, mark)
-        behind, first = 0, True
+        next_offset, first = 0, True
         repeats: list[RepeatedRange] = []
         for mark in self.seams.intervals(self.pair).marks:
-            first = first or mark.begin > behind
+            first = first or mark.begin > next_offset
             if mark.samples and mark.end_us in known:
                 agrees = mark.digest.repeats(known[mark.end_us].digest, first=first)
                 append_repeat(
                     repeats, RepeatedRange(mark.begin, mark.offset + 1, mark.end_us, mark.end_us, agrees)
                 )
-            behind, first = mark.offset + 1, first and not mark.samples
+            next_offset, first = mark.offset + 1, first and not mark.samples
         self.repeats = [(repeat.begin, repeat.end) for repeat in repeats]
         imported, part = self.pair
         for repeat in repeats:
@@ -124,13 +123,15 @@ class _EdgeStitcher:
             )
 
     def _pieces(self) -> StitchedRecords:
-        area = self.seams.work_folder(self.key) / "pieces"
-        area.mkdir()
+        folder = self.seams.work_folder(self.key) / "pieces"
+        folder.mkdir()
         paths = [
             self.seams.unpack(
-                self.parts[place], "first.gz" if place == self.index else "last.gz", area / f"{number}.piece"
+                self.parts[other_index],
+                "first.gz" if other_index == self.index else "last.gz",
+                folder / f"{number}.piece",
             )
-            for number, place in enumerate([*self.ground.before, self.index])
+            for number, other_index in enumerate([*self.ground.before, self.index])
         ]
         offsets = self.engine.rows(
             f"SELECT DISTINCT first_offset FROM seen WHERE part = {self.index} ORDER BY 1"
@@ -142,7 +143,7 @@ class _EdgeStitcher:
             )
         ]
         imported, _ = self.pair
-        rejoined = stitch(
+        stitched = stitch(
             imported.source,
             paths,
             len(paths) - 1,
@@ -152,67 +153,67 @@ class _EdgeStitcher:
             evidence=evidence,
         )
         moved = ArrowTable(
-            [("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.original_offsets.items())
+            [("piece_offset", "int"), ("whole_offset", "int")], list(stitched.original_offsets.items())
         )
         self.engine.register("moved", moved)
-        return rejoined
+        return stitched
 
-    def _edge_query(self, table: str, files: list[LakeFile], rejoined: StitchedRecords | None) -> str:
-        """The edge rows of a table with the differences and interval ends that the parts around them give."""
+    def _edge_query(self, table: str, files: list[LakeFile], stitched: StitchedRecords | None) -> str:
+        """Return the query of a table's edge rows with differences and interval ends from other parts."""
         subject = self.document.subjects.get(table, [])
         subject_value = subject_sql(subject)
         columns = [column.name for column in self.seams.schema(self.document.schemas[table])]
         compared: list[str] = []
         join = ""
-        if rejoined is not None:
+        if stitched is not None:
             compared = [name for name in columns if _is_compared(name)]
-            wanted = list(dict.fromkeys(["offset", "file", *subject, *compared]))
-            self.engine.register("pieces", rejoined.stream(table, wanted))
-            head = (
+            column_names = list(dict.fromkeys(["offset", "file", *subject, *compared]))
+            self.engine.register("pieces", stitched.stream(table, column_names))
+            first_rows = (
                 f"SELECT p.*, {subject_value} AS _subject, m.whole_offset AS _offset, "
                 f'row_number() OVER (PARTITION BY {subject_value} ORDER BY p."offset", p._row) AS _nth '
                 "FROM (SELECT *, row_number() OVER () AS _row FROM pieces) AS p "
                 'JOIN moved AS m ON p."offset" = m.piece_offset '
-                f"WHERE p.file = {expressions.literal(rejoined.file)}"
+                f"WHERE p.file = {expressions.literal(stitched.file)}"
             )
             join = (
-                f"LEFT JOIN ({head}) AS h ON b._nth = 1 AND h._nth = 1 AND b._subject = h._subject "
+                f"LEFT JOIN ({first_rows}) AS h ON b._nth = 1 AND h._nth = 1 AND b._subject = h._subject "
                 'AND b."offset" = h._offset'
             )
-        chosen = []
+        selected = []
         for name in columns:
             quoted = expressions.quote(name)
             if name == "interval_end":
-                # Rows after the last end of the part; rows of lost intervals within it stay without one.
+                # Only rows after the last end of the part; rows of lost intervals within it keep NULL.
                 after_end = f"epoch_us(b.tod) > {self.pair[1].last_end_us or _BEFORE_ALL_US}"
-                chosen.append(
+                selected.append(
                     f"CASE WHEN b.interval_end IS NULL AND {after_end} THEN marks.mark "
                     "ELSE b.interval_end END AS interval_end"
                 )
             elif name in compared:
-                chosen.append(f"CASE WHEN h._nth = 1 THEN h.{quoted} ELSE b.{quoted} END AS {quoted}")
+                selected.append(f"CASE WHEN h._nth = 1 THEN h.{quoted} ELSE b.{quoted} END AS {quoted}")
             else:
-                chosen.append(f"b.{quoted}")
+                selected.append(f"b.{quoted}")
         base = (
             f"SELECT *, {subject_value} AS _subject, row_number() OVER (PARTITION BY {subject_value} "
             f'ORDER BY "offset", file_row_number) AS _nth FROM {self.seams.read(self.pair, files)}'
         )
         return (
-            f"SELECT {', '.join(chosen)}, {self.seams.day(self.pair, files)} AS _day "
+            f"SELECT {', '.join(selected)}, {self.seams.day(self.pair, files)} AS _day "
             f"FROM ({base}) AS b {join} ASOF LEFT JOIN marks ON b.tod <= marks.mark "
             f'WHERE {self._not_repeated_sql()} ORDER BY b."offset", b.file_row_number'
         )
 
     def _main_query(self, table: str, files: list[LakeFile]) -> str:
-        """Rows of a table that no earlier part has; those before its last one have no differences."""
-        chosen = []
+        """Return the query of rows that no earlier part has; rows before its last have no differences."""
+        selected = []
         for column in self.seams.schema(self.document.schemas[table]):
             quoted = expressions.quote(column.name)
             if _is_compared(column.name):
                 older = f"epoch_us(b.tod) <= l.before_us THEN NULL ELSE b.{quoted}"
-                chosen.append(f"CASE WHEN {older} END AS {quoted}")
+                selected.append(f"CASE WHEN {older} END AS {quoted}")
             else:
-                chosen.append(f"b.{quoted}")
+                selected.append(f"b.{quoted}")
         limits = (
             "SELECT subject, before_us FROM pairs "
             f'WHERE part = {self.index} AND "table" = {expressions.literal(table)}'
@@ -220,18 +221,18 @@ class _EdgeStitcher:
         subject_value = subject_sql(self.document.subjects.get(table, []))
         base = f"SELECT *, {subject_value} AS _subject FROM {self.seams.read(self.pair, files)}"
         return (
-            f"SELECT {', '.join(chosen)}, {self.seams.day(self.pair, files)} AS _day FROM ({base}) AS b "
+            f"SELECT {', '.join(selected)}, {self.seams.day(self.pair, files)} AS _day FROM ({base}) AS b "
             f"LEFT JOIN ({limits}) AS l ON b._subject = l.subject WHERE {self._not_repeated_sql()} "
             'ORDER BY b."offset", b.file_row_number'
         )
 
     def _not_repeated_sql(self) -> str:
-        """Condition on rows outside the bytes that repeat another part's."""
+        """Return the condition of rows outside the byte ranges that repeat another part."""
         ranges = [f'NOT (b."offset" >= {first} AND b."offset" < {last})' for first, last in self.repeats]
         return " AND ".join(ranges) or "true"
 
-    def _add_problems(self, rejoined: StitchedRecords) -> None:
-        """Resets and problems from comparing this part with earlier ones, but none of the earlier ones."""
+    def _add_problems(self, stitched: StitchedRecords) -> None:
+        """Add resets and problems from comparing this part with earlier parts, without theirs."""
         imported, part = self.pair
         limits = {
             (table, subject): before
@@ -240,10 +241,10 @@ class _EdgeStitcher:
                 "AND before IS NOT NULL"
             )
         }
-        for us, table, subject, evidence in rejoined.resets():
+        for us, table, subject, evidence in stitched.resets():
             if us > limits.get((table, subject), us):
                 self.seam.resets.append((part.system, us, table, subject, evidence))
-        for problem in rejoined.problems():
+        for problem in stitched.problems():
             if any(first <= (problem.offset or 0) < last for first, last in self.repeats):
                 continue
             self.seam.problems.append(
@@ -259,5 +260,5 @@ def _clock(us: int) -> str:
 
 
 def _is_compared(column: str) -> bool:
-    """Whether a column depends on a row and the one before it."""
+    """Return whether a column depends on a row and the previous one."""
     return column in ("seconds", "flag") or column.endswith("_d")

@@ -1,4 +1,4 @@
-"""The names of files in a lake. No path is taken from a manifest: all are built here."""
+"""Names of files in a lake. All paths are built here, none is read from a manifest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 from functools import cache
 
-#: The longest escaped name that file systems accept.
+#: Maximum length of an escaped name.
 LONGEST = 200
 
 #: Object storage: S3, Google Cloud Storage, Azure.
@@ -36,12 +36,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]")
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Whether a name is a URL of object storage, not a path."""
+    """Return whether a name is a URL of object storage, not a path."""
     return URL.match(os.fspath(path)) is not None
 
 
 def is_lake(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder or URL contains a zlens manifest, valid or not."""
+    """Return whether a folder or URL contains a zlens manifest, valid or not."""
     if is_url(path):
         from zlens.lake import object_store
 
@@ -55,9 +55,9 @@ def is_lake(path: str | os.PathLike[str]) -> bool:
 
 @cache
 def escape(system: str) -> str:
-    """A system's name as part of a path: letters, digits, `_` and `-` stay, the rest is %XX of its UTF-8.
+    """Return a system's name for a path: letters, digits, `_` and `-` unchanged, other UTF-8 bytes as %XX.
 
-    No name is empty, a dot or hidden. Very long names are replaced by their digest.
+    The result is never empty, a dot or hidden. The digest replaces very long names.
     """
     if not system:
         return "%"
@@ -67,38 +67,38 @@ def escape(system: str) -> str:
 
 
 def data_file(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:
-    """A Parquet file. kind is `main` or `edge`; with a key it replaces the one without."""
+    """Return the name of a Parquet file of kind `main` or `edge`; with a key it replaces the one without."""
     end = "" if kind == "main" and key is None else f".{kind}" if key is None else f".{kind}-{key}"
     return f"{table}/system={escape(system)}/day={day}/{sha256}{end}.parquet"
 
 
 def replaced_file(sha256: str, document_key: str, place: int, table: str, day: str, kind: str) -> str:
-    """The place of a file while another one replaces it: other tools read all files of a table."""
+    """Return the name of a replaced file, outside its table: other tools read all files of a table."""
     return f"{document_folder(sha256, document_key)}/{place}.{table}.{day}.{kind}.parquet"
 
 
 def document_folder(sha256: str, key: str) -> str:
-    """The folder of the facts about an input."""
+    """Return the folder of the facts about an input."""
     return f"{INPUTS}/{sha256}/{key}"
 
 
 def measure_file(table: str, system: str, day: str, state: str) -> str:
-    """A Parquet file of a measure by hour or day."""
+    """Return the name of a Parquet file of a measure by hour or day."""
     return f"{MEASURES}/{table}/system={escape(system)}/day={day}/{state}.parquet"
 
 
 def measures_document(system: str, day: str, state: str) -> str:
-    """The document that lists a day's measure files."""
+    """Return the name of the document that lists a day's measure files."""
     return f"{MEASURES}/_days/{escape(system)}/{day}.{state}.json"
 
 
 def gathered(table: str, day: str, key: str) -> str:
-    """A Parquet file of a measure by hour or day, of many systems."""
+    """Return the name of a Parquet file of a measure by hour or day, of many systems."""
     return f"{MEASURES}/{table}/day={day}/{key}.parquet"
 
 
 def gathered_document(day: str, key: str) -> str:
-    """The document that lists the measure files of many systems, of a day."""
+    """Return the name of the document that lists a day's measure files of many systems."""
     return f"{MEASURES}/_gathered/{day}.{key}.json"
 
 
@@ -118,5 +118,5 @@ _OWN = re.compile(
 
 
 def is_own(path: str) -> bool:
-    """Whether a path within a lake is one that this module builds."""
+    """Return whether this module can have built a path."""
     return _OWN.fullmatch(path) is not None

@@ -1,4 +1,4 @@
-"""Importing: files are decoded once, into the lake's staging, and each becomes part of it in one step."""
+"""Import of files: decodes each file into the lake's staging and commits it in one step."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from zlens.readers.recognition import READERS, InputFiles, reader_module, recogn
 from zlens.schema.wording import phrase
 
 _BLOCK = 1 << 20
-#: Time that two recordings may share and still follow each other.
+#: Maximum overlap of two consecutive recordings.
 _MEETING_US = 60_000_000
 
 
 class ImportResult(Struct):
-    """The result for one file. `again`: it was in the lake already, or now is from another import."""
+    """Result for one file. `again`: the lake already has it, possibly from a concurrent import."""
 
     path: str
     sha256: str
@@ -60,24 +60,24 @@ def add(
 ) -> tuple[list[ImportResult], list[Problem]]:
     """Import files, folders and patterns into a lake, which is created if needed.
 
-    `report` is called for every file that becomes part of the lake. Returns the result for each, and the
-    problems of unreadable files. Raises InputError if none can be read, LakeError if nothing can be written.
+    `report` is called for every file that becomes part of the lake. Returns the result of each file, and the
+    problems of unreadable files. Raises InputError if no file can be read, LakeError if writing fails.
     """
-    into = lake_folder.open_folder(lake)
+    folder = lake_folder.open_folder(lake)
 
     def add_one(module: Any, path: str) -> ImportResult:
-        with lake_folder.translate_os_errors(into):
-            return into.retry_on_conflict(
-                lambda: _import_file(into, module, path, options or Options(), progress or ignore_progress)
+        with lake_folder.translate_os_errors(folder):
+            return folder.retry_on_conflict(
+                lambda: _import_file(folder, module, path, options or Options(), progress or ignore_progress)
             )
 
     files = recognize_inputs(inputs)
-    into.create()
+    folder.create()
     return import_each(files, add_one, report)
 
 
 def recognize_inputs(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
-    """The files to import; InputError for a lake."""
+    """Return the files to import. Raises InputError for a lake or a URL."""
     names = [os.fspath(name) for name in inputs]
     for name in names:
         if is_lake(name):
@@ -92,11 +92,11 @@ def recognize_inputs(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
 
 
 def import_each(
-    files: InputFiles, work: Callable[[Any, str], ImportResult], report: Callable[[ImportResult], None] | None
+    files: InputFiles, run: Callable[[Any, str], ImportResult], report: Callable[[ImportResult], None] | None
 ) -> tuple[list[ImportResult], list[Problem]]:
-    """The results of `work` for the reader's module and the path of each file.
+    """Call `run` with the reader's module and the path of each file; returns results and problems.
 
-    A file that cannot be read is a problem, unless none can be.
+    An unreadable file is a problem. Raises the first error if no file can be read.
     """
     added: list[ImportResult] = []
     problems = list(files.problems)
@@ -104,7 +104,7 @@ def import_each(
     for name in READERS:
         for path in files.files.get(name, ()):
             try:
-                result = work(reader_module(name), path)
+                result = run(reader_module(name), path)
             except InputError as error:
                 errors.append(error)
                 source = reader_module(name).NAME
@@ -125,46 +125,48 @@ def ignore_progress(done: int, total: int, what: str) -> None:
 
 
 def _import_file(
-    into: LakeFolder, module: Any, path: str, options: Options, progress: Progress
+    lake: LakeFolder, module: Any, path: str, options: Options, progress: Progress
 ) -> ImportResult:
     before = os.stat(path)
     sha256 = input_digest(path, before.st_size, progress)
-    with into.locked():
-        manifest = into.load()
-        into.remove_abandoned(manifest)
+    with lake.locked():
+        manifest = lake.load()
+        lake.remove_abandoned(manifest)
     stored = manifest.inputs.get(sha256)
     if stored is not None and not stored.forgotten:
         return already_imported(stored, path)
-    with into.staging() as staged:
-        # A system that contradicts one of its name in the lake gets a name of its own.
+    with lake.staging() as staged:
+        # A system that conflicts with a system of the same name in the lake gets another name.
         others = [imported for imported in manifest.inputs.values() if imported.sha256 != sha256]
         known = (*options.known, *known_systems(others))
         source: Source = module.open_files([path], replace(options, known=known), progress)
-        present = dict.fromkeys(info.system for info in source.systems)
-        wanted = [system for system in present if stored is None or system in stored.forgotten]
-        systems = {info.system: DecodingOptions.of(info) for info in source.systems if info.system in wanted}
+        source_systems = dict.fromkeys(info.system for info in source.systems)
+        requested = [system for system in source_systems if stored is None or system in stored.forgotten]
+        systems = {
+            info.system: DecodingOptions.of(info) for info in source.systems if info.system in requested
+        }
         draft = new_draft(path, sha256, before.st_size, source, options)
-        check_compatible(into, manifest, draft.input, systems)
-        shop = ParquetEngine(os.fspath(staged.path / "spill"))
+        check_compatible(lake, manifest, draft.input, systems)
+        engine = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
-            stage_rows(source, draft, before, path, staged, shop, progress, wanted)
+            stage_rows(source, draft, before, path, staged, engine, progress, requested)
             progress(before.st_size, before.st_size, f"{path}: joining")
-            with into.locked():
-                manifest = into.load()
+            with lake.locked():
+                manifest = lake.load()
                 stored = manifest.inputs.get(sha256)
-                if stored is not None and not set(wanted) <= set(stored.forgotten):
+                if stored is not None and not set(requested) <= set(stored.forgotten):
                     return already_imported(stored, path)
-                check_compatible(into, manifest, draft.input, systems)
+                check_compatible(lake, manifest, draft.input, systems)
                 if (error := find_system_conflict(manifest.inputs.values(), draft.input)) is not None:
                     raise error
-                commit(into, manifest, [draft], staged, shop)
+                commit(lake, manifest, [draft], staged, engine)
         finally:
-            shop.close()
-    return import_result(path, draft, source, wanted)
+            engine.close()
+    return import_result(path, draft, source, requested)
 
 
 def new_draft(path: str, sha256: str, size: int, source: Source, options: Options) -> InputDraft:
-    """A draft without rows."""
+    """Return a draft without rows."""
     added_us = int(time.time() * 1e6)
     return InputDraft(LakeInput(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
 
@@ -175,36 +177,36 @@ def stage_rows(
     before: os.stat_result,
     path: str,
     staged: Staging,
-    shop: ParquetEngine,
+    engine: ParquetEngine,
     progress: Progress,
-    wanted: list[str],
+    systems: list[str],
 ) -> None:
     """Write the rows of these systems and all facts about them into staging.
 
-    `before` is the file's state when its digest was taken; InputError if it has changed since.
+    `before` is the file's state when its digest was computed. Raises InputError if it has changed since.
     """
     (staged.path / "rows").mkdir()
-    InputWriter(source, draft, staged, shop, progress, wanted).write()
+    InputWriter(source, draft, staged, engine, progress, systems).write()
     after = os.stat(path)
     if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
         raise InputError("the file changed while it was read", file=path, cure="import it again")
     lake_folder.fsync_files(draft.moves.values())
 
 
-def import_result(path: str, draft: InputDraft, source: Source, wanted: list[str]) -> ImportResult:
-    """What a file has added, with the problems found in it."""
+def import_result(path: str, draft: InputDraft, source: Source, systems: list[str]) -> ImportResult:
+    """Return the result of an import, with the problems of the file."""
     problems = [
         problem
         for problem in source.problems(complete=True)
-        if problem.system is None or problem.system in wanted
+        if problem.system is None or problem.system in systems
     ]
-    chosen = [info for info in source.systems if info.system in wanted]
+    infos = [info for info in source.systems if info.system in systems]
     return ImportResult(
         path,
         draft.input.sha256,
-        wanted,
-        min((info.first_us for info in chosen if info.first_us is not None), default=None),
-        max((info.last_us for info in chosen if info.last_us is not None), default=None),
+        systems,
+        min((info.first_us for info in infos if info.first_us is not None), default=None),
+        max((info.last_us for info in infos if info.last_us is not None), default=None),
         len(draft.tables),
         draft.rows,
         draft.bytes,
@@ -213,49 +215,52 @@ def import_result(path: str, draft: InputDraft, source: Source, wanted: list[str
 
 
 def commit(
-    into: LakeFolder, manifest: Manifest, drafts: Sequence[InputDraft], staged: Staging, shop: ParquetEngine
+    lake: LakeFolder, manifest: Manifest, drafts: Sequence[InputDraft], staged: Staging, engine: ParquetEngine
 ) -> None:
-    """Make drafts part of the lake in one step, with the seams to what is already there. Under the lock."""
-    moves: dict[str, str] = {}
+    """Commit drafts with their boundaries to existing inputs. The caller holds the lock."""
+    staged_paths: dict[str, str] = {}
     for draft in drafts:
-        moves |= draft.moves
+        staged_paths |= draft.moves
         stored = manifest.inputs.get(draft.input.sha256)
         if stored is not None:
-            # Forgotten systems come back, each with the document of this import.
+            # Removed systems are added again, each with the document of this import.
             stored.documents.update(draft.input.documents)
             stored.parts.update(draft.input.parts)
             stored.forgotten = [name for name in stored.forgotten if name not in draft.input.parts]
         else:
             manifest.inputs[draft.input.sha256] = draft.input
-    synced = set(moves)
-    seams = BoundaryUpdater(into, manifest, staged, shop, moves)
-    seams.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
-    lake_folder.fsync_files(path for name, path in moves.items() if name not in synced)
-    manifest.retired += [name for name in seams.retired if name not in manifest.retired]
-    into.commit(manifest, staged, moves)
-    into.remove_retired(manifest)
+    synced = set(staged_paths)
+    updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
+    updater.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    lake_folder.fsync_files(path for name, path in staged_paths.items() if name not in synced)
+    manifest.retired += [name for name in updater.retired if name not in manifest.retired]
+    lake.commit(manifest, staged, staged_paths)
+    lake.remove_retired(manifest)
 
 
 def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeError | None:
-    """Why an input cannot be in one lake with others: at one time, records of one name are of two systems."""
+    """Return an error if an input and another have records of different systems with one name at one time."""
     for imported in inputs:
         for system, part in draft.parts.items():
             other = imported.parts.get(system) if imported.source == draft.source else None
             if other is None or imported.sha256 == draft.sha256:
                 continue
-            for own, theirs in product(part.identity_ranges, other.identity_ranges):
-                if min(own[1], theirs[1]) - max(own[0], theirs[0]) <= _MEETING_US:
+            for own_range, other_range in product(part.identity_ranges, other.identity_ranges):
+                if min(own_range[1], other_range[1]) - max(own_range[0], other_range[0]) <= _MEETING_US:
                     continue
                 names = sorted(
-                    name for name in own[2].keys() & theirs[2].keys() if own[2][name] != theirs[2][name]
+                    name
+                    for name in own_range[2].keys() & other_range[2].keys()
+                    if own_range[2][name] != other_range[2][name]
                 )
                 if names:
-                    there, here = (
-                        ", ".join(f"{name} {one[name]}" for name in names) for one in (theirs[2], own[2])
+                    stored_values, draft_values = (
+                        ", ".join(f"{name} {identity[name]}" for name in names)
+                        for identity in (other_range[2], own_range[2])
                     )
                     return LakeError(
                         f"another {system} is in the lake at the same time: that of {imported.path} has "
-                        f"{there}, this one {here}",
+                        f"{stored_values}, this one {draft_values}",
                         file=draft.path,
                         cure="import the file itself, or into a lake of its own",
                     )
@@ -263,9 +268,9 @@ def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeE
 
 
 class DecodingOptions(Struct, frozen=True):
-    """How the rows of a system were decoded: what all its inputs in a lake have in common.
+    """Options of decoding that all inputs of a system in a lake share.
 
-    synthetic   with zlens' own record layouts
+    synthetic   decoded with synthetic layouts
     """
 
     local_time: bool
@@ -277,12 +282,12 @@ class DecodingOptions(Struct, frozen=True):
 
 
 def check_compatible(
-    into: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, DecodingOptions]
+    lake: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, DecodingOptions]
 ) -> None:
     """Raise LakeError if an input is incompatible with the contents of the lake.
 
-    All times of a system must be computed alike, or they could not be put in order. Data decoded with zlens'
-    own record layouts never mix with what a system wrote.
+    All times of a system must be computed alike to be ordered. Data decoded with synthetic layouts are never
+    mixed with data of real systems.
     """
     for system, origin in systems.items():
         for imported in manifest.inputs.values():
@@ -300,7 +305,7 @@ def check_compatible(
                 raise LakeError(
                     f"{system} is in the lake with {times}", file=draft.path, cure=phrase("tz_alike")
                 )
-            stored_part = lake_folder.find_part_document(into.document(imported, part.document), part, into)
+            stored_part = lake_folder.find_part_document(lake.document(imported, part.document), part, lake)
             if (stored_part.info.release == SIM) != origin.synthetic:
                 kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
                 raise LakeError(
@@ -308,17 +313,17 @@ def check_compatible(
                     file=draft.path,
                     cure="import it into a lake of its own",
                 )
-            # All inputs of a system are alike: each was checked against those before it.
+            # One comparison suffices: each input of the system was checked against earlier ones.
             break
 
 
 def already_imported(stored: LakeInput, path: str) -> ImportResult:
-    """The result for a file that the lake has already."""
+    """Return the result for a file that is already in the lake."""
     return ImportResult(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
 
 
 def input_digest(path: str, size: int, progress: Progress) -> str:
-    """The SHA-256 of a file, or of the files of a folder that is one input."""
+    """Return the SHA-256 of a file, or of the files of a folder that is one input."""
     if os.path.isdir(path):
         return sysinfo_tree.read_folder(path).digest()
     checksum = hashlib.sha256()
@@ -332,5 +337,5 @@ def input_digest(path: str, size: int, progress: Progress) -> str:
 
 
 def _display_path(path: str) -> str:
-    # Names on disk are bytes and not always text.
+    # File names are bytes and may not be valid text.
     return os.fsencode(path).decode("utf-8", "replace")

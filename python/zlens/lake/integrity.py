@@ -1,4 +1,4 @@
-"""Whether a lake is intact: every file against the manifest, and files that belong to nothing."""
+"""Integrity check of a lake: verifies every file against the manifest and finds orphaned files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN = frozenset({file_names.MANIFEST, file_names.LOCK, file_names.READERS})
 
 
 class FileFault(Struct, frozen=True):
-    """A file that is missing, changed or orphaned (belongs to nothing), or a document that cannot be read."""
+    """A file that is missing, changed or orphaned (not listed), or an unreadable document."""
 
     kind: str
     path: str
@@ -27,62 +27,62 @@ class FileFault(Struct, frozen=True):
 
 
 class IntegrityReport(Struct, frozen=True):
-    """The number of files read, their bytes, and the faults."""
+    """Number of files read, their bytes, and the faults."""
 
     files: int
     bytes: int
     faults: list[FileFault]
-    #: Files that will be removed when nobody reads the lake any more.
+    #: Retired files, removed when no reader holds them.
     waiting: int
 
 
 def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> IntegrityReport:
-    """Verify every file of a lake against its checksum. Raises InputError without a manifest."""
+    """Verify every file of a lake against its checksum. Raises InputError if `lake` is not a lake."""
     path = os.fspath(lake)
     if not file_names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    into = lake_folder.open_folder(path)
-    with into.reading():
-        manifest = into.load()
+    folder = lake_folder.open_folder(path)
+    with folder.reading():
+        manifest = folder.load()
         faults: list[FileFault] = []
         listed: dict[str, Listed] = {}
         for imported in manifest.inputs.values():
             try:
-                listed.update(into.listed_of(imported))
+                listed.update(folder.listed_of(imported))
             except InputError as error:
                 faults.append(
                     FileFault("changed", error.file or path, f"{error.message}; of {imported.path}")
                 )
         for rollup in manifest.rollups.values():
             try:
-                listed.update(into.listed_measures(rollup))
+                listed.update(folder.listed_measures(rollup))
             except InputError as error:
                 detail = f"{error.message}; measures of {rollup.system}, {rollup.day}"
                 faults.append(FileFault("changed", error.file or path, detail))
         for gathered in manifest.gathered.values():
             try:
-                listed.update(into.listed_gathered(gathered))
+                listed.update(folder.listed_gathered(gathered))
             except InputError as error:
                 detail = f"{error.message}; measures of many systems, {gathered.day}"
                 faults.append(FileFault("changed", error.file or path, detail))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
-        for name, missing in into.refetch(listed):
-            facts = listed[name]
+        for name, missing in folder.refetch(listed):
+            expected_facts = listed[name]
             if progress is not None:
                 progress(done, total, "checking")
-            path = into.absolute(name)
+            path = folder.absolute(name)
             if missing is not None:
                 fault: FileFault | None = FileFault("missing", missing.file or path, missing.message)
             else:
-                fault = _fault(path, facts) or _schema_fault(path, name)
+                fault = _fault(path, expected_facts) or _schema_fault(path, name)
             if fault is not None:
                 faults.append(fault)
-            done += facts[0] or 0
+            done += expected_facts[0] or 0
             files += 1
         if not faults:
-            # If an input's document cannot be read, the files that belong to it are unknown.
-            faults += _orphans(into, manifest, listed)
+            # The files of an input with an unreadable document are unknown.
+            faults += _orphans(folder, manifest, listed)
         return IntegrityReport(files, done, faults, len(manifest.retired))
 
 
@@ -102,7 +102,7 @@ def _fault(path: str, facts: Listed) -> FileFault | None:
 
 
 def _schema_fault(path: str, name: str) -> FileFault | None:
-    """A schema is named for its contents."""
+    """Return the fault of a schema whose name does not match its digest."""
     if not name.startswith(f"{file_names.SCHEMAS}/"):
         return None
     if not lake_folder.digest(path).startswith(os.path.basename(name).partition(".")[0]):
@@ -110,9 +110,9 @@ def _schema_fault(path: str, name: str) -> FileFault | None:
     return None
 
 
-def _orphans(into: LakeFolder, manifest: Manifest, listed: dict[str, Listed]) -> Iterator[FileFault]:
-    # Files on their way in, or left by a process that died, are no orphans: the next import cleans up.
+def _orphans(folder: LakeFolder, manifest: Manifest, listed: dict[str, Listed]) -> Iterator[FileFault]:
+    # Files in staging are not orphans; the next import removes those of dead processes.
     expected = _OWN | listed.keys() | set(manifest.retired)
-    for name in into.files():
+    for name in folder.files():
         if name not in expected:
-            yield FileFault("orphan", into.display_path(name), "the manifest does not list it")
+            yield FileFault("orphan", folder.display_path(name), "the manifest does not list it")

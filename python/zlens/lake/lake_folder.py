@@ -1,8 +1,8 @@
-"""The folder of a lake: its locks, its manifest, and how files enter and leave it.
+"""The folder of a lake: its locks, its manifest, and the addition and removal of files.
 
-Files are written under `.staging`, renamed into place, and become visible when the manifest is
-replaced. The next import removes what a process that died has left behind. Locks are the kernel's
-(flock), so that none outlives its process.
+Files are written under `.staging`, renamed into place, and become visible when the manifest is replaced. The
+next import removes files of processes that died. Locks are kernel locks (flock), so that none outlives its
+process.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ Listed = tuple[int | None, str | None]
 
 _PLAN = "plan.json"
 _OWNER = "owner"
-#: What a folder may contain before it becomes a lake.
+#: Names that a folder may contain before it becomes a lake.
 _BEGUN = frozenset({file_names.STAGING, file_names.LOCK, file_names.READERS, file_names.LIVE})
-#: A larger file is not a manifest: room for a century of hourly files.
+#: Maximum size of a manifest in bytes, enough for a century of hourly files.
 _LARGEST = 2 * 1024**3
 
 
 class LakeFolder:
-    """A lake's folder. Paths within it are relative, as `names` builds them."""
+    """The folder of a lake. Names of files are relative paths, as `file_names` builds them."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -62,14 +62,14 @@ class LakeFolder:
         return str(self.path)
 
     def display_path(self, name: str) -> str:
-        """A file's name in messages."""
+        """Return a file's name in messages."""
         return self.absolute(name)
 
     def absolute(self, name: str) -> str:
         return f"{self._root}{os.sep}{name}"
 
     def create(self) -> None:
-        """Create the folder if needed; LakeError if it is used for something else."""
+        """Create the folder if needed. Raises LakeError if it contains other files."""
         if printable(str(self.path)) != str(self.path):
             raise LakeError(
                 "cannot be made a lake: its name is not UTF-8 text",
@@ -80,7 +80,7 @@ class LakeFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             existing = set(os.listdir(self.path))
             if file_names.is_lake(self.path) or existing <= _BEGUN:
-                # Readers may not be allowed to create it.
+                # Readers may have no permission to create it.
                 Path(self.absolute(file_names.READERS)).touch()
         except OSError as error:
             raise LakeError(
@@ -96,7 +96,7 @@ class LakeFolder:
     # -- the manifest --------------------------------------------------------------------------------
 
     def load(self) -> Manifest:
-        """The current manifest; an empty one if there is none yet."""
+        """Return the current manifest; an empty one if none exists yet."""
         path = self.absolute(file_names.MANIFEST)
         try:
             with open(path, "rb") as file:
@@ -112,7 +112,7 @@ class LakeFolder:
         return manifest.load(data, path)
 
     def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
-        """A file of the lake; InputError if it is missing or not the one listed."""
+        """Return the bytes of a file. Raises InputError if it is missing or differs from the manifest."""
         path = (moves or {}).get(name) or self.absolute(name)
         try:
             with open(path, "rb") as file:
@@ -135,7 +135,7 @@ class LakeFolder:
         """Fetch files of a remote lake to their local paths; does nothing for a local lake."""
 
     def verify(self, files: Mapping[str, LakeFile | MeasuresFile]) -> None:
-        """Verify Parquet files by their paths; InputError if one is not that of the manifest."""
+        """Verify Parquet files by their paths. Raises InputError if one differs from the manifest."""
         for path, file in files.items():
             verify(path, file, self.path)
 
@@ -145,11 +145,13 @@ class LakeFolder:
             yield name, None
 
     def files(self) -> Iterator[str]:
-        """Every file that is there, listed or not, but those on their way in and those of `zlens live`."""
+        """Yield the names of all files, listed or not, except in staging and those of `zlens live`."""
         for area, folders, files in os.walk(self._root):
             folders.sort()
             if area == self._root:
-                folders[:] = [each for each in folders if each not in (file_names.STAGING, file_names.LIVE)]
+                folders[:] = [
+                    folder for folder in folders if folder not in (file_names.STAGING, file_names.LIVE)
+                ]
             for file in sorted(files):
                 yield os.path.relpath(os.path.join(area, file), self._root).replace(os.sep, "/")
 
@@ -164,7 +166,7 @@ class LakeFolder:
     def seam(
         self, imported: LakeInput, part: InputPart, moves: Mapping[str, str] | None = None
     ) -> BoundaryDocument | None:
-        """The seam of a part; `moves` locates files that are not in the lake yet."""
+        """Return the boundary of a part; `moves` locates files that are not in the lake yet."""
         if part.seam is None:
             return None
         name = self.seam_name(imported, part)
@@ -177,7 +179,7 @@ class LakeFolder:
         return f"{file_names.document_folder(imported.sha256, part.document)}/{part.place}.seam.{key}.json"
 
     def listed(self, current: Manifest, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
-        """Every file that the manifest lists, directly or through documents: size and digest if known."""
+        """Return size and digest, if known, of every file listed in the manifest or its documents."""
         files: dict[str, Listed] = {}
         for imported in current.inputs.values():
             files.update(self.listed_of(imported, moves))
@@ -188,12 +190,12 @@ class LakeFolder:
         return files
 
     def measures(self, rollup: DayRollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
-        """The document of a day's measures."""
+        """Return the document of a day's measures."""
         name = file_names.measures_document(rollup.system, rollup.day, rollup.state)
         return document.load_measures(self.read(name, rollup.sha256, moves), self.absolute(name))
 
     def listed_measures(self, rollup: DayRollup, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
-        """The files of a day of measures."""
+        """Return the files of a day of measures."""
         place = rollup.system, rollup.day, rollup.state
         stored = self.measures(rollup, moves)
         files: dict[str, Listed] = {file_names.measures_document(*place): (None, rollup.sha256)}
@@ -206,14 +208,14 @@ class LakeFolder:
     def gathered(
         self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
     ) -> ConsolidatedDocument:
-        """The document of a day's measures of many systems."""
+        """Return the document of a day's measures of many systems."""
         name = file_names.gathered_document(entry.day, entry.key)
         return document.load_gathered(self.read(name, entry.sha256, moves), self.absolute(name))
 
     def listed_gathered(
         self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
     ) -> dict[str, Listed]:
-        """The files of a day of measures of many systems."""
+        """Return the files of a day of measures of many systems."""
         stored = self.gathered(entry, moves)
         files: dict[str, Listed] = {
             file_names.gathered_document(entry.day, entry.key): (None, entry.sha256),
@@ -224,7 +226,7 @@ class LakeFolder:
         return files
 
     def listed_of(self, imported: LakeInput, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
-        """The files of one input."""
+        """Return the files of one input."""
         files: dict[str, Listed] = {}
         documents = {key: self.document(imported, key) for key in imported.documents}
         for key, stored in documents.items():
@@ -236,12 +238,12 @@ class LakeFolder:
             files.update(
                 {file_names.schema(schema): (None, None) for schema in part_document.schemas.values()}
             )
-            seam = self.seam(imported, part, moves)
+            boundary = self.seam(imported, part, moves)
             if part.seam is not None:
                 files[self.seam_name(imported, part)] = (None, part.seam.sha256)
             for file in part_document.files if part.raw else ():
-                files[import_file_name(imported, part, file, seam)] = (file.bytes, file.sha256)
-            for file in seam.files if seam else ():
+                files[import_file_name(imported, part, file, boundary)] = (file.bytes, file.sha256)
+            for file in boundary.files if boundary else ():
                 if file.rows:
                     files[file.name(imported.sha256, part.system)] = (file.bytes, file.sha256)
         return files
@@ -250,7 +252,7 @@ class LakeFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Exclusive access to the manifest, to read, change and replace it."""
+        """Lock the manifest exclusively, to read, change and replace it."""
         handle = os.open(self.absolute(file_names.LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -259,16 +261,16 @@ class LakeFolder:
             os.close(handle)
 
     def reading(self) -> ReadLock:
-        """Keeps the files of the manifest from being removed until the object is closed."""
+        """Prevent the removal of the manifest's files until the returned lock is closed."""
         return ReadLock(self.absolute(file_names.READERS))
 
     # -- staging -------------------------------------------------------------------------------------
 
     @contextmanager
     def staging(self) -> Iterator[Staging]:
-        """A private folder within the lake; removed at the end, whatever happens."""
+        """Create a private folder within the lake; removed when the context exits."""
         with self.locked():
-            # Under the lock, so that nobody takes it for a dead one before it has its owner.
+            # Locked, so that no other process removes it as abandoned before it has an owner.
             area = Path(self.absolute(file_names.STAGING))
             area.mkdir(exist_ok=True)
             private = area / f"{os.getpid()}-{secrets.token_hex(6)}"
@@ -282,7 +284,7 @@ class LakeFolder:
             os.close(handle)
 
     def remove_abandoned(self, current: Manifest) -> None:
-        """Remove what dead processes have left, and what was waiting for readers. Under the lock."""
+        """Remove files of dead processes, and retired files. The caller holds the lock."""
         area = Path(self.absolute(file_names.STAGING))
         remaining = sorted(area.iterdir()) if area.is_dir() else []
         for entry in remaining:
@@ -298,9 +300,9 @@ class LakeFolder:
         self.remove_retired(current)
 
     def remove_retired(self, current: Manifest) -> int:
-        """Remove retired files unless somebody reads, and replace the manifest; returns how many are left.
+        """Remove retired files and replace the manifest; returns the number of files left.
 
-        What cannot be removed now, as without room for a manifest, is left to the next sweep.
+        Files stay while the lake is read, or if removal fails, as without space for a manifest.
         """
         if not current.retired:
             return 0
@@ -322,7 +324,7 @@ class LakeFolder:
         path = self.absolute(name)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-        # Folders of days, systems and tables go with their last file.
+        # Remove folders of days, systems and tables with their last file.
         parent = os.path.dirname(name)
         while parent:
             try:
@@ -332,12 +334,12 @@ class LakeFolder:
             parent = os.path.dirname(parent)
 
     def commit(self, current: Manifest, staged: Staging, moves: dict[str, str]) -> None:
-        """Move files into place (name in the lake: current path) and list them in the manifest; locked."""
-        fresh: list[str] = []
+        """Move files (name in the lake: current path) and replace the manifest. The caller holds the lock."""
+        new_names: list[str] = []
         try:
             staged.plan(moves)
             if not file_names.is_lake(self.path):
-                # Before the first file, or another import takes the folder for one of something else.
+                # Before the first file, so that another import recognizes the folder as a lake.
                 self._replace(Manifest(), staged.path)
             folders: set[str] = set()
             for name, path in moves.items():
@@ -345,15 +347,15 @@ class LakeFolder:
                 folders.add(os.path.dirname(target))
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 if not os.path.exists(target):
-                    fresh.append(name)
+                    new_names.append(name)
                 os.replace(path, target)
             fsync_files(folders)
             current.retired = [name for name in current.retired if name not in moves]
             self._replace(current, staged.path)
         except BaseException:
-            # Ctrl-C may come after everything is done: what is on disk decides.
+            # Ctrl-C may arrive after the manifest was replaced.
             if not self._is_current(current):
-                for name in fresh:
+                for name in new_names:
                     self._remove(name)
             raise
 
@@ -379,13 +381,13 @@ class LakeFolder:
 
 
 class Staging:
-    """A private folder of files on their way into a lake."""
+    """A private folder of files to be moved into a lake."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def plan(self, moves: Iterable[str]) -> None:
-        """Record what will be moved where, in case this process dies on the way."""
+        """Record the names of files to be moved, for cleanup if this process dies."""
         with open(self.path / _PLAN, "w", encoding="utf-8") as file:
             json.dump(list(moves), file)
             file.flush()
@@ -400,7 +402,7 @@ class Staging:
 
 
 class ReadLock:
-    """A shared lock for readers; `alone` asks for it exclusively and does not wait."""
+    """A shared lock for readers; `alone` requests it exclusively without waiting."""
 
     def __init__(self, path: str, *, alone: bool = False) -> None:
         self.held = True
@@ -408,7 +410,7 @@ class ReadLock:
         try:
             self._handle: int | None = os.open(path, flags | os.O_CLOEXEC, 0o666)
         except OSError:
-            # A lake on a read-only medium: nothing is removed there.
+            # On a read-only medium nothing is removed, so no lock is needed.
             self._handle = None
             return
         try:
@@ -436,7 +438,7 @@ class ReadLock:
 def import_file_name(
     imported: LakeInput, part: InputPart, file: LakeFile, seam: BoundaryDocument | None
 ) -> str:
-    """The place of an imported file: among those of its table, or aside if another one replaces it."""
+    """Return the name of an imported file, which is outside its table if another file replaces it."""
     if seam is not None and any(replacement.place == file.place for replacement in seam.files):
         return file_names.replaced_file(
             imported.sha256, part.document, part.place, file.table, file.day, file.kind
@@ -445,11 +447,11 @@ def import_file_name(
 
 
 def find_part_document(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartDocument:
-    """The part of a document."""
+    """Return a part of a document. Raises InputError if the manifest and the document disagree."""
     if part.place < len(stored.parts):
-        own = stored.parts[part.place]
-        if own.info.system == part.system and part.tables == own.tables_key:
-            return own
+        part_document = stored.parts[part.place]
+        if part_document.info.system == part.system and part.tables == part_document.tables_key:
+            return part_document
     raise InputError(
         f"the manifest and a document disagree on {part.system!r}",
         file=folder.absolute(file_names.MANIFEST),
@@ -458,17 +460,17 @@ def find_part_document(stored: InputDocument, part: InputPart, folder: LakeFolde
 
 
 def digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-#: A Parquet file ends with its footer, the footer's length and a mark.
+#: Bytes after the footer of a Parquet file: its length and a mark.
 _FOOT_END = 8
 
 
 def footer_digest(path: str | os.PathLike[str]) -> str:
-    """A short digest of a Parquet file's footer, which describes all its pages; cheap for any size."""
+    """Return a short digest of a Parquet file's footer, which describes all its pages; fast for any size."""
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         end = os.pread(file.fileno(), _FOOT_END, max(size - _FOOT_END, 0))
@@ -478,7 +480,7 @@ def footer_digest(path: str | os.PathLike[str]) -> str:
 
 
 def verify(path: str, file: LakeFile | MeasuresFile, lake: str | os.PathLike[str]) -> None:
-    """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
+    """Raise InputError if a Parquet file is missing, or its size or footer differ from the manifest."""
     try:
         size = os.stat(path).st_size
         is_listed = size == file.bytes and footer_digest(path) == file.foot
@@ -490,7 +492,7 @@ def verify(path: str, file: LakeFile | MeasuresFile, lake: str | os.PathLike[str
 
 
 def fsync_files(paths: Iterable[str]) -> None:
-    """Flush files to disk, many at a time: one disk write serves all that wait for it."""
+    """Flush files to disk, many in parallel: one disk write serves all pending flushes."""
 
     def sync_one(path: str) -> None:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -504,7 +506,7 @@ def fsync_files(paths: Iterable[str]) -> None:
 
 
 def open_folder(path: str | os.PathLike[str]) -> LakeFolder:
-    """The lake in a folder or at a URL."""
+    """Open the lake in a folder or at a URL."""
     if not file_names.is_url(path):
         return LakeFolder(path)
     from zlens.lake import object_store

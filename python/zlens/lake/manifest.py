@@ -18,23 +18,23 @@ from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer
 from zlens.schema.wording import phrase
 
 VERSION = 2
-#: The rules by which measures are identified, weighted and added up. A new number computes measures again;
-#: those of which no raw data are left stay, marked as made by earlier rules.
+#: Version of the rules that identify, weight and add up measures. A new version computes measures again;
+#: measures without raw data stay, marked as computed by earlier rules.
 RULES = 3
 
 
 class BoundaryRef(Struct):
-    """The rows of a part that change because of the parts around it: a document of its own."""
+    """Reference to the document of a part's boundary."""
 
     key: str
     sha256: str
 
 
 class InputPart(Struct):
-    """What one input contains of one system. Times in microseconds since 1970, UTC.
+    """One system of one input. Times in microseconds since 1970, UTC.
 
-    `document` and `place` locate the list of its files; `open_us` are the first and last moment of rows
-    whose interval ends in a later input.
+    `document` and `place` locate the list of its files; `open_us` are the first and last time of rows whose
+    interval ends in a later input.
     """
 
     system: str
@@ -45,31 +45,31 @@ class InputPart(Struct):
     first_end_us: int | None = None
     last_end_us: int | None = None
     open_us: tuple[int, int] | None = None
-    #: The first and last interval end of all rows, where record types have intervals of their own.
+    #: First and last interval end of all rows, if record types have their own intervals.
     records_us: tuple[int, int] | None = None
     local_time: bool = False
     #: Whether differences continue from one input to the next.
     joined: bool = False
     seam: BoundaryRef | None = None
-    #: The sources of its rows, if they are not that of the input.
+    #: The sources of its rows, if they differ from the input's.
     sources: list[str] = field(default_factory=list)
-    #: False: its raw tables were forgotten; what its neighbors need remains.
+    #: False: its raw tables were removed; data that its neighbors need remain.
     raw: bool = True
-    #: A digest of its tables and their schemas; empty: not written yet.
+    #: Digest of its tables and their schemas; empty: not written yet.
     tables: str = ""
-    #: Since when it ran on which machines; none if that is unknown.
+    #: Start times and machines that it ran on; empty if unknown.
     machines: list[tuple[int, str]] = field(default_factory=list)
-    #: Whose its records are; none if they do not say.
+    #: Identity of the system in its records; empty if they contain none.
     identity_ranges: list[IdentityRange] = field(default_factory=list)
-    #: Its name in the records, if the lake has another system of that name.
+    #: Name in the records, if the lake has another system of that name.
     recorded_name: str | None = None
 
     def row_sources(self, imported: LakeInput) -> list[str]:
-        """The sources of its rows."""
+        """Return the sources of its rows."""
         return self.sources or [imported.source]
 
     def ends_us(self) -> tuple[int, int] | None:
-        """The first and last interval end of all rows; None if it has no intervals."""
+        """Return the first and last interval end of all rows; None if it has no intervals."""
         ends = [
             end for end in (self.first_end_us, self.last_end_us, *(self.records_us or ())) if end is not None
         ]
@@ -77,7 +77,7 @@ class InputPart(Struct):
 
 
 class LakeInput(Struct):
-    """A file that was imported."""
+    """An imported file."""
 
     sha256: str
     path: str
@@ -88,17 +88,17 @@ class LakeInput(Struct):
     #: SHA-256 of each document by its key.
     documents: dict[str, str] = field(default_factory=dict)
     parts: dict[str, InputPart] = field(default_factory=dict)
-    #: Systems that were in it and were removed.
+    #: Removed systems of the file.
     forgotten: list[str] = field(default_factory=list)
 
 
 class DayRollup(Struct):
-    """The measures of one local day of a system, by hour and day.
+    """Measures of one local day of a system, by hour and day.
 
-    state    a digest of the parts that they were computed from
-    sha256   of the document that lists the files
-    lost     intervals of raw tables that no measure has rows of
-    rules    those by which they were computed (RULES)
+    state    digest of the parts that they were computed from
+    sha256   SHA-256 of the document that lists the files
+    lost     number of intervals of raw tables without rows in any measure
+    rules    version of the rules that computed them (RULES)
     """
 
     system: str
@@ -110,10 +110,10 @@ class DayRollup(Struct):
 
 
 class ConsolidatedDay(Struct):
-    """The measures of one local day of many systems in a few files, beside those of each.
+    """Measures of one local day of many systems in a few files, in addition to the files of each system.
 
-    key      a digest of the systems and of the states of their measures
-    sha256   of the document that lists the files
+    key      digest of the systems and of the states of their measures
+    sha256   SHA-256 of the document that lists the files
     """
 
     day: str
@@ -122,20 +122,20 @@ class ConsolidatedDay(Struct):
 
 
 class Manifest(Struct):
-    """Inputs by SHA-256, measures by system and day, and files to remove as soon as nobody reads."""
+    """Inputs by SHA-256, measures by system and day, and files to remove when no reader holds them."""
 
     inputs: dict[str, LakeInput] = field(default_factory=dict)
     rollups: dict[tuple[str, str], DayRollup] = field(default_factory=dict)
     #: By day.
     gathered: dict[str, ConsolidatedDay] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
-    #: Of retired objects of a store, which has no locks for readers: since when, in seconds since 1970.
+    #: When objects of a store were retired, in seconds since 1970; a store has no locks for readers.
     since: dict[str, int] = field(default_factory=dict)
-    #: Which object of a store this was read from; empty: there was none.
+    #: Version of the store's object that this was read from; empty if none existed.
     version: dict[str, str] = field(default_factory=dict)
 
     def parts(self) -> list[tuple[LakeInput, InputPart]]:
-        """All parts in order of time, the order in which counters continue."""
+        """Return all parts in order of time, the order in which counters continue."""
         pairs = [(imported, part) for imported in self.inputs.values() for part in imported.parts.values()]
         return sorted(pairs, key=lambda pair: (pair[1].first_us or 0, pair[0].sha256))
 
@@ -149,12 +149,12 @@ class Manifest(Struct):
             "since": self.since,
         }
         text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
-        # One line per input, for people and for tools that compare it.
+        # One line per input, for readable diffs.
         return text.replace(', {"sha256": ', ',\n{"sha256": ').encode() + b"\n"
 
 
 def load(data: bytes, file: str) -> Manifest:
-    """The manifest in these bytes; InputError if zlens cannot have written it."""
+    """Parse a manifest. Raises InputError if zlens cannot have written it."""
     problem = validators.problem(file)
     value = document.from_json(data, problem)
     version = value.get("zlens_lake") if isinstance(value, dict) else None
@@ -183,7 +183,7 @@ def load(data: bytes, file: str) -> Manifest:
 
 
 def input_of(entry: dict[str, Any], where: str, problem: DocumentErrors) -> LakeInput:
-    """An input from its checked values; an error of `problem` if its parts disagree."""
+    """Return an input from its checked values. Raises an error of `problem` if its parts are inconsistent."""
     parts: list[InputPart] = entry.pop("parts")
     added = LakeInput(**entry, parts={part.system: part for part in parts})
     if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
@@ -194,7 +194,7 @@ def input_of(entry: dict[str, Any], where: str, problem: DocumentErrors) -> Lake
 
 
 def known_systems(inputs: Iterable[LakeInput]) -> tuple[KnownSystem, ...]:
-    """The systems of inputs, as readers of further ones need them."""
+    """Return the systems of inputs that readers of other inputs need to know."""
     return tuple(
         KnownSystem(imported.source, system, part.recorded_name or system, tuple(part.identity_ranges))
         for imported in inputs
@@ -204,7 +204,7 @@ def known_systems(inputs: Iterable[LakeInput]) -> tuple[KnownSystem, ...]:
 
 
 def input_facts(imported: LakeInput) -> dict[str, Any]:
-    """The values of an input, as the manifest has them."""
+    """Return the values of an input for the manifest."""
     facts: dict[str, Any] = to_builtins(imported)
     return facts | {"parts": [*facts["parts"].values()]}
 
@@ -242,7 +242,7 @@ _PART = Spec(
     ),
     InputPart,
 )
-#: The values of an input.
+#: Schema of an input.
 INPUT = Spec(
     (
         Key("sha256", validators.SHA256),

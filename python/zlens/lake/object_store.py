@@ -1,9 +1,9 @@
 """Lakes on object storage: S3, Google Cloud Storage and Azure, through obstore.
 
-The lake is the same, file by file. Its manifest changes by conditional writes (create only, or only if the
-e-tag is still the one read), in place of a lock on a file system: whoever comes second starts again from the
-new manifest. All other objects are written once. What is read is kept in a local copy, whole objects under
-the names that they have in the lake.
+Objects have the same names and contents as the files of a local lake. Conditional writes of the manifest
+(create only, or only if the e-tag is unchanged) replace the lock of a file system: a second writer starts
+again from the new manifest. All other objects are written once. Objects that were read are cached locally
+under their names.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from zlens.schema.cache import Cache
 from zlens.schema.wording import phrase
 
 _T = TypeVar("_T")
-#: Objects are removed when their names have not been listed for a day: somebody may still read them.
+#: Seconds until a retired object is removed, because readers may still need it.
 GRACE_S = 86_400
-#: Bytes of objects kept for all lakes, the least recently used of which go first.
+#: Maximum bytes of cached objects of all lakes; the least recently used are evicted first.
 KEPT = 20 * 1024**3
-#: Bytes fetched until a process looks how many are kept.
+#: Bytes that a process fetches before it checks the size of the cache.
 _FETCHED = 1024**3
-#: How often a change is begun again because others came first, and the longest pause before that.
+#: Attempts of a change when other writers commit first, and the maximum pause between them in seconds.
 _TRIES = 30
 _PAUSE_S = 2.0
 #: Attempts of a request that fails with a transient error.
 _ATTEMPTS = 4
-#: Requests side by side.
+#: Parallel requests.
 _AT_ONCE = 16
-#: The longest request, in seconds.
+#: Timeout of a request in seconds.
 TIMEOUT_S = 60.0
 _PROBE = ".zlens-probe"
-#: Plans of writers: the objects that they are about to write, and those that they are about to remove.
+#: Prefix of the plans of writers: objects that they are about to write or to remove.
 _PLANS = f"{file_names.STAGING}/"
 #: Objects removed by one request.
 _DELETED = 500
@@ -61,17 +61,17 @@ _CREDENTIALS = (
 
 
 class ConflictError(Exception):
-    """Another writer has replaced the manifest meanwhile."""
+    """Another writer has replaced the manifest."""
 
 
 def is_lake(url: str) -> bool:
-    """Whether there is a lake at a URL. InputError if the store cannot be asked."""
+    """Return whether there is a lake at a URL. Raises InputError if the store cannot be accessed."""
     return open_remote(url).refresh_manifest()
 
 
 @cache
 def open_remote(url: str) -> Remote:
-    """The lake at a URL, one object in a process."""
+    """Return the lake at a URL, one object per process."""
     return Remote(url)
 
 
@@ -83,12 +83,12 @@ class Remote(LakeFolder):
         if printable(self.url) != self.url:
             raise InputError("the name of the lake is not UTF-8 text", file=self.url, cure="name another one")
         self._store = _store(self.url)
-        # Also by its endpoint: two stores may have buckets of one name.
+        # The endpoint is part of the key: two stores may have buckets of the same name.
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
         key = hashlib.sha256(f"{self.url}\n{endpoint}".encode()).hexdigest()[:32]
         self._copies = Cache("lakes", "1").folder()
         super().__init__(self._copies / key)
-        #: The manifest read last, and its version; one value, as threads read it while others pull.
+        #: Last manifest and its version, in one tuple because threads read it while others replace it.
         self._seen: tuple[bytes, dict[str, str]] = (b"", {})
         self._fetched = 0
 
@@ -102,7 +102,7 @@ class Remote(LakeFolder):
     # -- the manifest --------------------------------------------------------------------------------
 
     def refresh_manifest(self) -> bool:
-        """Read the manifest if it has changed; whether there is one."""
+        """Read the manifest if it has changed; returns whether it exists."""
         known = self._seen[1].get("e_tag")
         options = {"if_none_match": known} if known else None
         obs = _obstore()
@@ -128,13 +128,13 @@ class Remote(LakeFolder):
         return current
 
     def create(self) -> None:
-        """Create the lake if needed; LakeError if the store ignores conditions or something else is there."""
+        """Create the lake if needed. Raises LakeError for unsuitable stores or if other objects exist."""
         self._local()
         if self.refresh_manifest():
             return
         others = [entry["path"] for entry in self._list()]
         if self.refresh_manifest():
-            # Another writer has just created it.
+            # Another writer created it first.
             return
         if any(not name.startswith((_PROBE, _PLANS)) for name in others):
             raise LakeError(
@@ -147,7 +147,7 @@ class Remote(LakeFolder):
             self._put_manifest(Manifest())
 
     def _probe(self) -> None:
-        """LakeError unless the store honors the conditions that a lake relies on."""
+        """Raise LakeError unless the store honors the conditions that a lake relies on."""
         obs = _obstore()
         name = f"{_PROBE}-{secrets.token_hex(8)}"
         try:
@@ -169,7 +169,7 @@ class Remote(LakeFolder):
                 obs.delete(self._store, name)
 
     def _put_manifest(self, current: Manifest) -> None:
-        """Replace the manifest that this one was made from; ConflictError if it is another one by now."""
+        """Replace the manifest. Raises ConflictError if it has changed since `current` was read."""
         obs = _obstore()
         data = current.dump()
         for attempt in range(1, _ATTEMPTS + 1):
@@ -177,7 +177,7 @@ class Remote(LakeFolder):
                 put = obs.put(self._store, file_names.MANIFEST, data, mode=current.version or "create")
             except (obs.exceptions.AlreadyExistsError, obs.exceptions.PreconditionError):
                 self.refresh_manifest()
-                # A repeated request, or one whose answer was lost, may have written it.
+                # An earlier attempt may have written it, although its response was lost.
                 if self._seen[0] != data:
                     raise ConflictError from None
             except (obs.exceptions.BaseError, OSError) as error:
@@ -215,7 +215,7 @@ class Remote(LakeFolder):
             try:
                 return super().read(name, sha256)
             except InputError:
-                # Perhaps of an earlier lake at this URL.
+                # The cached object may belong to an earlier lake at this URL.
                 self._fetch(name)
         return super().read(name, sha256)
 
@@ -238,16 +238,16 @@ class Remote(LakeFolder):
             _evict_objects(self._copies)
 
     def _download(self, name: str) -> int:
-        """Copy an object; returns its size."""
+        """Download an object into the cache; returns its size."""
         target = self.absolute(name)
         temporary = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.part"
-        got = _obstore().get(self._store, name)
+        response = _obstore().get(self._store, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         try:
             with open(temporary, "wb") as file:
-                size = sum(file.write(chunk) for chunk in got.stream(min_chunk_size=4 << 20))
-            if size != got.meta["size"]:
-                raise OSError(f"{size:,} bytes came instead of {got.meta['size']:,}")
+                size = sum(file.write(chunk) for chunk in response.stream(min_chunk_size=4 << 20))
+            if size != response.meta["size"]:
+                raise OSError(f"{size:,} bytes came instead of {response.meta['size']:,}")
             os.replace(temporary, target)
         finally:
             with contextlib.suppress(FileNotFoundError):
@@ -255,15 +255,15 @@ class Remote(LakeFolder):
         return size
 
     def verify(self, files: Mapping[str, LakeFile | MeasuresFile]) -> None:
-        own = {path: path.removeprefix(self.absolute("")) for path in files}
-        self.fetch(own.values())
+        name_by_path = {path: path.removeprefix(self.absolute("")) for path in files}
+        self.fetch(name_by_path.values())
         for path, file in files.items():
             try:
                 verify(path, file, self.url)
                 os.utime(path)
             except InputError:
-                # Perhaps of an earlier lake at this URL.
-                self._fetch(own[path])
+                # The cached object may belong to an earlier lake at this URL.
+                self._fetch(name_by_path[path])
                 verify(path, file, self.url)
 
     def reading(self) -> ReadLock:
@@ -284,22 +284,22 @@ class Remote(LakeFolder):
     def files(self) -> Iterator[str]:
         entries = [entry["path"] for entry in self._list()]
         plans = [self._planned(entry) for entry in entries if entry.startswith(_PLANS)]
-        coming = {name for plan in plans for names_of in plan for name in names_of}
+        planned = {name for plan in plans for names_of in plan for name in names_of}
         for name in sorted(entries):
-            if name not in coming and not name.startswith(_PLANS):
+            if name not in planned and not name.startswith(_PLANS):
                 yield name
 
     # -- writing -------------------------------------------------------------------------------------
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One writer of this machine at a time; those of others are met by `ConflictError`."""
-        # Nothing is removed from the copy meanwhile.
+        """Lock against other writers of this machine; `ConflictError` detects writers of other machines."""
+        # The read lock prevents eviction from the cache.
         with self.reading(), super().locked():
             yield
 
     def remove_abandoned(self, current: Manifest) -> None:
-        """Remove what dead processes of this machine have left in the local copy; not objects."""
+        """Remove files of dead processes of this machine from the local copy; objects are not removed."""
         area = Path(self.absolute(file_names.STAGING))
         for entry in sorted(area.iterdir()) if area.is_dir() else []:
             if not entry.is_dir():
@@ -308,60 +308,60 @@ class Remote(LakeFolder):
                 shutil.rmtree(entry, ignore_errors=True)
 
     def remove_retired(self, current: Manifest) -> int:
-        """Nothing: `commit` removes what has been retired for a day. Returns how many files are left."""
+        """Return the number of retired objects; `commit` removes them after the grace period."""
         return len(current.retired)
 
     def commit(self, current: Manifest, staged: Staging, moves: dict[str, str]) -> None:
-        """Write objects, and list them in the manifest; ConflictError if that is another one by now.
+        """Write objects and list them in the manifest. Raises ConflictError if the manifest has changed.
 
-        Objects are removed only after a manifest that no longer names them, by the writer of that manifest,
-        whose plan says so until they are gone. `_check_twin` relies on that.
+        Objects are removed after the commit of a manifest that does not list them, by its writer. Until then
+        the writer's plan lists them, on which `_check_twin` relies.
         """
         if not current.version:
             raise LakeError("the lake is gone", file=self.url, cure="import again")
         now = int(time.time())
         current.retired = [name for name in current.retired if name not in moves]
-        ended = self._retire_left(current, moves)
+        abandoned_plans = self._retire_left(current, moves)
         since = {name: current.since.get(name, now) for name in current.retired}
-        gone = {name for name, moment in since.items() if now - moment > GRACE_S}
+        expired = {name for name, retired_s in since.items() if now - retired_s > GRACE_S}
         plan = f"{_PLANS}{secrets.token_hex(12)}.json"
-        self._plan(plan, moves, sorted(gone))
+        self._plan(plan, moves, sorted(expired))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for upload in [
                 pool.submit(self._put_object, name, path, current) for name, path in moves.items()
             ]:
                 upload.result()
-        current.retired = [name for name in current.retired if name not in gone]
+        current.retired = [name for name in current.retired if name not in expired]
         current.since = {name: since[name] for name in current.retired}
         try:
             self._put_manifest(current)
         except ConflictError:
             self._plan(plan, moves, [])
             raise
-        # They are needed soon, for what is imported next.
+        # Cached, because the next import needs them.
         for name, path in moves.items():
             with contextlib.suppress(OSError):
                 os.makedirs(os.path.dirname(self.absolute(name)), exist_ok=True)
                 os.replace(path, self.absolute(name))
-        for name in gone:
+        for name in expired:
             self._remove(name)
-        # The plan goes last: as long as it is there, nobody takes these objects for ones that stay.
-        if self._delete([*gone]):
-            self._delete([plan, *ended])
+        # The plan is removed last: while it exists, no other writer relies on these objects.
+        if self._delete([*expired]):
+            self._delete([plan, *abandoned_plans])
 
     def _retire_left(self, current: Manifest, moves: Mapping[str, str]) -> list[str]:
-        """Retire what writers have left that died a day ago; returns their plans."""
-        before = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=GRACE_S)
-        plans = [entry["path"] for entry in self._list(_PLANS) if entry["last_modified"] < before]
-        left = {name for plan in plans for names_of in self._planned(plan) for name in names_of}
-        if left:
-            # Of the manifest as it is: what the new one adds is in `moves`.
-            left -= {*self.listed(self.load()), *moves, *current.retired}
-            current.retired += sorted(left)
+        """Retire objects of writers that died a day ago or earlier; returns their plans."""
+        limit = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=GRACE_S)
+        plans = [entry["path"] for entry in self._list(_PLANS) if entry["last_modified"] < limit]
+        abandoned = {name for plan in plans for names_of in self._planned(plan) for name in names_of}
+        if abandoned:
+            # The current manifest; additions of the new one are in `moves`.
+            abandoned -= {*self.listed(self.load()), *moves, *current.retired}
+            current.retired += sorted(abandoned)
         return plans
 
     def _put_object(self, name: str, path: str, current: Manifest) -> None:
-        """Write an object once. One that is there already must be the same, or nobody else's."""
+        """Write an object once. An existing object must be equal, or of a writer that died."""
         obs = _obstore()
         try:
             try:
@@ -372,26 +372,29 @@ class Remote(LakeFolder):
             raise self._error(error, name, writing=True) from None
 
     def _check_twin(self, name: str, path: str, current: Manifest) -> None:
-        """Whether an object that is there can be listed; ConflictError if it is about to be removed.
+        """Check that an existing object can be listed. Raises ConflictError if it is about to be removed.
 
-        Whoever removes it has planned that before the manifest that `current` was made from. If there is no
-        such plan now, it is gone by now, or it stays: so the object is read after the plans.
+        A writer that removes it has planned that before the manifest of `current`. Without such a plan it is
+        already removed or stays. So the object is read after the plans.
         """
         for entry in self._list(_PLANS):
             if name in self._planned(entry["path"])[1]:
                 raise ConflictError
         try:
-            got = _obstore().get(self._store, name)
+            response = _obstore().get(self._store, name)
         except FileNotFoundError:
             raise ConflictError from None
         with open(path, "rb") as file:
-            same = got.meta["size"] == os.fstat(file.fileno()).st_size and bytes(got.bytes()) == file.read()
+            same = (
+                response.meta["size"] == os.fstat(file.fileno()).st_size
+                and bytes(response.bytes()) == file.read()
+            )
         if same:
             return
-        age = dt.datetime.now(dt.UTC) - got.meta["last_modified"]
+        age = dt.datetime.now(dt.UTC) - response.meta["last_modified"]
         is_left = name in current.retired or age > dt.timedelta(seconds=GRACE_S)
         if is_left and name not in self.listed(self.load()):
-            # Of a writer that died before it could list it, or no longer listed.
+            # Its writer died before the commit, or it is no longer listed.
             _obstore().put(self._store, name, Path(path))
             return
         raise LakeError(
@@ -403,7 +406,7 @@ class Remote(LakeFolder):
     # -- the store -----------------------------------------------------------------------------------
 
     def _local(self) -> None:
-        """Make sure that the local copy exists."""
+        """Create the folder of the local copy."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             Path(self.absolute(file_names.READERS)).touch()
@@ -424,17 +427,17 @@ class Remote(LakeFolder):
             raise self._error(error, plan, writing=True) from None
 
     def _delete(self, listed: list[str]) -> bool:
-        """Remove objects; False if the store fails, which leaves the plan to a later writer."""
+        """Remove objects; returns False if the store fails, which leaves the plan to a later writer."""
         obs = _obstore()
         try:
-            for at in range(0, len(listed), _DELETED):
-                obs.delete(self._store, listed[at : at + _DELETED])
+            for start in range(0, len(listed), _DELETED):
+                obs.delete(self._store, listed[start : start + _DELETED])
         except (obs.exceptions.BaseError, OSError):
             return False
         return True
 
     def _planned(self, plan: str) -> tuple[list[str], list[str]]:
-        """The names of objects that a writer has planned to write, and to remove; none if it is done."""
+        """Return the objects that a writer plans to write and to remove; empty if its plan is gone."""
         obs = _obstore()
         try:
             planned = json.loads(bytes(_with_retries(lambda: obs.get(self._store, plan)).bytes()))
@@ -460,36 +463,38 @@ class Remote(LakeFolder):
         """Convert an error of the object store to a LakeError with a cure; credentials are left out."""
         kinds = _obstore().exceptions
         kind: type[ZlensError] = LakeError if writing else InputError
-        place = self.display_path(name)
+        location = self.display_path(name)
         if isinstance(error, FileNotFoundError | kinds.NotFoundError):
             return kind(
-                "there is no such object or bucket", file=place, cure=phrase("lake_check", lake=self.url)
+                "there is no such object or bucket", file=location, cure=phrase("lake_check", lake=self.url)
             )
         if isinstance(error, PermissionError | kinds.PermissionDeniedError | kinds.UnauthenticatedError):
-            return kind("the store denies access", file=place, cure=_CREDENTIALS)
+            return kind("the store denies access", file=location, cure=_CREDENTIALS)
         lines = str(error).split("\n\nDebug source")[0].splitlines()
         text = re.sub(r"\?\S*", "", lines[0] if lines else type(error).__name__)
-        ended = "; the lake is as it was" if writing else ""
-        return kind(f"the store fails: {text}{ended}", file=place, cure="check the network, and try again")
+        suffix = "; the lake is as it was" if writing else ""
+        return kind(
+            f"the store fails: {text}{suffix}", file=location, cure="check the network, and try again"
+        )
 
 
 def _lake_names(listed: object) -> list[str]:
-    """Names of files of a lake: nothing else is removed, whatever a plan says."""
+    """Return the valid names of files of a lake; a plan cannot remove other objects."""
     items = listed if isinstance(listed, list) else []
     return [name for name in items if isinstance(name, str) and file_names.is_own(name)]
 
 
-def _content(got: Any) -> tuple[bytes, dict[str, str]]:
-    """The bytes and the version of an object."""
-    return bytes(got.bytes()), _version(got.meta)
+def _content(response: Any) -> tuple[bytes, dict[str, str]]:
+    """Return the bytes and the version of an object."""
+    return bytes(response.bytes()), _version(response.meta)
 
 
-def _with_retries(ask: Callable[[], _T]) -> _T:
-    """Ask a store, several times if it fails in a way that may pass."""
+def _with_retries(send: Callable[[], _T]) -> _T:
+    """Send a request, again if it fails with a transient error."""
     kinds = _obstore().exceptions
     for _ in range(1, _ATTEMPTS):
         try:
-            return ask()
+            return send()
         except (
             FileNotFoundError,
             PermissionError,
@@ -503,11 +508,11 @@ def _with_retries(ask: Callable[[], _T]) -> _T:
             raise
         except (kinds.BaseError, OSError):
             continue
-    return ask()
+    return send()
 
 
 def _version(facts: Mapping[str, Any]) -> dict[str, str]:
-    """What tells a version of an object from others."""
+    """Return the values that identify a version of an object."""
     return {name: facts[name] for name in ("e_tag", "version") if facts[name] is not None}
 
 
@@ -532,7 +537,7 @@ def _store(url: str) -> Any:
             client_options={
                 "timeout": dt.timedelta(seconds=TIMEOUT_S),
                 "connect_timeout": dt.timedelta(seconds=min(TIMEOUT_S, 10)),
-                # Given here, or the options above would turn it off.
+                # Set here, because other client options disable it.
                 "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true", "yes"),
             },
             retry_config={"max_retries": 8, "retry_timeout": dt.timedelta(seconds=90)},
@@ -543,8 +548,8 @@ def _store(url: str) -> Any:
 
 
 def _evict_objects(copies: Path) -> None:
-    """Remove the least recently used objects if there are too many bytes, of lakes that nobody reads."""
-    found: list[tuple[float, int, str, Path]] = []
+    """Evict the least recently used objects beyond the limit, of lakes without readers."""
+    objects: list[tuple[float, int, str, Path]] = []
     for lake in copies.iterdir():
         for area, _, files in os.walk(lake):
             for name in files:
@@ -552,12 +557,12 @@ def _evict_objects(copies: Path) -> None:
                 if name.endswith(".parquet"):
                     with contextlib.suppress(OSError):
                         status = os.stat(path)
-                        found.append((status.st_mtime, status.st_size, path, lake))
-    excess = sum(size for _, size, _, _ in found) - KEPT
+                        objects.append((status.st_mtime, status.st_size, path, lake))
+    excess = sum(size for _, size, _, _ in objects) - KEPT
     if excess <= 0:
         return
     old: dict[Path, list[str]] = {}
-    for _, size, path, lake in sorted(found):
+    for _, size, path, lake in sorted(objects):
         if excess > -KEPT // 4:
             old.setdefault(lake, []).append(path)
             excess -= size

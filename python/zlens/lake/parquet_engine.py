@@ -1,4 +1,4 @@
-"""Writes a lake's Parquet files, with zlens' own statements: no user's SQL comes here."""
+"""Writes a lake's Parquet files. It runs only statements of zlens, never SQL of the user."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from zlens.catalog import expressions
 from zlens.engine import connection as engine
 from zlens.lake.parquet_streams import read_parquet_sql
 
-#: Rows of a row group: an hour or two of a large table, so that a part of a day can be read alone.
+#: Rows of a row group: an hour or two of a large table, so that parts of a day can be read separately.
 ROW_GROUP = 61_440
 
 
 class WrittenFile(NamedTuple):
-    """A Parquet file: its partition key, rows, bytes, and the range and NULLs of a time column."""
+    """A Parquet file: partition key, rows, bytes, and the range and NULLs of a time column."""
 
     path: str
     key: str
@@ -28,35 +28,35 @@ class WrittenFile(NamedTuple):
 
 
 class ParquetEngine:
-    """A private database. Its single thread keeps the order of rows, and a partition in one file."""
+    """A private database. Its single thread preserves the order of rows and writes one file per partition."""
 
     def __init__(self, spill: str) -> None:
         self._connection = engine.connect_with_files(spill)
         self.rows("SET threads = 1")
-        # A partition's rows leave memory when they fill half a row group.
+        # Limits memory: a partition's rows are written when they fill half a row group.
         self.rows(f"SET partitioned_write_flush_threshold = {ROW_GROUP // 2}")
 
     def close(self) -> None:
         self._connection.close()
 
     def register(self, name: str, stream: object) -> None:
-        """Register a stream under a name."""
+        """Register a stream as a table."""
         self._connection.register(name, stream)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return engine.run(self._connection, sql)
 
     def stream(self, sql: str) -> object:
-        """An answer as an Arrow stream."""
+        """Return the result of a query as an Arrow stream."""
         return self._connection.sql(sql)
 
     def write(self, sql: str, folder: str, key: str, time: str | None) -> list[WrittenFile]:
-        """Write an answer as Parquet into a new folder, one file for each value of the column `key`.
+        """Write a result as Parquet into a new folder, one file for each value of the column `key`.
 
-        `time` is a column of times, if the answer has one.
+        `time` is the time column of the result, if it has one.
         """
-        # No dictionary: counters hardly repeat. Texts that are the same in a whole file are enumerations,
-        # and these have one anyway. Statistics of all columns would take as long as writing them.
+        # No dictionary, because counters rarely repeat. Texts that are constant in a file are enumerations,
+        # which always have one. Statistics of all columns would take as long as writing them.
         ((_, paths),) = self.rows(
             f"COPY ({sql}) TO {expressions.literal(folder)} (FORMAT parquet, COMPRESSION zstd, "
             f"DICTIONARY_SIZE_LIMIT 0, ROW_GROUP_SIZE {ROW_GROUP}, PARTITION_BY ({key}), RETURN_FILES true)"
@@ -75,13 +75,13 @@ class ParquetEngine:
         return [_written(path, key, *by_path[path]) for path in paths]
 
     def copy(self, sql: str, path: str) -> None:
-        """Write an answer as one small Parquet file."""
+        """Write a result as one small Parquet file."""
         self.rows(f"COPY ({sql}) TO {expressions.literal(path)} (FORMAT parquet, COMPRESSION zstd)")
 
 
 def _written(
     path: str, key: str, rows: int, first_us: int | None, last_us: int | None, nulls: int
 ) -> WrittenFile:
-    # A folder's name is the key and its value.
+    # The folder name contains the key and its value.
     value = unquote(Path(path).parent.name).removeprefix(f"{key}=")
     return WrittenFile(path, value, rows, os.path.getsize(path), first_us, last_us, nulls)

@@ -1,4 +1,4 @@
-"""Reading a lake's Parquet files: Arrow streams, and the limit of open files."""
+"""Arrow streams of a lake's Parquet files, and the limit of open files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.inputs.source import ParquetTable
 
 
 class ParquetStream:
-    """Some columns of a table as an Arrow stream; each reading starts afresh."""
+    """Some columns of a table as an Arrow stream that can be read repeatedly."""
 
     def __init__(self, table: ParquetTable, columns: list[str]) -> None:
         types = {column.name: column.type for column in table.columns}
@@ -29,19 +29,19 @@ class ParquetStream:
 
 
 def read_parquet_sql(paths: list[str], *options: str) -> str:
-    """FROM of some Parquet files."""
+    """Return the FROM item of some Parquet files."""
     listed = ", ".join(map(literal, paths))
     return f"read_parquet([{listed}], {', '.join((*options, 'hive_partitioning = false'))})"
 
 
-#: Files that a question of a lake may open at once; how many there are takes long to find out.
+#: Open files for a query of a lake; counting the files of the lake would be slow.
 _MOST = 65_536
 
 
 def raise_file_limit() -> None:
     """Raise the limit of open files if permitted, because the engine opens all files of a table."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST if resource.RLIM_INFINITY in (soft, hard) else min(_MOST, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    limit = _MOST if resource.RLIM_INFINITY in (soft, hard) else min(_MOST, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
         with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

@@ -1,4 +1,4 @@
-"""A lake as an input: imported data, read from Parquet as far as the options and the query need it."""
+"""Reads a lake as an input: only the Parquet files that the options and the query need."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from zlens.schema.wording import phrase
 
 
 def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
-    """The sources in a lake: one for each kind of input. InputError if it is empty or damaged."""
+    """Open the sources of a lake, one for each kind of input. Raises InputError if it is empty or damaged."""
     if printable(path) != path:
         raise InputError("the name of the lake is not UTF-8 text", file=path, cure="rename it, or move it")
     lake = lake_folder.open_folder(path)
-    # Before the manifest is read: its files then stay as long as the sources do.
-    reading = lake.reading()
+    # The lock precedes the manifest, so that its files stay while the sources are open.
+    lock = lake.reading()
     manifest = lake.load()
     parts = manifest.parts()
     if not parts:
@@ -58,27 +58,27 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     for imported, part in parts:
         stored = _ReaderPart(lake, imported, part, shown[imported.sha256])
         sources.setdefault(imported.source, []).append(stored)
-    opened = [LakeSource(name, lake, stored, options, reading) for name, stored in sources.items()]
+    opened = [LakeSource(name, lake, stored, options, lock) for name, stored in sources.items()]
     if not manifest.rollups:
         return [*opened]
     bounds = {info.system: _bounds(options, info) for source in opened for info in source.systems}
-    chosen = [
+    selected = [
         rollup
         for _, rollup in sorted(manifest.rollups.items())
         if not options.systems or rollup.system in options.systems
     ]
-    return [*opened, MeasuresSource(lake, chosen, [*manifest.gathered.values()], bounds, reading)]
+    return [*opened, MeasuresSource(lake, selected, [*manifest.gathered.values()], bounds, lock)]
 
 
 def _display_names(inputs: Iterable[LakeInput]) -> dict[str, str]:
-    """Display names of inputs: their paths, with a digest if several have the same one."""
+    """Return display names of inputs: their paths, with a digest if several have the same one."""
     paths = {imported.sha256: imported.path for imported in inputs}
     counts = Counter(paths.values())
     return {sha256: path if counts[path] == 1 else f"{path} ({sha256[:8]})" for sha256, path in paths.items()}
 
 
 class _ReaderPart(Struct, dict=True):
-    """A part of the lake; its documents are read when they are first needed."""
+    """A part of the lake; its documents are read on first use."""
 
     lake: LakeFolder
     input: LakeInput
@@ -98,7 +98,7 @@ class _ReaderPart(Struct, dict=True):
         return self.lake.seam(self.input, self.part)
 
     def files(self) -> list[LakeFile]:
-        """The current files: those of the seam replace those with the same place."""
+        """Return the current files; files of the boundary replace files of the same `place`."""
         if not self.part.raw:
             return []
         by_place = {file.place: file for file in self.document.files}
@@ -107,7 +107,7 @@ class _ReaderPart(Struct, dict=True):
         return [file for file in by_place.values() if file.rows]
 
     def side(self, name: str) -> tuple[bytes, str] | None:
-        """A file next to the document, with its path; None if there is none."""
+        """Return a file next to the document and its path; None if it does not exist."""
         facts = self.full_document.side.get(name)
         if facts is None:
             return None
@@ -120,29 +120,29 @@ class _ReaderPart(Struct, dict=True):
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """The sources of the rows."""
+        """Sources of the rows."""
         return tuple(self.part.row_sources(self.input))
 
     def span(self, source: str) -> SourceTimeRange:
-        """The time that one of the sources covers."""
+        """Return the time range of one of the sources."""
         info = self.document.info
         whole = SourceTimeRange(source, info.nominal_s, self.part.first_us, self.part.last_us)
         return next((span for span in self.document.spans if span.source == source), whole)
 
     def intervals(self, source: str) -> PartIntervals:
-        """The intervals of one of the sources."""
+        """Return the intervals of one of the sources."""
         side_file = self.side(documents.intervals_file_name(self.part.place, self.sources.index(source)))
         return PartIntervals() if side_file is None else documents.load_intervals(*side_file)
 
 
 class LakeTable(Struct, dict=True):
-    """A raw table of one system, in files of one schema, which are looked up when its rows are read."""
+    """A raw table of one system, in files of one schema, which are located when rows are read."""
 
     name: str
     constants: Mapping[str, str]
     find: Callable[[], tuple[RawColumn, ...]]
     source: LakeSource
-    #: Its parts: those with the same tables in a list of their own, which all these tables share.
+    #: Its parts, grouped by equal tables; all tables of a group share the list.
     groups: list[list[_ReaderPart]] = field(default_factory=list)
     known: tuple[RawColumn, ...] | None = None
     is_verified: bool = False
@@ -153,7 +153,7 @@ class LakeTable(Struct, dict=True):
 
     @cached_property
     def files(self) -> dict[str, LakeFile]:
-        """The files by their paths, in order of time."""
+        """Files by path, in order of time."""
         parts = self.groups[0] if len(self.groups) == 1 else sorted(chain(*self.groups), key=_order)
         return {
             stored.lake.absolute(file.name(stored.input.sha256, stored.part.system)): file
@@ -172,41 +172,41 @@ class LakeTable(Struct, dict=True):
         return ParquetStream(self, columns)
 
     def sql(self, columns: Sequence[str]) -> str:
-        """A SELECT of the named columns; constant columns are not read."""
+        """Return a SELECT of the named columns; constant columns are not read."""
         self._verify()
         quote, literal = expressions.quote, expressions.literal
-        chosen = ", ".join(
+        select_list = ", ".join(
             f"{literal(self.constants[name])} AS {quote(name)}" if name in self.constants else quote(name)
             for name in columns
         )
-        return f"SELECT {chosen or '1'} FROM {read_parquet_sql(self.paths)}"
+        return f"SELECT {select_list or '1'} FROM {read_parquet_sql(self.paths)}"
 
     def _verify(self) -> None:
-        """Verify the files, once in a session; InputError if one is not that of the manifest."""
+        """Verify the files once in a session. Raises InputError if one differs from the manifest."""
         if not self.is_verified:
             self.source.lake.verify(self.files)
             self.is_verified = True
 
 
 def _order(stored: _ReaderPart) -> tuple[int, str]:
-    """The order of parts in a manifest."""
+    """Return the sort key of parts as in a manifest."""
     return stored.part.first_us or 0, stored.input.sha256
 
 
 class _LakeTables(Mapping[str, list[RawTable]]):
-    """Raw tables by name. A document of each kind of parts is read when a name is first asked for."""
+    """Raw tables by name. On first use, one document for each group of equal parts is read."""
 
     def __init__(self, source: LakeSource) -> None:
         self._source = source
 
     @cached_property
     def _found(self) -> dict[str, list[LakeTable]]:
-        # By what their tables have in common: a year of a system has as many parts as days.
-        alike: dict[tuple[str, tuple[str, ...], str], list[_ReaderPart]] = {}
+        # Grouped by equal tables, because a year of a system may have hundreds of parts.
+        groups: dict[tuple[str, tuple[str, ...], str], list[_ReaderPart]] = {}
         for stored in self._source.chosen:
-            alike.setdefault((stored.part.system, stored.sources, stored.part.tables), []).append(stored)
+            groups.setdefault((stored.part.system, stored.sources, stored.part.tables), []).append(stored)
         tables: dict[tuple[str, str, str, tuple[str, ...]], LakeTable] = {}
-        for (system, sources, _), parts in alike.items():
+        for (system, sources, _), parts in groups.items():
             for table, schema in self._source.schemas(parts[0]).items():
                 key = table, system, schema, sources
                 if key not in tables:
@@ -225,7 +225,7 @@ class _LakeTables(Mapping[str, list[RawTable]]):
 
     @cached_property
     def _names(self) -> dict[str, None]:
-        # Systems mostly have the same tables. The document of a first part is read anyway.
+        # One document per distinct set of tables; the first part's document is needed anyway.
         distinct = {stored.part.tables: stored for stored in reversed(self._source.chosen)}
         schemas = map(self._source.schemas, distinct.values())
         return dict.fromkeys(sorted({name for each in schemas for name in each}))
@@ -241,7 +241,7 @@ class _LakeTables(Mapping[str, list[RawTable]]):
 
 
 class LakeSource:
-    """All inputs of one kind in a lake."""
+    """All inputs of one kind in a lake, as a source."""
 
     def __init__(
         self, name: str, lake: LakeFolder, parts: list[_ReaderPart], options: Options, reading: ReadLock
@@ -263,28 +263,28 @@ class LakeSource:
             )
         ]
         self._bounds = {info.system: _bounds(options, info) for info in self.systems}
-        #: Parts within the options, and those of them that have raw tables.
+        #: Parts within the options. `chosen` are those with raw tables.
         self._selected = [stored for stored in parts if self._is_selected(stored)]
         self.chosen = [stored for stored in self._selected if stored.part.raw]
-        #: Systems of which raw tables within the options are forgotten.
+        #: Systems with removed raw tables within the options.
         self.forgotten = {stored.part.system for stored in self._selected if not stored.part.raw}
         self._schemas: dict[str, tuple[RawColumn, ...]] = {}
-        self._alike: dict[str, Mapping[str, str]] = {}
+        self._schemas_by_tables: dict[str, Mapping[str, str]] = {}
         self._files: dict[tuple[str, str], dict[str, list[LakeFile]]] = {}
         self.tables: Mapping[str, list[RawTable]] = _LakeTables(self)
 
     def _wanted(self) -> list[str]:
-        """The systems that the options name; all, if none of them is here, so that an error can name them."""
-        chosen = [system for system in self._by_system if system in self._options.systems]
-        return chosen or [*self._by_system]
+        """Return the systems that the options name; if there are none, all, for an error that lists them."""
+        named_systems = [system for system in self._by_system if system in self._options.systems]
+        return named_systems or [*self._by_system]
 
     def _check(self) -> None:
-        """Times were computed at import; other options cannot be honored."""
+        """Raise InputError for time options other than those of the import, which computed all times."""
         for stored in self._parts:
-            wanted = self._options.leap
-            if wanted is not None and wanted != stored.input.leap:
+            leap_s = self._options.leap
+            if leap_s is not None and leap_s != stored.input.leap:
                 raise InputError(
-                    f"{stored.part.system} was imported with {stored.input.leap} leap seconds, not {wanted}",
+                    f"{stored.part.system} was imported with {stored.input.leap} leap seconds, not {leap_s}",
                     file=self.lake.name,
                     cure=phrase("leap_as_imported", leap=stored.input.leap),
                 )
@@ -299,7 +299,7 @@ class LakeSource:
 
     def _info(self, system: str, source: str) -> SystemInfo:
         parts = self._parts_of(system, source)
-        # The usual interval of a system is that of its counters, if any dump has them.
+        # Counters, if any input has them, determine the nominal interval.
         counted = [stored for stored in parts if stored.part.joined] if self.name in END_TOLERANCE_US else []
         first = (counted or parts)[0].document.info
         spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
@@ -331,7 +331,7 @@ class LakeSource:
         return info
 
     def _ends(self, parts: list[_ReaderPart]) -> tuple[int, int] | None:
-        """The first and the last interval end of all parts; None if options or documents have to say more."""
+        """Return the first and last interval end of all parts; None if options or documents decide."""
         if self._options.start is not None or self._options.end is not None:
             return None
         ends = [stored.part.ends_us() for stored in parts if not stored.part.sources]
@@ -350,19 +350,19 @@ class LakeSource:
         if span is None:
             return True
         first, last = span
-        # A later input closes the rows after the last end.
+        # A later input may close the rows after the last end.
         ends_before = low is not None and last <= low and part.open_us is None
         return not ends_before and (high is None or first <= high)
 
     def schemas(self, stored: _ReaderPart) -> Mapping[str, str]:
-        """The tables of a part with their schemas, from the document of one with the same tables."""
+        """Return the tables of a part with their schemas, from the document of a part with equal tables."""
         key = stored.part.tables
-        if key not in self._alike:
-            self._alike[key] = stored.document.schemas
-        return self._alike[key]
+        if key not in self._schemas_by_tables:
+            self._schemas_by_tables[key] = stored.document.schemas
+        return self._schemas_by_tables[key]
 
     def files(self, stored: _ReaderPart) -> dict[str, list[LakeFile]]:
-        """The files of a part that may contain what the options ask for, by table."""
+        """Return the files of a part that may contain rows of the options, by table."""
         key = stored.input.sha256, stored.part.system
         if key not in self._files:
             by_table: dict[str, list[LakeFile]] = {}
@@ -373,7 +373,7 @@ class LakeSource:
 
     def _within(self, stored: _ReaderPart) -> Iterator[LakeFile]:
         low, high = self._bounds[stored.part.system]
-        # A lasting state may have been recorded long before.
+        # A lasting state may have been recorded long before the window.
         lasting = frozenset() if low is None else state_tables()
         for file in stored.files():
             if file.first_us is None or file.last_us is None:
@@ -395,38 +395,38 @@ class LakeSource:
         return find
 
     def _intervals(self, info: SystemInfo) -> list[Interval]:
-        """Intervals of a system, each once; only those of the selected times, if there are any."""
+        """Return the distinct intervals of a system; only those of the selected times, if there are any."""
         parts = self._parts_of(info.system, info.source)
         with_rows = [stored for stored in parts if stored.part.raw]
-        chosen = [stored for stored in with_rows if self._is_selected(stored)]
-        return self._intervals_of(info, chosen, parts) or self._intervals_of(info, with_rows, parts)
+        selected = [stored for stored in with_rows if self._is_selected(stored)]
+        return self._intervals_of(info, selected, parts) or self._intervals_of(info, with_rows, parts)
 
     def _intervals_of(
-        self, info: SystemInfo, chosen: list[_ReaderPart], parts: list[_ReaderPart]
+        self, info: SystemInfo, selected: list[_ReaderPart], parts: list[_ReaderPart]
     ) -> list[Interval]:
-        found: list[Interval] = []
+        intervals: list[Interval] = []
         marks = False
-        for stored in chosen:
+        for stored in selected:
             stored_intervals = stored.intervals(info.source)
             if stored.seam is not None and stored.seam.intervals is not None:
-                found += stored.seam.intervals
-                found += [interval for interval in stored_intervals.intervals if interval.layer]
+                intervals += stored.seam.intervals
+                intervals += [interval for interval in stored_intervals.intervals if interval.layer]
                 continue
             marks = marks or bool(stored_intervals.marks)
-            found += stored_intervals.intervals
-            found += [
+            intervals += stored_intervals.intervals
+            intervals += [
                 Interval(mark.end_us, None, None, mark.samples)
                 for mark in stored_intervals.marks
                 if mark.samples
             ]
-        ordered = record_intervals.union(found)
+        ordered = record_intervals.union(intervals)
         if not marks or not ordered:
             return ordered
-        # The previous end is in a part that was not chosen, or does not exist.
+        # The previous end is in a part that was not selected, or does not exist.
         before = [
             stored.part.last_end_us
             for stored in parts
-            if stored not in chosen and stored.part.last_end_us is not None
+            if stored not in selected and stored.part.last_end_us is not None
             if stored.part.last_end_us < ordered[0].end_us
         ]
         ends = [max(before, default=None), *(interval.end_us for interval in ordered)]
@@ -448,25 +448,25 @@ class LakeSource:
 
     @property
     def folders(self) -> list[str]:
-        """The folders of all tables; statements name the files in them that the manifest lists."""
+        """Folders of all tables; statements name the files in them that the manifest lists."""
         raise_file_limit()
         return [self.lake.absolute(table) for table in self.tables]
 
     def close(self) -> None:
-        """Release the files, so that those replaced or forgotten meanwhile can be removed."""
+        """Release the files, so that retired files can be removed."""
         self._reading.close()
 
     def holds(self, size: int) -> list[tuple[str, str]]:
-        """SHA-256 and name of inputs with this number of bytes."""
+        """Return SHA-256 and name of inputs with this number of bytes."""
         return [(stored.input.sha256, stored.shown) for stored in self._parts if stored.input.bytes == size]
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """The problems found at import, and at the seams between inputs."""
+        """Return the problems found at import and at the boundaries between inputs."""
         return list(self._problems)
 
     @cached_property
     def _problems(self) -> dict[Problem, None]:
-        # Read once: the page is told their number with every answer.
+        # Cached, because every response of the web UI contains their number.
         unique: dict[Problem, None] = {}
         for stored in self.chosen:
             for problem in stored.rows(documents.PROBLEMS):
@@ -477,7 +477,7 @@ class LakeSource:
         return unique
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counter resets within inputs and between them."""
+        """Return counter resets within inputs and between them."""
         unique: dict[documents.Reset, None] = {}
         for stored in self.chosen:
             resets = stored.rows(documents.RESETS)
@@ -487,7 +487,7 @@ class LakeSource:
         return list(unique)
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """The inventory of the inputs, with the layouts they were decoded with."""
+        """Return the inventory of the inputs, with the layouts that decoded them."""
         unique: dict[InventoryRow, None] = {}
         for stored in self.chosen:
             for row in stored.rows(documents.INVENTORY):
@@ -501,7 +501,7 @@ class LakeSource:
         return sum({stored.input.sha256: stored.input.bytes for stored in self._selected}.values())
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per input, from its reader; inputs whose raw tables are forgotten say so."""
+        """Return one object per input, from its reader, with a note if its raw tables were removed."""
         by_input: dict[str, dict[str, Any]] = {}
         for stored in self._selected:
             for facts in stored.full_document.info:
@@ -522,7 +522,7 @@ class LakeSource:
 
 
 def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]:
-    """Interval ends are after the first and not after the second, in microseconds UTC; None: no bound."""
+    """Return the exclusive lower and inclusive upper bound of interval ends, in microseconds UTC."""
     zone = dt.UTC if options.utc else info.zone()
 
     def moment(bound: TimeSpec | None) -> int | None:
@@ -536,8 +536,8 @@ def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]
 def find_duplicate_input(
     sources: Sequence[LakeSource | MeasuresSource], path: str, digest: Callable[[str], str]
 ) -> str | None:
-    """The name under which a lake already has a file's bytes; hashed only if the sizes agree."""
+    """Return the name under which a lake already has a file's bytes; hashed only if the sizes agree."""
     size = os.path.getsize(path)
     lakes = [source for source in sources if isinstance(source, LakeSource)]
-    alike = {sha256: shown for source in lakes for sha256, shown in source.holds(size)}
-    return alike.get(digest(path)) if alike else None
+    name_by_digest = {sha256: shown for source in lakes for sha256, shown in source.holds(size)}
+    return name_by_digest.get(digest(path)) if name_by_digest else None

@@ -1,9 +1,8 @@
-"""Seams by decoding a whole part again, together with the parts around it.
+"""Boundaries of parts that are decoded again completely, with records of other parts.
 
-This is for sources whose rows depend on more than the previous row: records of one interval may be in
-two inputs, and another input may decide which of two records is shown. Such a part keeps all its decoded
-records, and these are decoded again next to the last ones of the parts before, and all
-those of parts that cover the same times.
+This is for sources whose rows depend on more than the previous row: records of one interval may be in two
+inputs, and another input may decide which of two records is shown. Such a part stores all its records. They
+are decoded again with the last records of earlier parts and all records of parts that cover the same times.
 """
 
 from __future__ import annotations
@@ -25,96 +24,96 @@ if TYPE_CHECKING:
 
 
 def redecode_part(
-    seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+    updater: BoundaryUpdater, parts: list[Pair], index: int, inputs: BoundaryInputs, key: str
 ) -> BoundaryDocument:
-    """The seam of a part: all its rows in the context of the parts around it."""
+    """Return the boundary document of a part, with all its rows as other parts affect them."""
     pair = parts[index]
-    part_document = seams.document(pair)
-    area = seams.work_folder(key) / "pieces"
-    area.mkdir()
-    places = sorted({*ground.before, *ground.beside, index})
+    part_document = updater.document(pair)
+    folder = updater.work_folder(key) / "pieces"
+    folder.mkdir()
+    indexes = sorted({*inputs.before, *inputs.beside, index})
     paths = [
-        seams.unpack(
-            parts[place],
-            "whole.gz" if place == index or place in ground.beside else "last.gz",
-            area / f"{number:06}.piece",
+        updater.unpack(
+            parts[other_index],
+            "whole.gz" if other_index == index or other_index in inputs.beside else "last.gz",
+            folder / f"{number:06}.piece",
         )
-        for number, place in enumerate(places)
+        for number, other_index in enumerate(indexes)
     ]
-    offsets = seams.engine.rows(
-        f"SELECT * FROM {read_parquet_sql([seams.side_file(pair, 'offsets.parquet')])} ORDER BY 1"
+    offsets = updater.engine.rows(
+        f"SELECT * FROM {read_parquet_sql([updater.side_file(pair, 'offsets.parquet')])} ORDER BY 1"
     )
     imported, _ = pair
-    rejoined = stitch(
+    stitched = stitch(
         imported.source,
         paths,
-        places.index(index),
+        indexes.index(index),
         [offset for (offset,) in offsets],
         leap=imported.leap,
         nominal_s=part_document.info.nominal_s,
         evidence=(),
     )
     moved = ArrowTable(
-        [("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.original_offsets.items())
+        [("piece_offset", "int"), ("whole_offset", "int")], list(stitched.original_offsets.items())
     )
-    seams.engine.register("moved", moved)
-    seam = BoundaryDocument([], intervals=rejoined.intervals())
+    updater.engine.register("moved", moved)
+    boundary = BoundaryDocument([], intervals=stitched.intervals())
     for table in part_document.schemas:
         files = [file for file in part_document.files if file.table == table]
-        if table in rejoined.tables:
-            query = _query(seams, pair, part_document, table, rejoined, files)
-            seam.files += seams.write(pair, query, table, "main", key, files)
-    _add_problems(seams, pair, index, rejoined, seam)
-    shutil.rmtree(area, ignore_errors=True)
-    return seam
+        if table in stitched.tables:
+            query = _query(updater, pair, part_document, table, stitched, files)
+            boundary.files += updater.write(pair, query, table, "main", key, files)
+    _add_problems(updater, pair, index, stitched, boundary)
+    shutil.rmtree(folder, ignore_errors=True)
+    return boundary
 
 
 def _query(
-    seams: BoundaryUpdater,
+    updater: BoundaryUpdater,
     pair: Pair,
     part_document: PartDocument,
     table: str,
-    rejoined: StitchedRecords,
+    stitched: StitchedRecords,
     files: list[LakeFile],
 ) -> str:
-    columns = [column.name for column in seams.schema(part_document.schemas[table])]
-    seams.engine.register("pieces", rejoined.stream(table, columns))
-    chosen = []
+    columns = [column.name for column in updater.schema(part_document.schemas[table])]
+    updater.engine.register("pieces", stitched.stream(table, columns))
+    selected = []
     for name in columns:
         quoted = expressions.quote(name)
         if name == "file":
             path = expressions.literal(pair[0].path)
-            chosen.append(f"CAST({path} AS ENUM ({path})) AS file")
+            selected.append(f"CAST({path} AS ENUM ({path})) AS file")
         elif name == "system":
-            # Records of a system that is named apart have another name.
+            # The lake may have renamed the system, because of another with the same name.
             system = expressions.literal(pair[1].system)
-            chosen.append(f"CAST({system} AS ENUM ({system})) AS system")
+            selected.append(f"CAST({system} AS ENUM ({system})) AS system")
         elif name == "offset":
-            chosen.append('m.whole_offset AS "offset"')
+            selected.append('m.whole_offset AS "offset"')
         else:
-            chosen.append(f"p.{quoted}")
+            selected.append(f"p.{quoted}")
     # A day missing from the import belongs to an interval that ends slightly later than first computed.
     days = sorted({file.day for file in part_document.files})
     day = "strftime(coalesce(p.interval_end, p.tod) AT TIME ZONE 'UTC', '%Y-%m-%d')"
     return (
-        f"SELECT {', '.join(chosen)}, CASE WHEN {day} IN (SELECT unnest({sql_list(days)})) THEN {day} "
+        f"SELECT {', '.join(selected)}, CASE WHEN {day} IN (SELECT unnest({sql_list(days)})) THEN {day} "
         f"ELSE '{UNKNOWN}' END AS _day FROM (SELECT *, row_number() OVER () AS _row FROM pieces) AS p "
         'JOIN moved AS m ON p."offset" = m.piece_offset '
-        f"WHERE p.file = {expressions.literal(rejoined.file)} ORDER BY p._row"
+        f"WHERE p.file = {expressions.literal(stitched.file)} ORDER BY p._row"
     )
 
 
 def _add_problems(
-    seams: BoundaryUpdater, pair: Pair, index: int, rejoined: StitchedRecords, seam: BoundaryDocument
+    updater: BoundaryUpdater, pair: Pair, index: int, stitched: StitchedRecords, boundary: BoundaryDocument
 ) -> None:
-    """Add the part's resets and problems in its context; those that the import reported are left out."""
+    """Add the resets and problems of a part that stitching found."""
     imported, part = pair
-    [(before,)] = seams.engine.rows(f"SELECT min(before_us) FROM pairs WHERE part = {index}")
-    for us, table, subject, evidence in rejoined.resets():
+    [(before,)] = updater.engine.rows(f"SELECT min(before_us) FROM pairs WHERE part = {index}")
+    for us, table, subject, evidence in stitched.resets():
         if before is None or us > before:
-            seam.resets.append((part.system, us, table, subject, evidence))
-    for problem in rejoined.problems():
-        seam.problems.append(
+            boundary.resets.append((part.system, us, table, subject, evidence))
+    for problem in stitched.problems():
+        boundary.problems.append(
             Problem(
                 part.system, imported.source, imported.path, problem.offset, problem.record,
                 problem.kind, problem.detail, problem.bytes,

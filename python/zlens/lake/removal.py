@@ -1,8 +1,8 @@
-"""Forgetting: systems and times leave a lake, or only their raw tables while measures stay.
+"""Removal of systems and times from a lake, or only of their raw tables.
 
-The unit is a part: one whole system of one input. The differences of its neighbors depend on its first
-and last samples, and only a part that was removed as a whole can be imported again. Parts that lie only
-partly in the range stay, and are reported.
+The unit is a part: one system of one input. The differences of its neighbors depend on its first and last
+samples, and only a completely removed part can be imported again. Parts that lie only partly in the range
+stay and are reported.
 """
 
 from __future__ import annotations
@@ -32,59 +32,59 @@ class RemovalResult(Struct):
 
     gone: list[tuple[str, str]] = field(default_factory=list)
     kept: list[tuple[str, str]] = field(default_factory=list)
-    #: Parts whose measures are not kept: others of their days were forgotten before they were imported.
+    #: Parts without measures: other raw data of their days were removed before their import.
     unmeasured: list[tuple[str, str]] = field(default_factory=list)
-    #: What the measures retain of each raw table that is removed.
+    #: Rows and intervals of each removed raw table that measures retain.
     proof: list[retention.Proof] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
-    #: Files still there because somebody reads; the next import or removal removes them.
+    #: Files that readers still hold; the next import or removal removes them.
     waiting: int = 0
 
 
 def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = False) -> RemovalResult:
-    """Remove what lies within the systems and times of the options. QueryError if they select nothing."""
+    """Remove data within the systems and times of the options. Raises QueryError if these are not set."""
     path = os.fspath(lake)
     if not file_names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
     if not options.systems and options.start is None and options.end is None:
         raise QueryError("nothing to forget was named", cure=phrase("lake_forget_what"))
-    for moment in (options.start, options.end):
-        if moment is not None and moment.date is None:
+    for bound in (options.start, options.end):
+        if bound is not None and bound.date is None:
             raise QueryError(
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
-    into = lake_folder.open_folder(path)
-    room = "make room on the disk for a new manifest and what replaces the neighbors' rows"
-    with lake_folder.translate_os_errors(into, room):
-        return into.retry_on_conflict(lambda: _forget(into, options, dry_run))
+    folder = lake_folder.open_folder(path)
+    full_disk_fix = "make room on the disk for a new manifest and what replaces the neighbors' rows"
+    with lake_folder.translate_os_errors(folder, full_disk_fix):
+        return folder.retry_on_conflict(lambda: _forget(folder, options, dry_run))
 
 
-def _forget(into: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
-    with into.staging() as staged, into.locked():
-        manifest = into.load()
-        into.remove_abandoned(manifest)
+def _forget(lake: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
+    with lake.staging() as staged, lake.locked():
+        manifest = lake.load()
+        lake.remove_abandoned(manifest)
         _check_systems(manifest, set(options.systems))
         forgotten = RemovalResult()
-        going = _select_parts(into, manifest, options, forgotten)
-        if dry_run or not going:
+        removed = _select_parts(lake, manifest, options, forgotten)
+        if dry_run or not removed:
             return forgotten
-        before = into.listed(manifest)
-        _drop_measures(into, manifest, [part for _, part in going])
-        for imported, part in going:
+        listed = lake.listed(manifest)
+        _drop_measures(lake, manifest, [part for _, part in removed])
+        for imported, part in removed:
             _remove_part(manifest, imported, part)
-        moves: dict[str, str] = {}
+        staged_paths: dict[str, str] = {}
         engine = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
-            seams = BoundaryUpdater(into, manifest, staged, engine, moves)
-            seams.update((part.system, imported.source) for imported, part in going)
+            updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
+            updater.update((part.system, imported.source) for imported, part in removed)
         finally:
             engine.close()
-        lake_folder.fsync_files(moves.values())
-        gone = before.keys() - into.listed(manifest, moves).keys()
-        manifest.retired += sorted(gone - set(manifest.retired))
-        into.commit(manifest, staged, moves)
-        forgotten.waiting = into.remove_retired(manifest)
+        lake_folder.fsync_files(staged_paths.values())
+        unlisted = listed.keys() - lake.listed(manifest, staged_paths).keys()
+        manifest.retired += sorted(unlisted - set(manifest.retired))
+        lake.commit(manifest, staged, staged_paths)
+        forgotten.waiting = lake.remove_retired(manifest)
         return forgotten
 
 
@@ -98,60 +98,62 @@ def forget_raw(
     now_us: int | None = None,
     progress: Progress | None = None,
 ) -> RemovalResult:
-    """Remove the raw tables of what is older than so many seconds; measures by hour and day stay.
+    """Remove raw tables older than `older_than_s` seconds; measures by hour and day stay.
 
-    A part goes when all its local days are that old. What its neighbors and later imports need of it stays,
-    so their differences do not change, and the same bytes are not imported again.
+    A part is removed when all its local days are that old. Data that its neighbors and later imports need
+    stay, so their differences do not change, and the same bytes are not imported again.
 
     even_if_lost   raw tables whose rows may be lost; UNMEASURED: all that no measure reads
 
-    Raises LakeError if the measures of one of its days are not up to date, or if an interval of a raw table
-    is in no measure (`Forgotten.proof`), unless `even_if_lost` names the table. With `dry_run` nothing is
-    removed, and the proof says what would be lost.
+    Raises LakeError if the measures of one of its days are out of date, or if an interval of a raw table is
+    in no measure (`RemovalResult.proof`), unless `even_if_lost` names the table. With `dry_run` nothing is
+    removed, and the proof shows what would be lost.
     """
     path = os.fspath(lake)
     if not file_names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    into = lake_folder.open_folder(path)
+    folder = lake_folder.open_folder(path)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
-    wanted, accepted = set(systems), frozenset(even_if_lost)
-    with lake_folder.translate_os_errors(into, "make room on the disk for a new manifest"):
+    system_names, accepted = set(systems), frozenset(even_if_lost)
+    with lake_folder.translate_os_errors(folder, "make room on the disk for a new manifest"):
         while True:
-            with into.reading():
-                chosen = _choose_raw(into, into.load(), before_us, wanted)
-                forgotten = chosen.forgotten
-                forgotten.proof = retention.proof(into, chosen.removed, progress)
+            with folder.reading():
+                selection = _choose_raw(folder, folder.load(), before_us, system_names)
+                forgotten = selection.forgotten
+                forgotten.proof = retention.proof(folder, selection.removed, progress)
             lost = [entry for entry in forgotten.proof if not entry.is_accepted(accepted)]
-            if dry_run or not chosen.removed:
+            if dry_run or not selection.removed:
                 return forgotten
             if lost:
                 raise retention.refusal(path, lost)
-            removed = into.retry_on_conflict(partial(_remove_raw, into, before_us, wanted, chosen))
+            removed = folder.retry_on_conflict(
+                partial(_remove_raw, folder, before_us, system_names, selection)
+            )
             if removed is not None:
                 return removed
-            # Another process changed what was checked.
+            # Another process changed the lake after the check.
 
 
 class _Chosen(Struct):
-    """The parts whose raw tables are to be removed, each with the measures of its days."""
+    """Parts whose raw tables are to be removed, each with the measures of its days."""
 
     forgotten: RemovalResult
     removed: list[retention.Removed] = field(default_factory=list)
 
     def facts(self) -> list[object]:
-        """What the proof depends on."""
+        """Return the facts that the proof depends on."""
         return [
-            (each.imported.sha256, each.part.system, each.part.document, each.part.seam, each.rollups)
-            for each in self.removed
+            (item.imported.sha256, item.part.system, item.part.document, item.part.seam, item.rollups)
+            for item in self.removed
         ]
 
 
-def _choose_raw(into: LakeFolder, manifest: Manifest, before_us: int, systems: set[str]) -> _Chosen:
+def _choose_raw(lake: LakeFolder, manifest: Manifest, before_us: int, systems: set[str]) -> _Chosen:
     _check_systems(manifest, systems)
     forgotten = RemovalResult()
-    chosen = _Chosen(forgotten)
-    for machine in rollups.machines(into, manifest):
-        measured = _RollupCoverage(into, manifest, machine)
+    selection = _Chosen(forgotten)
+    for machine in rollups.machines(lake, manifest):
+        measured = _RollupCoverage(lake, manifest, machine)
         for imported, part, days in machine.parts:
             if not part.raw or not days or (systems and part.system not in systems):
                 continue
@@ -165,47 +167,47 @@ def _choose_raw(into: LakeFolder, manifest: Manifest, before_us: int, systems: s
             if not all(in_measures):
                 forgotten.unmeasured.append((part.system, imported.path))
                 continue
-            files = find_part_document(into.document(imported, part.document), part, into).files
+            files = find_part_document(lake.document(imported, part.document), part, lake).files
             forgotten.gone.append((part.system, imported.path))
             forgotten.rows += sum(file.rows for file in files)
             forgotten.bytes += sum(file.bytes for file in files)
-            # A row may count to the day before or after, as its own length says.
-            around = {day + step for day in days for step in (-1, 0, 1)}
-            named = [(part.system, rollups.day_name(day)) for day in sorted(around)]
-            found = [manifest.rollups[key] for key in named if key in manifest.rollups]
-            chosen.removed.append(retention.Removed(imported, part, found))
-    return chosen
+            # A row may belong to the previous or next day, because of its own length.
+            possible_days = {day + step for day in days for step in (-1, 0, 1)}
+            keys = [(part.system, rollups.day_name(day)) for day in sorted(possible_days)]
+            day_rollups = [manifest.rollups[key] for key in keys if key in manifest.rollups]
+            selection.removed.append(retention.Removed(imported, part, day_rollups))
+    return selection
 
 
-def _remove_raw(into: LakeFolder, before_us: int, systems: set[str], proven: _Chosen) -> RemovalResult | None:
-    """Remove what was proven to be retained; None if the lake has changed since then."""
-    with into.staging() as staged, into.locked():
-        manifest = into.load()
-        into.remove_abandoned(manifest)
-        chosen = _choose_raw(into, manifest, before_us, systems)
-        if chosen.facts() != proven.facts():
+def _remove_raw(lake: LakeFolder, before_us: int, systems: set[str], proven: _Chosen) -> RemovalResult | None:
+    """Remove the parts of a proof; None if the lake has changed since."""
+    with lake.staging() as staged, lake.locked():
+        manifest = lake.load()
+        lake.remove_abandoned(manifest)
+        selection = _choose_raw(lake, manifest, before_us, systems)
+        if selection.facts() != proven.facts():
             return None
-        before = into.listed(manifest)
-        for each in chosen.removed:
-            each.part.raw, each.part.seam = False, None
-        manifest.retired += sorted(before.keys() - into.listed(manifest).keys() - set(manifest.retired))
-        into.commit(manifest, staged, {})
-        chosen.forgotten.waiting = into.remove_retired(manifest)
-        chosen.forgotten.proof = proven.forgotten.proof
-        return chosen.forgotten
+        listed = lake.listed(manifest)
+        for item in selection.removed:
+            item.part.raw, item.part.seam = False, None
+        manifest.retired += sorted(listed.keys() - lake.listed(manifest).keys() - set(manifest.retired))
+        lake.commit(manifest, staged, {})
+        selection.forgotten.waiting = lake.remove_retired(manifest)
+        selection.forgotten.proof = proven.forgotten.proof
+        return selection.forgotten
 
 
 class _RollupCoverage:
-    """Which data of a machine are in its measures by hour and day."""
+    """Data of a machine that its measures by hour and day contain."""
 
-    def __init__(self, into: LakeFolder, manifest: Manifest, machine: rollups.LakeMachine) -> None:
-        self._into = into
+    def __init__(self, lake: LakeFolder, manifest: Manifest, machine: rollups.LakeMachine) -> None:
+        self._into = lake
         self._manifest = manifest
         self._states = machine.states()
         self._sealed = machine.frozen_days()
 
     def has(self, imported: LakeInput, part: InputPart, day: int) -> bool:
-        """Whether a day's measures contain an input. LakeError if they could, but are not up to date."""
+        """Return whether a day's measures contain an input. Raises LakeError if they are out of date."""
         name = rollups.day_name(day)
         rollup = self._manifest.rollups.get((part.system, name))
         if day in self._sealed:
@@ -220,61 +222,61 @@ class _RollupCoverage:
         return True
 
 
-def _drop_measures(into: LakeFolder, manifest: Manifest, going: list[InputPart]) -> None:
-    """Measures go with the data that they were computed from, unless only they are left of a day."""
-    leaving = {id(part) for part in going}
-    for machine in rollups.machines(into, manifest):
+def _drop_measures(lake: LakeFolder, manifest: Manifest, parts: list[InputPart]) -> None:
+    """Drop the measures of removed parts, except of days with removed raw tables."""
+    removed_ids = {id(part) for part in parts}
+    for machine in rollups.machines(lake, manifest):
         dropped: set[tuple[str, int]] = set()
-        alone: set[tuple[str, int]] = set()
+        retained: set[tuple[str, int]] = set()
         for _, part, days in machine.parts:
-            if id(part) in leaving:
+            if id(part) in removed_ids:
                 dropped |= {(part.system, day) for day in days}
             elif not part.raw:
-                alone |= {(part.system, day) for day in days}
-        for system, day in dropped - alone:
+                retained |= {(part.system, day) for day in days}
+        for system, day in dropped - retained:
             manifest.rollups.pop((system, rollups.day_name(day)), None)
-            # What is gathered has rows of them; the next roll-up gathers the others again.
+            # Consolidated files contain their rows; the next rollup consolidates the day again.
             manifest.gathered.pop(rollups.day_name(day), None)
 
 
 def _check_systems(manifest: Manifest, systems: set[str]) -> None:
-    """QueryError if one of these systems is not in the lake."""
-    there = {part.system for _, part in manifest.parts()}
-    if unknown := systems - there:
+    """Raise QueryError if one of these systems is not in the lake."""
+    known = {part.system for _, part in manifest.parts()}
+    if unknown := systems - known:
         raise QueryError(
             f"there is no system {', '.join(sorted(unknown))} in the lake",
-            expected=f"one of {', '.join(sorted(there)[:20])}",
+            expected=f"one of {', '.join(sorted(known)[:20])}",
         )
 
 
 def _select_parts(
-    into: LakeFolder, manifest: Manifest, options: Options, forgotten: RemovalResult
+    lake: LakeFolder, manifest: Manifest, options: Options, forgotten: RemovalResult
 ) -> list[tuple[LakeInput, InputPart]]:
-    going = []
+    selected = []
     for imported, part in manifest.parts():
         if options.systems and part.system not in options.systems:
             continue
-        part_document = find_part_document(into.document(imported, part.document), part, into)
+        part_document = find_part_document(lake.document(imported, part.document), part, lake)
         inside, overlaps = _coverage(part, part_document.info, options)
         if inside:
-            going.append((imported, part))
+            selected.append((imported, part))
             forgotten.gone.append((part.system, imported.path))
             if part.raw:
                 forgotten.rows += sum(file.rows for file in part_document.files)
                 forgotten.bytes += sum(file.bytes for file in part_document.files)
         elif overlaps:
             forgotten.kept.append((part.system, imported.path))
-    return going
+    return selected
 
 
 def _coverage(part: InputPart, info: SystemInfo, options: Options) -> tuple[bool, bool]:
-    """Whether a part lies wholly, and whether it lies at least partly, within the times of the options."""
+    """Return whether a part lies completely, and whether at least partly, within the times of the options."""
     zone = dt.UTC if options.utc else info.zone()
 
-    def to_us(moment: TimeSpec | None, otherwise: int) -> int:
-        if moment is None or moment.date is None:
+    def to_us(bound: TimeSpec | None, otherwise: int) -> int:
+        if bound is None or bound.date is None:
             return otherwise
-        return to_unix_us(moment.utc(zone, moment.date))
+        return to_unix_us(bound.utc(zone, bound.date))
 
     low, high = to_us(options.start, -(2**63)), to_us(options.end, 2**63)
     first, last = part.ends_us() or (part.first_us, part.last_us)
@@ -296,5 +298,5 @@ def _remove_part(manifest: Manifest, imported: LakeInput, part: InputPart) -> No
 
 
 def paths(parts: Iterable[tuple[str, str]]) -> list[str]:
-    """Names of inputs, each once."""
+    """Return the distinct names of inputs."""
     return list(dict.fromkeys(path for _, path in parts))

@@ -1,6 +1,6 @@
-"""What the measures of a day retain: the intervals that they have rows of, and the raw tables they read.
+"""Intervals and raw tables that the measures of a day retain.
 
-Ends of intervals are kept in whole seconds, as runs of equal steps: a day by the minute is one run.
+Interval ends are stored in integer seconds, as runs of equal steps: a day by the minute is one run.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ _SECOND_US = 1_000_000
 
 
 class EndRun(NamedTuple):
-    """Ends of intervals at equal steps, in seconds since 1970."""
+    """Run of interval ends at equal steps, in seconds since 1970."""
 
     first: int
     step: int
     length: int
 
     def has(self, second: int) -> bool:
-        """Whether one of the ends is this second."""
+        """Return whether one of the ends is this second."""
         index, rest = divmod(second - self.first, self.step)
         return rest == 0 and 0 <= index < self.length
 
 
 class Retained(Struct):
-    """What the measures of one day of a system retain.
+    """Intervals and raw tables that the measures of one day of a system retain.
 
-    feeds   the measures whose rows come from each raw table; if there are none, those that read it
-    ends    the ends of the intervals with rows, by source and measure
+    feeds   measures whose rows come from each raw table; if there are none, all measures that read it
+    ends    ends of the intervals with rows, by source and measure
     """
 
     feeds: dict[str, list[str]] = field(default_factory=dict)
     ends: dict[tuple[str, str], list[EndRun]] = field(default_factory=dict)
 
     def measures(self, table: str, source: str, end_us: int) -> list[str]:
-        """The measures that have rows of an interval of a raw table."""
+        """Return the measures that have rows of an interval of a raw table."""
         second = _second(end_us)
         return [
             measure
@@ -49,7 +49,7 @@ class Retained(Struct):
         ]
 
     def facts(self) -> dict[str, Any]:
-        """Itself for JSON: tables that feed the same measures together, and measures with the same ends."""
+        """Return the JSON value: tables grouped by equal measures, and measures grouped by equal ends."""
         tables: dict[tuple[str, ...], list[str]] = {}
         for table, measures in sorted(self.feeds.items()):
             tables.setdefault(tuple(measures), []).append(table)
@@ -66,7 +66,7 @@ class Retained(Struct):
 
 
 def retained(feeds: Mapping[str, list[str]], ends_us: Mapping[tuple[str, str], Iterable[int]]) -> Retained:
-    """What measures retain, from the measures that read each raw table and interval ends in microseconds."""
+    """Return a `Retained` of the measures that read each raw table and of interval ends in microseconds."""
     return Retained({**feeds}, {key: _runs(ends) for key, ends in ends_us.items()})
 
 
@@ -94,7 +94,7 @@ def _loaded(values: dict[str, Any]) -> Retained:
 
 _NAMES = validators.list_of(validators.TEXT)
 _RUN = FixedTuple((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", EndRun)
-#: As a document of measures has it.
+#: Schema in a document of measures.
 RETAINED = Spec(
     (
         Key(

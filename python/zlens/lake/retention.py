@@ -1,4 +1,4 @@
-"""Proof that what is removed from a lake is kept: each raw table, day and interval is in a measure."""
+"""Proof that measures retain removed data of a lake, for each raw table, day and interval."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from zlens.lake.parquet_streams import read_parquet_sql
 from zlens.schema.plain_text import format_count
 from zlens.schema.wording import phrase
 
-#: Stands for all raw tables that no measure reads.
+#: Represents all raw tables that no measure reads.
 UNMEASURED = "unmeasured"
-#: Entries that an error names.
+#: Maximum number of entries in an error.
 _MOST = 8
 
 
 class Removed(Struct):
-    """A part whose raw tables are to be removed, and the measures that have its rows."""
+    """A part whose raw tables are to be removed, and the measures with its rows."""
 
     imported: LakeInput
     part: InputPart
@@ -35,11 +35,11 @@ class Removed(Struct):
 
 
 class Proof(Struct):
-    """What measures retain of the rows of a raw table on some local days.
+    """Rows and intervals of a raw table on some local days, and their retention in measures.
 
-    measures    the measures that its rows are in; empty: no measure reads it
-    intervals   its intervals; rows before the first difference and rows of lasting states are of none
-    lost        those of them that no measure has rows of
+    measures    measures that contain its rows; empty: no measure reads it
+    intervals   number of intervals; rows before the first difference and of lasting states have none
+    lost        number of intervals without rows in any measure
     """
 
     system: str
@@ -55,7 +55,7 @@ class Proof(Struct):
         return bool(self.measures) and not self.lost
 
     def is_accepted(self, tables: Collection[str]) -> bool:
-        """Whether it may be removed: retained, or its loss is accepted."""
+        """Return whether it may be removed: it is retained, or its loss is accepted."""
         return self.is_retained or self.table in tables or (not self.measures and UNMEASURED in tables)
 
     def __str__(self) -> str:
@@ -70,8 +70,8 @@ class Proof(Struct):
         return f"{what}: {intervals}, {where}"
 
 
-def proof(into: LakeFolder, removed: Iterable[Removed], progress: Progress | None = None) -> list[Proof]:
-    """Compare the intervals of the raw tables of some parts with those that measures retain."""
+def proof(lake: LakeFolder, removed: Iterable[Removed], progress: Progress | None = None) -> list[Proof]:
+    """Compare the intervals of the raw tables of some parts with the intervals that measures retain."""
     parts = list(removed)
     if not parts:
         return []
@@ -79,10 +79,10 @@ def proof(into: LakeFolder, removed: Iterable[Removed], progress: Progress | Non
     with tempfile.TemporaryDirectory(prefix="zlens-") as spill:
         engine = ParquetEngine(spill)
         try:
-            for number, each in enumerate(parts):
+            for number, item in enumerate(parts):
                 if progress is not None:
-                    progress(number, len(parts), each.imported.path)
-                for entry in _proof_of(into, each, engine):
+                    progress(number, len(parts), item.imported.path)
+                for entry in _proof_of(lake, item, engine):
                     known = entries.setdefault((entry.system, entry.table, entry.days[0]), entry)
                     if known is not entry:
                         known.rows += entry.rows
@@ -95,10 +95,10 @@ def proof(into: LakeFolder, removed: Iterable[Removed], progress: Progress | Non
 
 
 def _by_table(entries: Iterable[Proof]) -> list[Proof]:
-    """Days of a table one after the other as one entry, but for those on which something is lost."""
-    joined: list[Proof] = []
+    """Merge consecutive days of a table without lost intervals into one entry."""
+    merged: list[Proof] = []
     for entry in entries:
-        last = joined[-1] if joined else None
+        last = merged[-1] if merged else None
         if (
             last is not None
             and (last.system, last.table, last.measures) == (entry.system, entry.table, entry.measures)
@@ -108,41 +108,41 @@ def _by_table(entries: Iterable[Proof]) -> list[Proof]:
             last.rows += entry.rows
             last.intervals += entry.intervals
         else:
-            joined.append(entry)
-    return joined
+            merged.append(entry)
+    return merged
 
 
-def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iterator[Proof]:
+def _proof_of(lake: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iterator[Proof]:
     imported, part = removed.imported, removed.part
-    days = [into.measures(rollup).retained for rollup in removed.rollups]
-    stored = find_part_document(into.document(imported, part.document), part, into)
-    seam = into.seam(imported, part)
+    days = [lake.measures(rollup).retained for rollup in removed.rollups]
+    stored = find_part_document(lake.document(imported, part.document), part, lake)
+    boundary = lake.seam(imported, part)
     by_place = {file.place: file for file in stored.files}
-    by_place.update({file.place: file for file in (seam.files if seam is not None else ())})
+    by_place.update({file.place: file for file in (boundary.files if boundary is not None else ())})
     by_table: dict[str, list[LakeFile]] = {}
     for file in by_place.values():
         if file.rows:
             by_table.setdefault(file.table, []).append(file)
-    into.fetch(file.name(imported.sha256, part.system) for files in by_table.values() for file in files)
+    lake.fetch(file.name(imported.sha256, part.system) for files in by_table.values() for file in files)
 
     @cache
     def columns(key: str) -> frozenset[str]:
         name = file_names.schema(key)
-        schema = documents.load_schema(into.read(name, None), into.absolute(name))
+        schema = documents.load_schema(lake.read(name, None), lake.absolute(name))
         return frozenset(column.name for column in schema)
 
     sources = part.row_sources(imported)
     offset_us = (stored.info.utc_offset_s or 0) * 1_000_000
     selects = []
     for table, files in sorted(by_table.items()):
-        paths = [into.absolute(file.name(imported.sha256, part.system)) for file in files]
+        paths = [lake.absolute(file.name(imported.sha256, part.system)) for file in files]
         present = columns(stored.schemas[table])
         end = "epoch_us(interval_end)" if "interval_end" in present else "NULL"
         known = "seconds IS NOT NULL" if "seconds" in present else "false"
         source = "source" if len(sources) > 1 else literal(sources[0])
-        written = "epoch_us(tod)" if "tod" in present else "NULL"
+        record_time = "epoch_us(tod)" if "tod" in present else "NULL"
         # A day contains its end, not its start.
-        day = f"(coalesce({end}, {written}) + {offset_us - 1}) // {rollups.DAY_US}"
+        day = f"(coalesce({end}, {record_time}) + {offset_us - 1}) // {rollups.DAY_US}"
         selects.append(
             f"SELECT {literal(table)}, {source}, {end}, {day}, coalesce({known}, false), count(*) "
             f"FROM {read_parquet_sql(paths, 'union_by_name = true')} GROUP BY ALL"
@@ -155,16 +155,18 @@ def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
         if entry is None:
             name = file_names.UNKNOWN if day is None else rollups.day_name(day)
             entry = entries[table, day] = Proof(part.system, table, [name], 0, 0, 0)
-            entry.measures = sorted({name for one in days for name in one.feeds.get(table, ())})
+            entry.measures = sorted(
+                {name for day_retained in days for name in day_retained.feeds.get(table, ())}
+            )
         entry.rows += rows
         if end_us is not None and has_length and entry.measures:
             entry.intervals += 1
-            entry.lost += not any(one.measures(table, source, end_us) for one in days)
+            entry.lost += not any(day_retained.measures(table, source, end_us) for day_retained in days)
     yield from entries.values()
 
 
 def refusal(lake: str, lost: list[Proof]) -> LakeError:
-    """The error that names what no measure has."""
+    """Return the error that lists data without measures."""
     unmeasured = any(not entry.measures for entry in lost)
     tables = sorted({entry.table for entry in lost if entry.measures})
     listed = [str(entry) for entry in sorted(lost, key=lambda entry: (not entry.measures, entry.days))]

@@ -1,4 +1,4 @@
-"""Measures by hour and day, as `zlens lake rollup` keeps them: tables `cpu_hour`, `cpu_day` of a lake."""
+"""Reads the measures by hour and day of a lake, such as the tables `cpu_hour` and `cpu_day`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from zlens.lake.manifest import RULES, ConsolidatedDay, DayRollup
 from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
 from zlens.lake.rollups import DAY_US, day_number
 
-#: The column with the end of the hour or day. Its name is not `interval_end`: no interval ends there.
+#: Column with the end of the hour or day; not `interval_end`, because no interval ends then.
 BUCKET_END = "bucket_end"
 
-#: Measures of a day of so many systems are gathered in files of their own, and read from them.
+#: Minimum number of systems for which the measures of a day are consolidated.
 MIN_CONSOLIDATED_SYSTEMS = 8
 
-#: Buckets end after the first and not after the second, in microseconds UTC; None: no bound.
+#: Exclusive lower and inclusive upper bound of bucket ends, in microseconds UTC; None: no bound.
 Bounds = tuple[int | None, int | None]
 
 
@@ -35,7 +35,7 @@ class MeasuresTable:
         self.name = name
         self.columns = columns
         self.files: dict[str, MeasuresFile] = {}
-        #: Of files with rows of others, too: the systems that are read.
+        #: Systems to read from a file that also has rows of other systems.
         self._only: dict[str, tuple[str, ...]] = {}
         self._lake = lake
         self._bounds = bounds
@@ -46,22 +46,22 @@ class MeasuresTable:
         return list(self.files)
 
     def sql(self, columns: Sequence[str]) -> str:
-        """A SELECT of the named columns, of the selected times."""
+        """Return a SELECT of the named columns within the selected times."""
         if not self._is_verified:
             self._lake.verify(self.files)
             self._is_verified = True
-        chosen = ", ".join(map(expressions.quote, columns)) or "1"
+        select_list = ", ".join(map(expressions.quote, columns)) or "1"
         by_systems: dict[tuple[str, ...] | None, list[str]] = {}
         for path in self.files:
             by_systems.setdefault(self._only.get(path), []).append(path)
         times = self._times()
         return " UNION ALL ".join(
-            f"SELECT {chosen} FROM {read_parquet_sql(paths)} WHERE {_systems_sql(systems)} AND ({times})"
+            f"SELECT {select_list} FROM {read_parquet_sql(paths)} WHERE {_systems_sql(systems)} AND ({times})"
             for systems, paths in by_systems.items()
         )
 
     def add(self, path: str, file: MeasuresFile, only: tuple[str, ...] | None = None) -> None:
-        """Read a file; `only`: the systems in it whose rows are up to date, if not all of them are."""
+        """Add a file; `only`: the systems with current rows if not all rows are current."""
         self.files[path] = file
         if only is not None:
             self._only[path] = only
@@ -89,7 +89,7 @@ def _systems_sql(systems: tuple[str, ...] | None) -> str:
 
 
 class _RollupTables(Mapping[str, list[RawTable]]):
-    """The tables by name. Documents are read when a name is first asked for."""
+    """Tables by name. Documents are read on first use."""
 
     def __init__(
         self,
@@ -118,29 +118,31 @@ class _RollupTables(Mapping[str, list[RawTable]]):
             if self._overlaps(rollup):
                 by_day.setdefault(rollup.day, {})[rollup.system] = rollup
         for entry in self._gathered:
-            wanted = by_day.get(entry.day, {})
-            if len(wanted) < MIN_CONSOLIDATED_SYSTEMS:
+            rollup_by_system = by_day.get(entry.day, {})
+            if len(rollup_by_system) < MIN_CONSOLIDATED_SYSTEMS:
                 continue
             gathered = self._lake.gathered(entry)
             current = [
                 system
                 for system, state in gathered.members
-                if system in wanted and wanted[system].state == state
+                if system in rollup_by_system and rollup_by_system[system].state == state
             ]
             only = None if len(current) == len(gathered.members) else (*current,)
             for file in gathered.files if current else ():
                 path = self._lake.absolute(file_names.gathered(file.table, entry.day, entry.key))
                 table(file.table, gathered.schemas[file.table]).add(path, file, only)
             for system in current:
-                del wanted[system]
-        for rollup in (rollup for wanted in by_day.values() for rollup in wanted.values()):
+                del rollup_by_system[system]
+        for rollup in (
+            rollup for rollup_by_system in by_day.values() for rollup in rollup_by_system.values()
+        ):
             stored = self._lake.measures(rollup)
             for file in stored.files:
                 name = file_names.measure_file(file.table, rollup.system, rollup.day, rollup.state)
                 table(file.table, stored.schemas[file.table]).add(self._lake.absolute(name), file)
         by_name: dict[str, list[RawTable]] = {}
-        for one in tables.values():
-            by_name.setdefault(one.name, []).append(one)
+        for lake_table in tables.values():
+            by_name.setdefault(lake_table.name, []).append(lake_table)
         return by_name
 
     def _schema(self, key: str) -> tuple[RawColumn, ...]:
@@ -152,14 +154,14 @@ class _RollupTables(Mapping[str, list[RawTable]]):
     def _overlaps(self, rollup: DayRollup) -> bool:
         low, high = self._bounds.get(rollup.system, (None, None))
         day_us = day_number(rollup.day) * DAY_US
-        # Days are local: clocks differ by less than a day.
+        # Days are local; offsets from UTC are less than a day.
         return (low is None or day_us + 2 * DAY_US > low) and (high is None or day_us - DAY_US < high)
 
     def __getitem__(self, name: str) -> list[RawTable]:
         return list(self.found[name])
 
     def __contains__(self, name: object) -> bool:
-        # Every table that a query names is looked up here: most are not of this kind.
+        # The suffix avoids reading documents for other tables that a query names.
         return str(name).endswith(("_hour", "_day")) and name in self.found
 
     def __iter__(self) -> Iterator[str]:
@@ -170,7 +172,7 @@ class _RollupTables(Mapping[str, list[RawTable]]):
 
 
 class MeasuresSource(FilelessSource):
-    """The measures of a lake by hour and day, which are of systems that its other sources describe."""
+    """Measures of a lake by hour and day, as a source; other sources of the lake describe its systems."""
 
     name = "zlens-measures"
 
@@ -190,7 +192,7 @@ class MeasuresSource(FilelessSource):
         self.tables: Mapping[str, list[RawTable]] = self._tables
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """The systems with measures by earlier rules."""
+        """Return a problem for each system with measures of earlier rules."""
         earlier: dict[str, list[str]] = {}
         for rollup in self._rollups:
             if rollup.rules != RULES:
@@ -212,6 +214,6 @@ class MeasuresSource(FilelessSource):
 
     @property
     def folders(self) -> list[str]:
-        """The folder of all measures; statements name the files in it that the manifest lists."""
+        """Folder of all measures; statements name the files in it that the manifest lists."""
         raise_file_limit()
         return [self.lake.absolute(file_names.MEASURES)]

@@ -1,6 +1,6 @@
-"""Files of a lake that are lists of rows, one for every minute of weeks: msgspec decodes and checks them.
+"""Files of a lake that contain long lists of rows: msgspec decodes and checks them.
 
-What it rejects is checked again by kind, which says what is wrong.
+Validators check rejected files again, for the error message.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from zlens.schema.validators import (
 
 
 class RowLists(Struct, frozen=True, dict=True):
-    """The lists of a file by name, each with the kind of its rows; `into`: what they become."""
+    """Lists of a file by name, each with the validator of its rows; `into` is called with the lists."""
 
     rows: Mapping[str, FixedTuple]
     into: Callable[..., Any] = dict
 
     def load(self, data: bytes, file: str) -> Any:
-        """The contents of a file; InputError if zlens cannot have written it."""
-        # A NUL in a text is accepted by msgspec and not by the kinds.
+        """Parse a file. Raises InputError if zlens cannot have written it."""
+        # msgspec accepts a NUL in a text, but the validators do not.
         if b"\\u0000" not in data:
             try:
                 lists: Any = msgspec.json.decode(data, type=self._form)
             except (ValueError, RecursionError):
                 lists = None
             if lists is not None and all(_fit(getattr(lists, name), row) for name, row in self.rows.items()):
-                made = {
-                    name: [row.into(*one) for one in getattr(lists, name)] for name, row in self.rows.items()
+                lists_by_name = {
+                    name: [row.into(*values) for values in getattr(lists, name)]
+                    for name, row in self.rows.items()
                 }
-                return self.into(**made)
+                return self.into(**lists_by_name)
         return validators.load_checked(data, file, self._spec)
 
     @cached_property
@@ -54,13 +55,13 @@ class RowLists(Struct, frozen=True, dict=True):
 
     @cached_property
     def _form(self) -> type:
-        """The type of the file."""
+        """Type of the file."""
         lists = [(name, list[tuple[tuple(map(_type, row.of))]]) for name, row in self.rows.items()]  # type: ignore[misc]
         return msgspec.defstruct("Lists", lists, forbid_unknown_fields=True)
 
 
 def _type(kind: Validator) -> Any:
-    """The type of values of a kind."""
+    """Return the type of a validator's values."""
     if isinstance(kind, Nullable):
         return _type(kind.of) | None
     if isinstance(kind, Integer):
@@ -73,8 +74,8 @@ def _type(kind: Validator) -> Any:
 
 
 def _fit(rows: list[tuple[Any, ...]], row: FixedTuple) -> bool:
-    """Whether the numbers of rows are 0 or large enough."""
+    """Return whether all numbers of rows are 0 or at least `SMALLEST` in size."""
     numbers = [
-        place for place, kind in enumerate(row.of) if Number in (type(kind), type(getattr(kind, "of", None)))
+        index for index, kind in enumerate(row.of) if Number in (type(kind), type(getattr(kind, "of", None)))
     ]
-    return not any(one[place] and abs(one[place]) < SMALLEST for place in numbers for one in rows)
+    return not any(values[index] and abs(values[index]) < SMALLEST for index in numbers for values in rows)

@@ -1,8 +1,8 @@
-"""Import in two steps: processes decode inputs into folders of their own, and one call joins these to a lake.
+"""Import in two steps: processes decode inputs into separate folders, and one call commits them to a lake.
 
-A staged input is a folder named by the SHA-256 of the input's bytes. It has the files that an import would
-move into the lake, under the same names, and `staged.json`, which lists them with their sizes and digests. It
-can be copied between machines: what arrives is verified before it becomes part of a lake.
+A staged input is a folder named by the SHA-256 of the input's bytes. It contains the files that an import
+would move into the lake, under the same names, and `staged.json`, which lists them with sizes and digests. It
+can be copied between machines, because `commit` verifies its files.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from zlens.lake.table_writer import InputDraft
 from zlens.schema.validators import FixedTuple, Integer, Key, MapOf, Nullable, Spec
 from zlens.schema.wording import phrase
 
-#: Describes a staged input; the folder has it when everything else is there.
+#: Description of a staged input, written after all other files of the folder.
 NAME = "staged.json"
 VERSION = 2
-#: Inputs that become part of a lake in one step.
+#: Maximum number of inputs committed in one step.
 BATCH = 64
 #: Prefix of the folders of inputs that are being decoded.
 _UNFINISHED = ".new-"
@@ -70,8 +70,7 @@ def stage(
 ) -> tuple[list[ImportResult], list[Problem]]:
     """Decode files, folders and patterns into an area, one folder each; the area is created if needed.
 
-    Any number of processes may stage into one area, also the same input. Results and errors are those of
-    `lake.add`.
+    Several processes may stage into one area, even the same input. Results and errors are as in `lake.add`.
     """
     base = Path(area)
     if file_names.is_lake(base):
@@ -106,23 +105,23 @@ def _stage_file(base: Path, module: Any, path: str, options: Options, progress: 
         source: Source = module.open_files([path], options, progress)
         systems = list(dict.fromkeys(info.system for info in source.systems))
         draft = importer.new_draft(path, sha256, before.st_size, source, options)
-        shop = ParquetEngine(os.fspath(private / "spill"))
+        engine = ParquetEngine(os.fspath(private / "spill"))
         try:
-            importer.stage_rows(source, draft, before, path, staged, shop, progress, systems)
+            importer.stage_rows(source, draft, before, path, staged, engine, progress, systems)
         finally:
-            shop.close()
+            engine.close()
         listed: dict[str, tuple[int, str]] = {}
         ready = private / "ready"
         for name, file in draft.moves.items():
             listed[name] = (os.path.getsize(file), lake_folder.digest(file))
-            place = ready / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(file, place)
+            file_target = ready / name
+            file_target.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(file, file_target)
         _StagedInput(ready, zone, draft.input, listed).dump()
         try:
             os.rename(ready, target)
         except OSError:
-            # Another process has staged the same input meanwhile.
+            # Another process staged the same input first.
             if not (target / NAME).exists():
                 raise
         lake_folder.fsync_files([os.fspath(base)])
@@ -131,12 +130,12 @@ def _stage_file(base: Path, module: Any, path: str, options: Options, progress: 
 
 @contextmanager
 def _unfinished(base: Path) -> Iterator[Path]:
-    """A private folder of the area. Those that dead processes of this machine have left are removed."""
+    """Create a private folder in the area; removes folders of dead processes of this machine."""
     host = file_names.escape(socket.gethostname())[:60]
-    for left in base.glob(f"{_UNFINISHED}{host}.*"):
-        number = left.name.split(".")[-2]
+    for folder in base.glob(f"{_UNFINISHED}{host}.*"):
+        number = folder.name.split(".")[-2]
         if number.isdecimal() and not _is_alive(int(number)):
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
     private = base / f"{_UNFINISHED}{host}.{os.getpid()}.{secrets.token_hex(6)}"
     private.mkdir()
     try:
@@ -156,7 +155,7 @@ def _is_alive(process: int) -> bool:
 
 
 class CommitResult(Struct):
-    """The result for one staged input: `again` if the lake had it, `error` if it cannot be in this lake."""
+    """Result for one staged input: `again` if the lake had it, `error` if it is incompatible."""
 
     path: str
     input: LakeInput
@@ -172,24 +171,23 @@ def commit(
     progress: Progress | None = None,
     report: Callable[[CommitResult], None] | None = None,
 ) -> list[CommitResult]:
-    """Make staged inputs part of a lake, in order of time, and remove their folders unless `keep`.
+    """Commit staged inputs to a lake, in order of time, and remove their folders unless `keep`.
 
-    `areas` are folders that `stage` wrote into, or those of single inputs. Inputs become part of the lake in
-    batches, each in one step; repeat a call that was killed. Raises InputError if nothing is staged there,
-    LakeError if nothing can be written.
+    `areas` are folders that `stage` wrote into, or folders of single inputs. Each batch is one step; repeat a
+    call that was killed. Raises InputError if there are no staged inputs, LakeError if writing fails.
     """
     progress = progress or importer.ignore_progress
     staged, results = _found(areas)
     for result in results:
         if report is not None:
             report(result)
-    into = lake_folder.open_folder(lake)
-    into.create()
-    for at in range(0, len(staged), BATCH):
-        batch = staged[at : at + BATCH]
-        progress(at, len(staged), "joining staged inputs")
-        with lake_folder.translate_os_errors(into):
-            committed = into.retry_on_conflict(partial(_commit, into, batch))
+    folder = lake_folder.open_folder(lake)
+    folder.create()
+    for start in range(0, len(staged), BATCH):
+        batch = staged[start : start + BATCH]
+        progress(start, len(staged), "joining staged inputs")
+        with lake_folder.translate_os_errors(folder):
+            committed = folder.retry_on_conflict(partial(_commit, folder, batch))
         for result in committed:
             results.append(result)
             if report is not None:
@@ -201,18 +199,18 @@ def commit(
 
 
 def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput], list[CommitResult]]:
-    """The staged inputs in order of time, each once, and those that are there twice."""
+    """Return the distinct staged inputs in order of time, and results for duplicates."""
     by_digest: dict[str, _StagedInput] = {}
-    twice: list[CommitResult] = []
+    duplicates: list[CommitResult] = []
     for area in areas:
         base = Path(area)
         try:
-            inside = [base] if (base / NAME).exists() else sorted(base.iterdir())
+            candidates = [base] if (base / NAME).exists() else sorted(base.iterdir())
         except OSError as error:
             raise InputError(
                 f"cannot be read: {error.strerror or error}", file=str(base), cure="name staged inputs"
             ) from None
-        for path in inside:
+        for path in candidates:
             if not (path / NAME).exists():
                 continue
             try:
@@ -220,10 +218,10 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput],
             except InputError:
                 if path.exists():
                     raise
-                # Another call has just committed it.
+                # Another call committed and removed it first.
                 continue
             if staged.input.sha256 in by_digest:
-                twice.append(CommitResult(str(path), staged.input, again=True))
+                duplicates.append(CommitResult(str(path), staged.input, again=True))
             else:
                 by_digest[staged.input.sha256] = staged
     if not by_digest:
@@ -232,15 +230,15 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput],
             file=", ".join(map(str, areas)),
             cure=phrase("lake_stage"),
         )
-    return sorted(by_digest.values(), key=_StagedInput.order), twice
+    return sorted(by_digest.values(), key=_StagedInput.order), duplicates
 
 
-def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
-    """Join a batch in one step. What cannot be in this lake stays where it is."""
-    with into.locked():
-        into.remove_abandoned(into.load())
-    with into.staging() as staging:
-        current = into.load()
+def _commit(lake: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
+    """Commit a batch in one step. Incompatible inputs stay staged."""
+    with lake.locked():
+        lake.remove_abandoned(lake.load())
+    with lake.staging() as staging:
+        current = lake.load()
         results = [
             CommitResult(str(staged.path), staged.input, again=True)
             for staged in batch
@@ -258,31 +256,33 @@ def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
             except InputError as error:
                 failures.append((staged, error))
         lake_folder.fsync_files(path for _, draft, _ in copies for path in draft.moves.values())
-        shop = ParquetEngine(os.fspath(staging.path / "spill"))
+        engine = ParquetEngine(os.fspath(staging.path / "spill"))
         try:
-            with into.locked():
-                manifest = into.load()
+            with lake.locked():
+                manifest = lake.load()
                 drafts: list[InputDraft] = []
-                beside: dict[tuple[str, str], tuple[int, DecodingOptions]] = {}
+                batch_options: dict[tuple[str, str], tuple[int, DecodingOptions]] = {}
                 for staged, draft, origins in copies:
                     again = _is_imported(manifest, staged.input.sha256)
-                    conflict = None if again else _conflict(into, manifest, draft.input, origins, beside)
+                    conflict = (
+                        None if again else _conflict(lake, manifest, draft.input, origins, batch_options)
+                    )
                     if not again and conflict is None:
-                        there = [*manifest.inputs.values(), *(each.input for each in drafts)]
-                        conflict = importer.find_system_conflict(there, draft.input)
+                        inputs = [*manifest.inputs.values(), *(item.input for item in drafts)]
+                        conflict = importer.find_system_conflict(inputs, draft.input)
                     if not again and conflict is None:
                         drafts.append(draft)
                     results.append(CommitResult(str(staged.path), staged.input, again, conflict))
                 for staged, failure in failures:
-                    # What another call has committed meanwhile it has also removed.
+                    # Another call may have committed it first and removed its folder.
                     again = _is_imported(manifest, staged.input.sha256)
                     results.append(
                         CommitResult(str(staged.path), staged.input, again, None if again else failure)
                     )
                 if drafts:
-                    importer.commit(into, manifest, drafts, staging, shop)
+                    importer.commit(lake, manifest, drafts, staging, engine)
         finally:
-            shop.close()
+            engine.close()
     return results
 
 
@@ -292,13 +292,13 @@ def _is_imported(manifest: Manifest, sha256: str) -> bool:
 
 
 def _conflict(
-    into: LakeFolder,
+    lake: LakeFolder,
     manifest: Manifest,
     draft: LakeInput,
     origins: dict[str, DecodingOptions],
-    beside: dict[tuple[str, str], tuple[int, DecodingOptions]],
+    batch_options: dict[tuple[str, str], tuple[int, DecodingOptions]],
 ) -> LakeError | None:
-    """Why an input cannot be in this lake, or beside the others of its batch, which it then joins."""
+    """Return why an input is incompatible with the lake or its batch; None adds it to the batch."""
     if draft.sha256 in manifest.inputs:
         return LakeError(
             "systems of this input were removed from the lake",
@@ -306,23 +306,23 @@ def _conflict(
             cure="import the file itself to add them again",
         )
     try:
-        importer.check_compatible(into, manifest, draft, origins)
+        importer.check_compatible(lake, manifest, draft, origins)
     except LakeError as error:
         return error
     for system, origin in origins.items():
-        earlier = beside.get((draft.source, system))
+        earlier = batch_options.get((draft.source, system))
         if earlier is not None and earlier != (draft.leap, origin):
             return LakeError(
                 f"{system} is staged with other leap seconds, times or record layouts in another input",
                 file=draft.path,
                 cure="stage all inputs of a system alike",
             )
-    beside.update({(draft.source, system): (draft.leap, origin) for system, origin in origins.items()})
+    batch_options.update({(draft.source, system): (draft.leap, origin) for system, origin in origins.items()})
     return None
 
 
 class _StagedInput(Struct):
-    """A staged input: its folder, the zone of its local times, its facts, and its files by name in a lake."""
+    """A staged input: its folder, the zone of local times, its facts, and its files by name in a lake."""
 
     path: Path
     zone: str | None
@@ -331,7 +331,7 @@ class _StagedInput(Struct):
 
     @classmethod
     def load(cls, path: Path) -> _StagedInput:
-        """The staged input of a folder; InputError if zlens cannot have written it."""
+        """Load the staged input of a folder. Raises InputError if zlens cannot have written it."""
         file = path / NAME
         try:
             with open(file, "rb") as opened:
@@ -350,9 +350,9 @@ class _StagedInput(Struct):
         if not documents <= staged.files.keys():
             raise problem.general_error("files has no document", expected="the document of the input")
         for name in staged.files:
-            # A schema is shared by inputs, and its name says what it contains.
-            own = staged.input.sha256 in name or name == file_names.schema(staged.files[name][1][:16])
-            if not (own and file_names.is_own(name)):
+            # Inputs share schemas, which are named by their digest.
+            is_of_input = staged.input.sha256 in name or name == file_names.schema(staged.files[name][1][:16])
+            if not (is_of_input and file_names.is_own(name)):
                 raise problem.value("files", name, "names of files of this input in a lake")
         return staged
 
@@ -367,12 +367,12 @@ class _StagedInput(Struct):
         lake_folder.fsync_files([os.fspath(self.path / NAME)])
 
     def order(self) -> tuple[int, str]:
-        """By time, then by digest, as in a manifest."""
+        """Return the sort key: time, then digest, as in a manifest."""
         times = [part.first_us for part in self.input.parts.values() if part.first_us is not None]
         return min(times, default=0), self.input.sha256
 
     def copy_into(self, staging: Staging) -> InputDraft:
-        """A draft of copies in the staging of a lake; InputError if a file is not the one listed."""
+        """Copy the files to the staging of a lake. Raises InputError if a file differs from `staged.json`."""
         draft = InputDraft(self.input)
         base = staging.path / self.input.sha256
         for name, (size, sha256) in self.files.items():
@@ -389,7 +389,7 @@ class _StagedInput(Struct):
         return draft
 
     def origins(self) -> dict[str, DecodingOptions]:
-        """How the rows of each system were decoded."""
+        """Return the decoding options of each system."""
         origins: dict[str, DecodingOptions] = {}
         for key in self.input.documents:
             name = self.path / file_names.document_folder(self.input.sha256, key) / document.NAME
@@ -408,7 +408,7 @@ class _StagedInput(Struct):
 
 
 def _copy_file(path: Path, target: Path) -> tuple[int, str]:
-    """Copy a file; its size and SHA-256."""
+    """Copy a file; returns its size and SHA-256."""
     size, checksum = 0, hashlib.sha256()
     try:
         with open(path, "rb") as source, open(target, "wb") as copy:

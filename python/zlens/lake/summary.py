@@ -1,4 +1,4 @@
-"""The contents of a lake: systems, days, tables, inputs, with rows and bytes."""
+"""Contents of a lake: systems, days, tables and inputs, with rows and bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.schema.wording import phrase
 
 
 class FileTotals(Struct):
-    """Parquet files, their rows and bytes."""
+    """Number of Parquet files, their rows and bytes."""
 
     files: int = 0
     rows: int = 0
@@ -56,24 +56,24 @@ class InputContents(Struct):
 
 
 class LakeContents(Struct):
-    """The contents of a lake. `waiting` files are removed when nobody reads the lake any more."""
+    """Contents of a lake. `waiting` counts retired files, removed when no reader holds them."""
 
     path: str
     systems: list[SystemContents]
     inputs: list[InputContents]
     waiting: int
-    #: Days of systems whose measures are kept by hour and day, and the inputs whose raw tables are forgotten.
+    #: System days with measures by hour and day, and inputs without raw tables.
     measured_days: int
     measures_only: int
 
 
 def contents(lake: str | os.PathLike[str]) -> LakeContents:
-    """The contents of a lake. Only the manifest and its documents are read."""
+    """Return the contents of a lake. Only the manifest and its documents are read."""
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
     opened = lake_folder.open_folder(path)
-    reading = opened.reading()
+    lock = opened.reading()
     manifest = opened.load()
     systems: dict[tuple[str, str], SystemContents] = {}
     inputs = []
@@ -86,7 +86,7 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
             system_contents.inputs += 1
             system_contents.first_us = _first([system_contents.first_us, part.first_us])
             system_contents.last_us = _last([system_contents.last_us, part.last_us])
-            # The rows are those of the import; a file that replaces another has the same ones or fewer.
+            # Rows are counted as imported; a replacing file has the same rows or fewer.
             for file in find_part_document(documents[part.document], part, opened).files if part.raw else ():
                 for amount in (
                     total,
@@ -109,7 +109,7 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
                 total,
             )
         )
-    reading.close()
+    lock.close()
     sorted_systems = sorted(systems.values(), key=lambda entry: (entry.system, entry.source))
     inputs.sort(key=lambda entry: (entry.first_us or 0, entry.path, entry.sha256))
     without_raw = sum(

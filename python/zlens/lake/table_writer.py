@@ -1,4 +1,4 @@
-"""Writes the raw tables of one input into the staging of a lake: a Parquet file per system, day and table."""
+"""Writes the raw tables of one input into a lake's staging: a Parquet file per system, day and table."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.parquet_streams import read_parquet_sql
 from zlens.readers.boundaries import BoundaryReader, boundary_reader
 
-#: Days of one input that get a folder of their own; damaged clocks may produce more.
+#: Maximum number of days of one input with a separate folder; damaged clocks may produce more.
 MAX_DAYS = 1_000
 _DAY_US = 86_400_000_000
 
-#: Columns of the evidence of counter resets. A moment is an unsigned 64-bit number, so it is text.
+#: Columns of the evidence of counter resets. `moment` is text, because it is an unsigned 64-bit number.
 EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
 
 
 class InputDraft(Struct):
-    """An input in staging: its entry in the manifest, and the targets of its files."""
+    """An input in staging: its manifest entry, and its staged files by name in the lake."""
 
     input: LakeInput
     moves: dict[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class InputDraft(Struct):
 
 
 class InputWriter:
-    """Writes one source, opened from one file, and everything else that the lake stores about it."""
+    """Writes one source, opened from one file, and all facts that the lake stores about it."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class InputWriter:
         self.staged = staged
         self.engine = engine
         self.progress = progress
-        #: All systems of the source; rows of unwanted ones are left out.
+        #: All systems of the source; rows of systems that are not requested are dropped.
         self.infos = source.systems
         self.wanted = systems
         self.joints: dict[str, BoundaryReader | None] = {
             name: boundary_reader(source, name) for name in systems
         }
-        #: The facts of each wanted system, one for each of its sources.
+        #: Facts of each requested system, one for each of its sources.
         self.sources: dict[str, list[SystemInfo]] = {}
         for info in self.infos:
             if info.system in systems:
@@ -83,7 +83,7 @@ class InputWriter:
         self.inventory = [row for row in source.inventory() if row.system is None or row.system in systems]
 
     def write(self) -> None:
-        """Write everything and describe it in the draft."""
+        """Write all files and describe them in the draft."""
         total = self.draft.input.bytes
         done = 0
         for name, share in self._shares(total):
@@ -94,7 +94,7 @@ class InputWriter:
         self._document()
 
     def _shares(self, total: int) -> Iterator[tuple[str, int]]:
-        """The tables, each with its share of the input's bytes."""
+        """Yield the tables, each with its share of the input's bytes."""
         tables = list(self.source.tables)
         sizes: Counter[str] = Counter()
         for row in self.inventory:
@@ -115,7 +115,7 @@ class InputWriter:
             streamed = [column.name for column in table.columns if column.name not in constants]
             self.engine.register(f"part{number}", table.stream(streamed))
             sources.append(f"SELECT * FROM part{number}")
-        listed = ", ".join(
+        column_list = ", ".join(
             _constant(constants[column.name], column.name)
             if column.name in constants
             else expressions.quote(column.name)
@@ -123,24 +123,24 @@ class InputWriter:
         )
         time = "interval_end" if "interval_end" in column_names else None
         query = (
-            f"SELECT {listed}, concat({self._place(constants)}, ' ', {self._day(column_names)}, ' ', "
+            f"SELECT {column_list}, concat({self._place(constants)}, ' ', {self._day(column_names)}, ' ', "
             f"{self._kind(column_names)}) AS _key FROM ({' UNION ALL BY NAME '.join(sources)})"
         )
-        wanted = [number for number, info in enumerate(self.infos, 1) if info.system in self.wanted]
-        if len(wanted) < len(self.infos):
-            places = ", ".join(f"'{number}'" for number in wanted)
-            query = f"SELECT * FROM ({query}) WHERE split_part(_key, ' ', 1) IN ({places})"
+        requested = [number for number, info in enumerate(self.infos, 1) if info.system in self.wanted]
+        if len(requested) < len(self.infos):
+            numbers = ", ".join(f"'{number}'" for number in requested)
+            query = f"SELECT * FROM ({query}) WHERE split_part(_key, ' ', 1) IN ({numbers})"
         target = self.staged.path / "rows" / name
         target.parent.mkdir(exist_ok=True)
         written_files = self.engine.write(query, os.fspath(target), "_key", time)
         schema = self._schema(columns)
-        # A table without rows can still be queried.
+        # Tables without rows get a schema too, so that they can be queried.
         for part in self.parts.values():
             part.schemas[name] = schema
         by_system: dict[str, list[WrittenFile]] = {}
         for written in written_files:
-            place, day, kind = written.key.split(" ")
-            system = self.infos[int(place) - 1].system
+            info_number, day, kind = written.key.split(" ")
+            system = self.infos[int(info_number) - 1].system
             file = LakeFile(
                 name,
                 day,
@@ -159,7 +159,7 @@ class InputWriter:
             self._subjects(system, name, files)
 
     def _constants(self, column_names: set[str]) -> dict[str, str]:
-        """Columns that need not be decoded: the file, the source, and the system if there is only one."""
+        """Return constant columns, which are not decoded: file, source, and system if there is only one."""
         constants = {"file": self.draft.input.path}
         sources = {info.source for info in self.infos}
         if len(sources) == 1:
@@ -184,7 +184,7 @@ class InputWriter:
         return f"CASE WHEN {day} IN ({listed}) THEN {day} ELSE '{file_names.UNKNOWN}' END"
 
     def _days(self) -> list[str]:
-        """The days of the input's intervals, most frequent first, including its first and last day."""
+        """Return the days of the input's intervals, most frequent first, and its first and last day."""
         counts: Counter[int] = Counter()
         for info in self.infos:
             counts.update(interval.end_us // _DAY_US for interval in info.intervals)
@@ -199,7 +199,7 @@ class InputWriter:
         ]
 
     def _kind(self, column_names: set[str]) -> str:
-        """`edge` for rows that depend on other inputs: without a predecessor or an interval end here."""
+        """Return the SQL of a row's kind: `edge` without a previous row or an interval end in this input."""
         joined = any(
             part_joints is not None and not part_joints.needs_all_records
             for part_joints in self.joints.values()
@@ -272,7 +272,7 @@ class InputWriter:
             part_joints = self.joints[system]
             info = self.parts[system].info
             marks = part_joints.marks() if part_joints else []
-            stored = [PartIntervals(list(one.intervals)) for one in self.sources[system]]
+            stored = [PartIntervals(list(facts.intervals)) for facts in self.sources[system]]
             if marks:
                 stored = [PartIntervals([], marks)]
             for number, intervals in enumerate(stored):
@@ -307,8 +307,8 @@ class InputWriter:
     def _part(self, place: int, info: SystemInfo, stored: list[PartIntervals]) -> None:
         times = [
             time
-            for one in self.sources[info.system]
-            for time in (one.first_us, one.last_us)
+            for facts in self.sources[info.system]
+            for time in (facts.first_us, facts.last_us)
             if time is not None
         ]
         first_us, last_us = min(times, default=None), max(times, default=None)
@@ -317,7 +317,7 @@ class InputWriter:
             part.machines = [(first_us, info.machine), *info.moves]
         part.recorded_name = info.recorded_name
         part.identity_ranges = identity_ranges(self.source, info)
-        sources = [one.source for one in self.sources[info.system]]
+        sources = [facts.source for facts in self.sources[info.system]]
         part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects
         part_joints = self.joints[info.system]
@@ -330,7 +330,7 @@ class InputWriter:
         self.draft.input.parts[info.system] = part
 
     def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:
-        """The first and the last moment of rows after the last interval end of this input."""
+        """Return the first and last time of rows after the last interval end of this input."""
         part_joints = self.joints[system]
         if part_joints is None or part_joints.needs_all_records:
             return None
@@ -346,48 +346,48 @@ class InputWriter:
         return None if first is None else (first, last)
 
     def _pieces(self, place: int, system: str, part_joints: BoundaryReader) -> Iterator[str]:
-        """Write subjects, evidence, and the pieces that seams are made of; yields their names."""
-        area = self.staged.path / "side"
+        """Write subjects, evidence, and the fragments for boundaries; yields their names."""
+        folder = self.staged.path / "side"
         table = self.subjects[system]
-        for piece in ("last", "whole") if part_joints.needs_all_records else ("last", "first"):
-            if piece == "whole":
+        for fragment in ("last", "whole") if part_joints.needs_all_records else ("last", "first"):
+            if fragment == "whole":
                 offsets = part_joints.offsets()
                 self.engine.register(
                     "offsets", ArrowTable([("whole_offset", "int")], [(offset,) for offset in offsets])
                 )
-                self.engine.copy("SELECT * FROM offsets", os.fspath(area / f"{place}.offsets.parquet"))
+                self.engine.copy("SELECT * FROM offsets", os.fspath(folder / f"{place}.offsets.parquet"))
                 yield f"{place}.offsets.parquet"
             else:
-                rows = self.engine.rows(f"SELECT DISTINCT {piece}_offset FROM {table} ORDER BY 1")
+                rows = self.engine.rows(f"SELECT DISTINCT {fragment}_offset FROM {table} ORDER BY 1")
                 offsets = [offset for (offset,) in rows]
-            plain = area / f"{place}.{piece}"
-            part_joints.extract_records(offsets, os.fspath(plain))
-            name = f"{place}.{piece}.gz"
-            _pack(plain, area / name)
+            plain_path = folder / f"{place}.{fragment}"
+            part_joints.extract_records(offsets, os.fspath(plain_path))
+            name = f"{place}.{fragment}.gz"
+            _pack(plain_path, folder / name)
             yield name
-        subjects = area / f"{place}.subjects.parquet"
+        subjects = folder / f"{place}.subjects.parquet"
         self.engine.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
         yield subjects.name
         self.engine.register("evidence", ArrowTable(EVIDENCE, _group_evidence(part_joints)))
-        evidence = area / f"{place}.evidence.parquet"
+        evidence = folder / f"{place}.evidence.parquet"
         self.engine.copy("SELECT * FROM evidence", os.fspath(evidence))
         yield evidence.name
 
 
 def _constant(text: str, name: str) -> str:
-    """A constant text, as an enumeration with one value: that has a dictionary in Parquet."""
+    """Return the SQL of a constant text as an enumeration, which gets a dictionary in Parquet."""
     literal = expressions.literal(text)
     return f"CAST({literal} AS ENUM ({literal})) AS {expressions.quote(name)}"
 
 
 def subject_sql(columns: list[str]) -> str:
-    """The values of a subject's columns joined by `/`, as the decoder names it."""
+    """Return the SQL of a subject as the decoder names it: the values of its columns joined by `/`."""
     texts = [f"coalesce(CAST({expressions.quote(name)} AS VARCHAR), '')" for name in columns]
     return " || '/' || ".join(texts) or "''"
 
 
 def _group_evidence(part_joints: BoundaryReader) -> list[tuple[str, int, str, str | None, str]]:
-    """Evidence with all tables it applies to in one row."""
+    """Return the evidence with all its tables in one row."""
     tables: dict[tuple[int, int, str | None, str], list[str]] = {}
     for evidence in part_joints.evidence():
         tables.setdefault((evidence.moment, evidence.us, evidence.subject, evidence.kind), []).append(
@@ -408,7 +408,7 @@ def _merge_columns(parts: list[RawTable]) -> tuple[RawColumn, ...]:
 
 
 def _pack(plain: Path, packed: Path) -> None:
-    # Without time and name: the same input gives the same bytes.
+    # Without time and name, so that the same input produces the same bytes.
     with (
         open(plain, "rb") as data,
         open(packed, "wb") as out,

@@ -1,4 +1,4 @@
-"""Kinds of values in the JSON files of a lake; nothing in them is trusted."""
+"""Validators of the JSON files of a lake, whose contents are not trusted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from zlens.schema.validators import (
     Validator,
 )
 
-#: Lists are as long as what was imported, such as years of a thousand systems; a file's size bounds them.
+#: Maximum length of lists, which grow with the imports. The size of a file limits them in practice.
 LONGEST = 1_000_000_000
-#: Bytes, rows and places.
+#: Bytes, rows and indexes.
 COUNT = Integer(0)
-#: Times in microseconds since 1970, and other whole numbers.
+#: Times in microseconds since 1970, and other integers.
 WHOLE = Integer()
 TEXT = Text()
 SHA256 = Text(64, 64, file_names.SHA256, "a SHA-256 in hexadecimal digits")
@@ -32,22 +32,22 @@ MOMENTS = FixedTuple((WHOLE, WHOLE), "the first and the last moment, in microsec
 
 
 def list_of(of: Validator) -> ListOf:
-    """A list as long as what was imported."""
+    """Return a validator of lists up to `LONGEST`."""
     return ListOf(of, most=LONGEST)
 
 
 def map_of(of: Validator) -> MapOf:
-    """Values by name, as many as what was imported."""
+    """Return a validator of up to `LONGEST` values by name."""
     return MapOf(of, 0, most=LONGEST)
 
 
 def problem(file: str) -> DocumentErrors:
-    """Builds the errors of one of the lake's files."""
+    """Return a builder of errors about one of the lake's files."""
     cure = "import the data into a new lake, or put the file back from a copy"
     return DocumentErrors(file, InputError, cure=cure, json=True)
 
 
 def load_checked(data: bytes, file: str, kind: Validator) -> Any:
-    """The contents of a lake's file; InputError if zlens cannot have written it."""
+    """Parse a lake's file. Raises InputError if zlens cannot have written it."""
     errors = problem(file)
     return kind.check(document.from_json(data, errors), "", errors)

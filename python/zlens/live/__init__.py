@@ -1,1 +1,1 @@
-"""Following systems while they run: [live.md](../../../docs/live.md)."""
+"""Live analysis of running systems: [live.md](../../../docs/live.md)."""

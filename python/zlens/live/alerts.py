@@ -1,4 +1,4 @@
-"""Findings as they appear and clear: the rules are checked on the intervals that have just closed."""
+"""Findings that appear and clear: checks the rules on newly closed intervals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ClosedIntervalLike(Protocol):
 
 
 class FindingAlert(Struct, frozen=True):
-    """A finding that is or was there: since when, and until when, in microseconds since 1970, UTC."""
+    """A current or past finding with its start and end, in microseconds since 1970, UTC."""
 
     finding: Finding
     since_us: int
@@ -47,40 +47,42 @@ class FindingAlert(Struct, frozen=True):
 
 
 class FindingAlerts:
-    """Findings over time. Several intervals that close together are checked together."""
+    """Findings over time. Intervals that close in one step are checked in one pass."""
 
     def __init__(self) -> None:
         self.open: dict[Key, FindingAlert] = {}
-        #: Why the rules could not be checked at the last step.
+        #: Why the rules could not be checked in the last step.
         self.error: str | None = None
         self.reload()
 
     def reload(self) -> None:
-        """Read the rules of the catalog and the user; CatalogError if one is wrong."""
+        """Read the rules of the catalog and the user. Raises CatalogError if one is invalid."""
         self._rules = rules.load()
 
     def update(
         self, session: CoreSession, measures: MeasureStore, step: int, closed: Sequence[ClosedIntervalLike]
     ) -> tuple[list[FindingAlert], list[FindingAlert]]:
-        """Check intervals that closed; returns the findings that appeared, and those that cleared."""
+        """Check closed intervals; returns the findings that appeared, and the findings that cleared."""
         ends = [(interval.system, interval.source, interval.end_us) for interval in closed]
         newest: dict[str, int] = {}
         for system, _, end_us in ends:
             newest[system] = max(newest.get(system, end_us), end_us)
-        own = CoreSession.from_sources(session.sources, session.options, computed=measures.tables(step, ends))
-        own.brief = True
+        narrowed = CoreSession.from_sources(
+            session.sources, session.options, computed=measures.tables(step, ends)
+        )
+        narrowed.brief = True
         try:
-            found = evaluate(own, self._rules).rows
+            findings = evaluate(narrowed, self._rules).rows
             self.error = None
         except (CatalogError, QueryError) as error:
-            # A rule of the user may be wrong; what was found stays.
+            # A rule of the user may be invalid; current findings stay.
             self.error = str(error)
             return [], []
         finally:
-            own.close()
+            narrowed.close()
         opened, cleared = [], []
         seen: set[Key] = set()
-        for finding in found:
+        for finding in findings:
             if finding.system not in newest:
                 continue
             key = _key(finding)
@@ -109,7 +111,7 @@ def _us(time: datetime | None, otherwise: int) -> int:
 
 
 def _next(us: int, ends: Sequence[tuple[str, str, int]], system: str) -> int:
-    """The end of the next interval of a system."""
+    """Return the end of the next interval of a system."""
     return min((end_us for name, _, end_us in ends if name == system and end_us > us), default=us)
 
 

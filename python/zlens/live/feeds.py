@@ -21,13 +21,13 @@ from msgspec import Struct
 from zlens.errors import InputError
 from zlens.readers import recognition, streaming
 
-#: Most bytes taken at a time: what is decoded together must fit in memory.
+#: Maximum bytes per read, because data decoded in one pass must fit in memory.
 MAX_READ_BYTES = 64 * 1024**2
 #: Bytes of one read of a pipe or the device.
 _READ = 1024**2
-#: Seconds after which a file that is not written to any more is taken as finished when another follows.
+#: Seconds without writes after which a file counts as complete if another one follows.
 FILE_COMPLETE_S = 2.0
-#: Reads of the device that wait for the program; more are dropped and told.
+#: Maximum number of queued reads of the device; further ones are dropped and reported.
 _MAX_QUEUED_READS = 4096
 
 _DIGITS = re.compile(r"\d+")
@@ -44,10 +44,10 @@ class FeedChunk(Struct, frozen=True):
 
 
 class Feed(Protocol):
-    """A source of bytes."""
+    """Live input that delivers bytes."""
 
     name: str
-    #: Whether nothing more will come.
+    #: Whether no more bytes will arrive.
     ended: bool
     #: Whether its bytes can be read again from a position.
     seekable: bool
@@ -55,7 +55,7 @@ class Feed(Protocol):
     def seek(self, position: Position) -> None: ...
 
     def read(self) -> FeedChunk | None:
-        """What is new; None: nothing."""
+        """Return new bytes; None if there are none."""
         ...
 
     def close(self) -> None: ...
@@ -63,23 +63,23 @@ class Feed(Protocol):
 
 @runtime_checkable
 class ReleasableFeed(Protocol):
-    """A source that need not keep what is never read again."""
+    """A feed that may drop data that is never read again."""
 
     def release_before(self, position: Position) -> None:
-        """Data before this position is not read again, even after a restart."""
+        """Allow removal of data before a position: it is not read again, even after a restart."""
         ...
 
 
 class FeedGroup(ABC):
-    """Something with sources, of which there may be more later."""
+    """A group of feeds that may grow."""
 
     @abstractmethod
     def current_feeds(self) -> Sequence[Feed]:
-        """Its sources by now."""
+        """Return the current feeds."""
 
 
 class FileFeed:
-    """Files that are read one after the other: one that grows, or those that appear in a folder."""
+    """Files that are read in sequence: one growing file, or files that appear in a folder."""
 
     seekable = True
 
@@ -123,8 +123,8 @@ class FileFeed:
             if data:
                 self._offset += len(data)
                 return FeedChunk(data, self._position(), tuple(notes))
-            settled = time.time() - status.st_mtime > FILE_COMPLETE_S
-            if not (settled and self._next()):
+            is_complete = time.time() - status.st_mtime > FILE_COMPLETE_S
+            if not (is_complete and self._next()):
                 return None
 
     def _position(self) -> Position:
@@ -138,7 +138,7 @@ class FileFeed:
         }
 
     def _next(self) -> bool:
-        """To the next file, if there is one."""
+        """Advance to the next file; returns False if there is none."""
         others = [path for path in self._listed() if path not in self._done and path != self._path]
         if not others:
             return False
@@ -152,19 +152,19 @@ class FileFeed:
 
 
 def growing_file(path: str) -> FileFeed:
-    """A file that grows, or is replaced by a new one of its name."""
+    """Return the feed of a file that grows or is replaced under its name."""
     return FileFeed(path, lambda: [path])
 
 
 class FolderFeeds(FeedGroup):
-    """A folder that fills up. Files whose names differ in digits only are one source."""
+    """A folder to which files are added. Files whose names differ only in digits are one feed."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._feeds: dict[str, FileFeed] = {}
 
     def current_feeds(self) -> list[FileFeed]:
-        """A source for each form of name."""
+        """Return one feed for each pattern of names."""
         for key in self._groups():
             if key not in self._feeds:
                 name = os.path.join(self.path, key)
@@ -179,16 +179,16 @@ class FolderFeeds(FeedGroup):
             raise InputError(f"the folder cannot be read: {error.strerror}", file=self.path) from None
         for name in names:
             path = os.path.join(self.path, name)
-            # Files that are still on their way have such names.
+            # Hidden and temporary names belong to files in transit.
             if not name.startswith(".") and not name.endswith((".part", ".tmp")) and os.path.isfile(path):
                 groups.setdefault(_DIGITS.sub("#", name), []).append(path)
         return groups
 
 
 class ThreadHandover:
-    """What a reading thread passes to the program: bytes, each with a note.
+    """Queue from a reading thread to the program: bytes, each with a note.
 
-    what   what is left out when the program is behind
+    what   name of the dropped items in notes
     """
 
     def __init__(self, size: int, what: str) -> None:
@@ -197,7 +197,7 @@ class ThreadHandover:
         self._dropped = 0
 
     def send(self, data: bytes, note: str) -> None:
-        """Pass on; wait while the program is behind."""
+        """Enqueue data; waits while the queue is full."""
         self._queue.put((data, note))
 
     def send_or_drop(self, data: bytes, note: str) -> None:
@@ -212,7 +212,7 @@ class ThreadHandover:
             self._dropped += 1
 
     def receive(self) -> tuple[bytes, str] | None:
-        """The next bytes and their note; None: there are none yet."""
+        """Return the next bytes and their note; None if there are none yet."""
         try:
             return self._queue.get_nowait()
         except queue.Empty:
@@ -223,7 +223,7 @@ class ThreadHandover:
 
 
 class ReaderThreadFeed:
-    """A pipe or the device, read by a thread of its own that waits for nothing but the data."""
+    """A pipe or the device, read by a separate thread that never waits for the program."""
 
     seekable = False
 
@@ -232,7 +232,7 @@ class ReaderThreadFeed:
         self.ended = False
         self._handle = handle
         self._device = device
-        # A pipe waits when the program is behind; the device would overflow, which it must tell itself.
+        # The writer of a pipe waits if the program lags; the device overflows, so its reads are dropped.
         self._handover = ThreadHandover(
             _MAX_QUEUED_READS if device else MAX_READ_BYTES // _READ, "sets of data"
         )
@@ -274,7 +274,7 @@ class ReaderThreadFeed:
             self._handover.send(data, "")
 
     def _read_device(self) -> None:
-        """The live stream of CP: a read that gives nothing ends a set of data, not the stream."""
+        """Read the live stream of CP, in which an empty read ends a set of data, not the stream."""
         pending: list[bytes] = []
         while True:
             note = ""
@@ -282,7 +282,7 @@ class ReaderThreadFeed:
                 data = os.read(self._handle, _READ)
             except OSError as error:
                 if error.errno == errno.EOVERFLOW:
-                    # The set is whole; others were lost before it could be read.
+                    # The set is complete; earlier sets were lost.
                     note = "the device overflowed: data were lost before this"
                 elif error.errno in (errno.EIO, errno.EFAULT):
                     pending.clear()
@@ -305,32 +305,32 @@ class ReaderThreadFeed:
 
 
 class ReplayClock:
-    """The time of replays: that of the records, `speed` times as fast; 0: as fast as possible."""
+    """Clock of replays: recorded time at `speed` times real time; 0: as fast as possible."""
 
     def __init__(self, speed: float, now: Callable[[], float] = time.monotonic) -> None:
         self._speed = speed
         self._now = now
-        self._begun: tuple[float, int] | None = None
+        self._origin: tuple[float, int] | None = None
 
     def start(self, us: int) -> None:
-        """Begin at this moment of the records, or go back to it."""
-        if self._begun is None:
-            self._begun = (self._now(), us)
-        elif us < self._begun[1]:
-            self._begun = (self._begun[0], us)
+        """Start at a recorded time, or go back to it."""
+        if self._origin is None:
+            self._origin = (self._now(), us)
+        elif us < self._origin[1]:
+            self._origin = (self._origin[0], us)
 
     def is_due(self, us: int) -> bool:
-        """Whether a moment of the records has come."""
-        if not self._speed or self._begun is None:
+        """Return whether a recorded time is due."""
+        if not self._speed or self._origin is None:
             return True
-        begun, first = self._begun
+        begun, first = self._origin
         return us - first <= (self._now() - begun) * self._speed * 1e6
 
 
 class ReplayFeed:
-    """A recording that is given as it was written, by a clock.
+    """A recording that is replayed by a clock.
 
-    moments   times in microseconds, and how many bytes of the file were there then, both rising
+    moments   pairs of time in microseconds and bytes of the file at that time, both ascending
     """
 
     seekable = True
@@ -371,7 +371,7 @@ class ReplayFeed:
 
 
 def open_recording(path: str, clock: ReplayClock) -> ReplayFeed:
-    """A recording to be played by a clock; InputError if no stream of its format can be followed."""
+    """Open a recording for replay. Raises InputError if its format cannot be replayed."""
     files = recognition.recognize([path]).files
     for reader, paths in files.items():
         form = streaming.stream_format(reader)
@@ -386,7 +386,7 @@ def open_recording(path: str, clock: ReplayClock) -> ReplayFeed:
 
 
 def is_pipe(path: str) -> bool:
-    """Whether a path is a named pipe."""
+    """Return whether a path is a named pipe."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
@@ -394,7 +394,7 @@ def is_pipe(path: str) -> bool:
 
 
 def is_device(path: str) -> bool:
-    """Whether a path is a character device, such as /dev/monreader."""
+    """Return whether a path is a character device, such as /dev/monreader."""
     try:
         return stat.S_ISCHR(os.stat(path).st_mode)
     except OSError:

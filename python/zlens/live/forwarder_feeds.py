@@ -1,4 +1,4 @@
-"""What forwarders send, as sources: one for each name that a forwarder has."""
+"""Feeds of data from forwarders: one for each source name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from zlens.live.receiver import Receiver
 
 
 class ForwarderFeeds(FeedGroup):
-    """All sources of a receiver, which listens as long as its owner lets it."""
+    """Feeds of all sources of a receiver. The owner starts and stops the receiver."""
 
     def __init__(self, receiver: Receiver, keep: RetentionPolicy | None = None) -> None:
-        """keep: what stays of files once their intervals are closed; None: everything."""
+        """keep: retention of files after their intervals are closed; None: all files are retained."""
         self._receiver = receiver
         self._keep = keep or RetentionPolicy()
         self._feeds: dict[str, _Source] = {}
@@ -28,31 +28,33 @@ class ForwarderFeeds(FeedGroup):
 
 
 class _Source:
-    """The bytes of one source that are durable."""
+    """Feed of the durable bytes of one source."""
 
     seekable = True
-    #: A forwarder may come again.
+    #: A forwarder may connect again.
     ended = False
 
     def __init__(self, received: ReceivedFiles, keep: RetentionPolicy) -> None:
         self.name = f"forwarder {received.name}"
         self._keep = keep
         self._received = received
-        self._place = ReadPosition()
+        self._position = ReadPosition()
         self._gaps = 0
 
     def seek(self, position: Position) -> None:
-        self._place = ReadPosition(position["file"], position["offset"])
+        self._position = ReadPosition(position["file"], position["offset"])
         self._gaps = position["gaps"]
 
     def read(self) -> FeedChunk | None:
-        data, place = self._received.read(self._place, MAX_READ_BYTES)
+        data, position = self._received.read(self._position, MAX_READ_BYTES)
         if not data:
             return None
         notes = [_note(gap) for gap in islice(self._received.gaps(), self._gaps, None)]
-        self._place = place
+        self._position = position
         self._gaps += len(notes)
-        return FeedChunk(data, {"file": place.file, "offset": place.offset, "gaps": self._gaps}, tuple(notes))
+        return FeedChunk(
+            data, {"file": position.file, "offset": position.offset, "gaps": self._gaps}, tuple(notes)
+        )
 
     def release_before(self, position: Position) -> None:
         self._received.forget(ReadPosition(position["file"], position["offset"]), self._keep)

@@ -1,7 +1,7 @@
-"""Rows of measures of closed intervals, kept in memory for a time.
+"""Rows of measures of closed intervals, retained in memory for a time.
 
-The rows of a measure are in one table for every hour of recorded time, which is dropped as a whole: an engine
-in memory gives nothing back for single rows that are deleted.
+A measure has one table for every hour of recorded time. Entire tables are dropped, because the engine does
+not release the memory of deleted rows.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _STEP = "_step"
 
 
 class _Table(Struct):
-    """Hours of a measure by system, each the name of a table, and the intervals that it has rows of."""
+    """Tables of a measure by system and hour, and the intervals with rows."""
 
     hours: dict[tuple[str, int], str] = field(default_factory=dict)
     ends: set[End] = field(default_factory=set)
 
 
 class MeasureStore:
-    """The rows, added step by step. `stream` gives those up to a step, also while others are added."""
+    """Rows, added step by step. `stream` returns rows up to a step, even while others are added."""
 
     def __init__(self) -> None:
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         self._connection = connect(self._spill)
         self._lock = threading.RLock()
         self._tables: dict[str, _Table] = {}
-        self._made = 0
+        self._table_count = 0
         self.rows = 0
 
     def close(self) -> None:
@@ -60,17 +60,17 @@ class MeasureStore:
         shutil.rmtree(self._spill, ignore_errors=True)
 
     def bytes(self) -> int:
-        """Bytes of memory that the rows take."""
+        """Return the memory of the rows in bytes."""
         with self._lock:
             rows = self._connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()
         return int(rows[0][0] or 0)
 
     def names(self) -> list[str]:
-        """The measures that have rows."""
+        """Return the measures that have rows."""
         return list(self._tables)
 
     def ends(self, name: str) -> set[End]:
-        """The intervals that a measure has rows of."""
+        """Return the intervals that a measure has rows of."""
         return self._tables[name].ends if name in self._tables else set()
 
     def add(
@@ -83,57 +83,59 @@ class MeasureStore:
     ) -> set[End]:
         """Add the rows of intervals that are not `known` and end by the limit of their system and source.
 
-        A system and source without a limit have none. Rows of such an interval that are already there are
-        replaced if they differ. Returns the intervals of which there are rows now.
+        Without an entry in `limits` there is no limit. Differing rows of such an interval are replaced.
+        Returns the intervals that have rows now.
         """
         with self._lock:
             self._register(rows)
-            there = self._run(
+            incoming = self._run(
                 "SELECT DISTINCT system, source, epoch_us(interval_end) FROM incoming "
                 "WHERE interval_end IS NOT NULL"
             )
-            already = {*known}
+            known_ends = {*known}
             ends = {
                 end
-                for end in there
-                if end not in already and end[2] <= limits.get((end[0], end[1]), _NO_LIMIT_US)
+                for end in incoming
+                if end not in known_ends and end[2] <= limits.get((end[0], end[1]), _NO_LIMIT_US)
             }
-            again = ends & self.ends(name)
-            same = self._same(name, again)
-            self._drop(name, again - same)
+            repeated = ends & self.ends(name)
+            same = self._same(name, repeated)
+            self._drop(name, repeated - same)
             hours: dict[tuple[str, int], list[End]] = {}
             for end in sorted(ends - same):
                 hours.setdefault((end[0], end[2] // _HOUR_US), []).append(end)
-            for hour, own in hours.items():
-                self._insert(name, hour, f"FROM incoming WHERE {_intervals_sql(own)}", step)
+            for hour, ends_of_hour in hours.items():
+                self._insert(name, hour, f"FROM incoming WHERE {_intervals_sql(ends_of_hour)}", step)
             self._tables.setdefault(name, _Table()).ends |= ends
             return ends
 
     def _same(self, name: str, ends: set[End]) -> set[End]:
-        """Those of the intervals whose rows are the incoming ones."""
+        """Return the intervals whose stored rows equal the incoming rows."""
         if not ends:
             return set()
         columns = [column.name for column in measures.load_measure(name).columns]
-        chosen = _intervals_sql(ends)
-        union = self._union(name, columns, chosen, ends)
+        condition = _intervals_sql(ends)
+        union = self._union(name, columns, condition, ends)
         row = ", ".join(map(expressions.quote, columns))
         digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
-        had, has = (
+        stored, incoming = (
             {*self._run(f"{digest} ({rows}) GROUP BY ALL")}
-            for rows in (union, f"SELECT * FROM incoming WHERE {chosen}")
+            for rows in (union, f"SELECT * FROM incoming WHERE {condition}")
         )
-        return {(system, source, end) for system, source, end, _, _ in had & has}
+        return {(system, source, end) for system, source, end, _, _ in stored & incoming}
 
     def _drop(self, name: str, ends: set[End]) -> None:
-        """Drop the rows of some intervals, which will be computed again."""
+        """Drop the rows of some intervals, to be replaced."""
         if not ends:
             return
         for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
-            gone = self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_intervals_sql(ends)}')
-            self.rows -= gone[0][0]
+            deleted = self._run(
+                f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_intervals_sql(ends)}'
+            )
+            self.rows -= deleted[0][0]
 
     def add_events(self, rows: ArrowStreamable, step: int) -> None:
-        """Add the rows of `event` that are not there yet."""
+        """Add the rows of `event` that are not stored yet."""
         name = "event"
         with self._lock:
             self._register(rows)
@@ -154,29 +156,31 @@ class MeasureStore:
         self._connection.unregister("stream")
 
     def _insert(self, name: str, hour: tuple[str, int], rows: str, step: int) -> None:
-        """Add rows, which a FROM gives, to the table of their system and hour."""
+        """Add the rows of a FROM clause to the table of their system and hour."""
         table = self._tables.setdefault(name, _Table())
         known = measures.load_measure(name).columns
         if hour not in table.hours:
-            self._made += 1
-            made = f"rows#{self._made}"
-            typed = ", ".join(f"{expressions.quote(one.name)} {SQL_TYPES[one.type]}" for one in known)
-            self._connection.execute(f'CREATE TABLE "{made}" ({typed}, {_STEP} BIGINT)')
-            table.hours[hour] = made
-        columns = ", ".join(expressions.quote(one.name) for one in known)
+            self._table_count += 1
+            table_name = f"rows#{self._table_count}"
+            typed = ", ".join(
+                f"{expressions.quote(column.name)} {SQL_TYPES[column.type]}" for column in known
+            )
+            self._connection.execute(f'CREATE TABLE "{table_name}" ({typed}, {_STEP} BIGINT)')
+            table.hours[hour] = table_name
+        columns = ", ".join(expressions.quote(column.name) for column in known)
         ((count,),) = self._run(f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} {rows}')
         self.rows += count
 
     def forget(self, system: str, before_us: int) -> None:
-        """Drop the hours of a system that ended before a time."""
+        """Drop the hours of a system that ended by a time."""
         with self._lock:
             for table in self._tables.values():
-                gone = [h for h in table.hours if h[0] == system and (h[1] + 1) * _HOUR_US <= before_us]
-                for hour in gone:
+                expired = [h for h in table.hours if h[0] == system and (h[1] + 1) * _HOUR_US <= before_us]
+                for hour in expired:
                     name = table.hours.pop(hour)
                     self.rows -= self._run(f'SELECT count(*) FROM "{name}"')[0][0]
                     self._run(f'DROP TABLE "{name}"')
-                if gone:
+                if expired:
                     table.ends = {end for end in table.ends if (end[0], end[2] // _HOUR_US) in table.hours}
 
     def _union(
@@ -187,17 +191,17 @@ class MeasureStore:
         ends: Collection[End] | None = None,
         since_us: int | None = None,
     ) -> str:
-        """SELECT of columns of rows: of the hours of `ends` and of those since a time, if they are given."""
+        """Return a SELECT of columns, limited to the hours of `ends` and to hours since a time, if given."""
         selected = ", ".join(map(expressions.quote, columns))
         hours = {*self._tables[name].hours}
         if ends is not None:
-            among = {end // _HOUR_US for _, _, end in ends}
-            hours = {hour for hour in hours if hour[1] in among}
+            end_hours = {end // _HOUR_US for _, _, end in ends}
+            hours = {hour for hour in hours if hour[1] in end_hours}
         if since_us is not None:
-            # With an hour to spare: what is of an interval may be of a time before it.
+            # One more hour, because rows may have times before their interval.
             hours = {hour for hour in hours if (hour[1] + 2) * _HOUR_US > since_us}
         tables = [table for hour, table in self._tables[name].hours.items() if hour in hours]
-        # Each takes time to plan, whether or not rows are chosen. One is left, for the columns.
+        # Planning costs time for each table, even without matching rows. One table provides the columns.
         tables = tables or [*self._tables[name].hours.values()][:1]
         return " UNION ALL ".join(f'SELECT {selected} FROM "{table}" WHERE {condition}' for table in tables)
 
@@ -209,9 +213,9 @@ class MeasureStore:
         ends: Collection[End] | None = None,
         since_us: int | None = None,
     ) -> Any:
-        """Columns of a measure's rows up to a step; with `ends`, of these intervals only.
+        """Return columns of a measure's rows up to a step; with `ends`, of these intervals only.
 
-        With `since_us` rows of long before this time may be left out.
+        With `since_us` rows from long before this time may be omitted.
         """
         with self._lock:
             cursor = self._connection.cursor()
@@ -225,7 +229,7 @@ class MeasureStore:
             return ResultStream(_relation(cursor, self._union(name, columns, condition, ends, since_us)))
 
     def values(self, name: str, column: str, ends: Collection[End]) -> dict[End, float | None]:
-        """A column of a measure with one row per interval."""
+        """Return a column of a measure with one row per interval, by interval."""
         with self._lock:
             if name not in self._tables or not self._tables[name].hours:
                 return {}
@@ -239,20 +243,20 @@ class MeasureStore:
         return self._connection.execute(query).fetchall()
 
     def tables(self, step: int, ends: Iterable[End] | None = None) -> dict[str, RetainedMeasure]:
-        """The measures as tables of a session; with `ends`, rows of these intervals only."""
-        chosen = None if ends is None else [*ends]
-        return {name: RetainedMeasure(self, name, step, chosen) for name in self.names()}
+        """Return the measures as tables of a session; with `ends`, rows of these intervals only."""
+        selected = None if ends is None else [*ends]
+        return {name: RetainedMeasure(self, name, step, selected) for name in self.names()}
 
 
 def _intervals_sql(ends: Iterable[End]) -> str:
-    """SQL that tells whether a row is of one of some intervals."""
+    """Return the SQL condition that a row belongs to one of these intervals."""
     times: dict[tuple[str, str], list[int]] = {}
     for system, source, end_us in sorted(ends):
         times.setdefault((system, source), []).append(end_us)
     return " OR ".join(
         f"({_equals_sql('system', system)} AND {_equals_sql('source', source)} "
-        f"AND epoch_us(interval_end) IN ({', '.join(map(str, own))}))"
-        for (system, source), own in times.items()
+        f"AND epoch_us(interval_end) IN ({', '.join(map(str, times_of_source))}))"
+        for (system, source), times_of_source in times.items()
     )
 
 
@@ -261,7 +265,7 @@ def _equals_sql(column: str, value: str | None) -> str:
 
 
 def _relation(cursor: Connection, select: str) -> object:
-    # Read to its end at once: other statements of the cursor's database may follow before it is used.
+    # The relation is read immediately, because other statements may follow before it is used.
     return cursor.sql(select)
 
 
@@ -275,7 +279,7 @@ def _columns(name: str, columns: list[str]) -> list[RawColumn]:
 
 
 def columns_of(name: str) -> tuple[RawColumn, ...]:
-    """The columns of a measure as those of a table."""
+    """Return the columns of a measure as columns of a table."""
     return tuple(
         RawColumn(column.name, column.type, column.unit, column.text)
         for column in measures.load_measure(name).columns
@@ -283,7 +287,7 @@ def columns_of(name: str) -> tuple[RawColumn, ...]:
 
 
 class RetainedMeasure:
-    """A measure as a table of a session: columns are read as they are needed."""
+    """A measure as a table of a session; only required columns are read."""
 
     def __init__(
         self,

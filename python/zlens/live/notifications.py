@@ -1,10 +1,9 @@
 """Notifications of findings that appear or clear: by command or webhook.
 
 Flapping findings are not reported each time: a finding is reported once it has held for a while, and cleared
-once
-it has been away for as long. What happens within the pause after a message goes into the next one. A thread
-of its own sends, so that a slow receiver delays nothing; what it cannot take is dropped, and counted in the
-next message.
+once it has been absent for as long. Changes within the pause after a message go into the next one. A separate
+thread sends messages, so that a slow receiver delays nothing; excess messages are dropped and counted in the
+next one.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from msgspec import Struct, field
 from zlens.errors import QueryError
 from zlens.version import VERSION
 
-#: Findings in one message; of further ones it has the number.
+#: Maximum number of findings in one message, which has the number of further ones.
 MOST = 500
-#: Messages that wait to be sent.
+#: Maximum number of queued messages.
 _WAITING = 100
-#: Statuses of a receiver that may take the message later.
+#: HTTP statuses after which a retry may succeed.
 _LATER = frozenset({408, 429})
 
 Key = Hashable
@@ -41,17 +40,17 @@ Message = dict[str, Any]
 
 
 class MessageReceiver(Protocol):
-    """Something that takes messages."""
+    """Receiver of messages."""
 
     def send(self, message: bytes) -> str | None:
-        """Hand over a message, JSON; what went wrong, in words without data, or None."""
+        """Send a JSON message; returns the error as a text without data, or None."""
 
 
 class CommandHook(Struct, frozen=True):
-    """A program that is run for each message, which it reads from its standard input. No shell is involved.
+    """A program that runs for each message and reads it from its standard input, without a shell.
 
     words      the program and its arguments
-    timeout_s  after which it is ended
+    timeout_s  seconds after which it is killed
     """
 
     words: Sequence[str]
@@ -59,7 +58,7 @@ class CommandHook(Struct, frozen=True):
 
     @classmethod
     def from_line(cls, text: str) -> CommandHook:
-        """The command of a line such as `notify --to ops`; QueryError if there is no such program."""
+        """Parse a command line such as `notify --to ops`. Raises QueryError if the program does not exist."""
         try:
             words = shlex.split(text)
         except ValueError:
@@ -74,7 +73,7 @@ class CommandHook(Struct, frozen=True):
 
     def send(self, message: bytes) -> str | None:
         try:
-            ended = subprocess.run(
+            completed = subprocess.run(
                 self.words,
                 input=message,
                 stdout=subprocess.DEVNULL,
@@ -86,14 +85,14 @@ class CommandHook(Struct, frozen=True):
             return f"the command was ended after {self.timeout_s:g} s"
         except OSError as error:
             return f"the command cannot be run: {error.strerror}"
-        return f"the command ended with status {ended.returncode}" if ended.returncode else None
+        return f"the command ended with status {completed.returncode}" if completed.returncode else None
 
 
 class Webhook(Struct, frozen=True):
-    """An address that gets each message by POST.
+    """An address that receives each message by POST.
 
-    timeout_s  of one try
-    tries      of a message; between them it waits for 1, 2, 4 ... times pause_s
+    timeout_s  seconds per attempt
+    tries      attempts per message; the pauses between them are 1, 2, 4 ... times pause_s
     """
 
     url: str
@@ -104,7 +103,7 @@ class Webhook(Struct, frozen=True):
 
     @classmethod
     def from_url(cls, url: str) -> Webhook:
-        """The webhook of an address; QueryError if it is none."""
+        """Parse an address. Raises QueryError if it is not valid."""
         try:
             parts = urlsplit(url)
             known = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
@@ -125,7 +124,7 @@ class Webhook(Struct, frozen=True):
         return problem
 
     def _try(self, message: bytes) -> tuple[str | None, bool]:
-        """What went wrong, and whether another try may help."""
+        """Send a message once; returns the error, or None, and whether a retry may succeed."""
         headers = {"content-type": "application/json", "user-agent": f"zlens/{VERSION}"}
         request = urllib.request.Request(self.url, message, headers, method="POST")
         try:
@@ -141,7 +140,7 @@ class Webhook(Struct, frozen=True):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: the findings go where the user said, and nowhere else."""
+    """Rejects redirects, so that findings are sent only to the user's address."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -151,10 +150,10 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 class _KnownFinding(Struct):
-    """A finding that is open, or that receivers know of."""
+    """A finding that is open or was reported."""
 
     row: Row
-    #: Since when it is there, or since when it is not.
+    #: Start of its current state, open or absent.
     since_s: float
     there: bool = True
     told: bool = False
@@ -163,10 +162,10 @@ class _KnownFinding(Struct):
 class Notifier(Struct):
     """Sends findings to receivers when they appear and clear.
 
-    receivers  what gets the messages
-    hold_s     a finding is told once it has held for so long, and cleared once it has been away for so long
-    pause_s    seconds between two messages, at least
-    problem    is told what went wrong with a receiver, in words without data
+    receivers  receivers of the messages
+    hold_s     seconds that a finding must hold to be reported, and be absent to be cleared
+    pause_s    minimum seconds between two messages
+    problem    called with errors of receivers, as texts without data
     """
 
     receivers: Sequence[MessageReceiver]
@@ -182,9 +181,9 @@ class Notifier(Struct):
     _thread: threading.Thread | None = None
 
     def observe(self, findings: Mapping[Key, Row], now_s: float) -> None:
-        """Take note of all findings that are open now; `now_s` is any clock that goes on.
+        """Record all findings that are open now; `now_s` is the time of any monotonic clock.
 
-        Returns at once; messages are sent by a thread.
+        Returns immediately; a thread sends the messages.
         """
         for key, row in findings.items():
             seen = self._seen.get(key)
@@ -195,7 +194,7 @@ class Notifier(Struct):
             seen.row = row
             if not seen.told and now_s - seen.since_s >= self.hold_s:
                 seen.told = True
-                # Cleared and open again between two messages: nothing has changed.
+                # Cleared and opened between two messages is not a change.
                 if self._cleared.pop(key, None) is None:
                     self._opened[key] = row
         for key, seen in [*self._seen.items()]:
@@ -204,17 +203,17 @@ class Notifier(Struct):
             if seen.there:
                 seen.there, seen.since_s = False, now_s
             if not seen.told:
-                # Nobody knows of it.
+                # It was not reported.
                 del self._seen[key]
             elif now_s - seen.since_s >= self.hold_s:
                 del self._seen[key]
-                # Opened and cleared between two messages: whoever reads the next one need not know.
+                # Opened and cleared between two messages is not reported.
                 if self._opened.pop(key, None) is None:
                     self._cleared[key] = seen.row
         self._send(now_s)
 
     def close(self, wait_s: float = 5.0) -> None:
-        """Send what is left, and wait for it for a while."""
+        """Send pending messages; waits up to `wait_s` seconds."""
         self._send(None)
         if self._thread is not None:
             with suppress(queue.Full):
@@ -254,5 +253,5 @@ class Notifier(Struct):
     def _work(self) -> None:
         while (message := self._queue.get()) is not None:
             for receiver in self.receivers:
-                if (said := receiver.send(message)) is not None:
-                    self.problem(said)
+                if (error := receiver.send(message)) is not None:
+                    self.problem(error)

@@ -1,7 +1,7 @@
 """Polled text: scrapes of an HMC exporter or of RMF at an address or in a file.
 
-A thread polls each source, so that an address that does not answer delays no other source. A poll without a
-scrape is a gap. Credentials go into a header of the request only, never into names or messages.
+A thread polls each target, so that an unresponsive address delays no other. A poll without a scrape is a gap.
+Credentials go only into a header of the request, never into names or messages.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from zlens.readers.openmetrics.source import detect
 from zlens.readers.openmetrics.streaming import add_timestamps, has_known_samples, interval_s
 from zlens.version import VERSION
 
-#: Seconds between two polls, unless the user or the text says otherwise.
+#: Seconds between two polls, unless the user or the text defines them.
 DEFAULT_INTERVAL_S = 60.0
-#: Longest text: an exporter of a hundred machines gives some megabytes.
+#: Maximum bytes of a text; an exporter of a hundred machines sends some megabytes.
 MOST = 16 * 1024**2
-#: Polls that wait for the program.
+#: Maximum number of queued polls.
 _WAITING = 16
-#: Without a new text for so many times the usual number of polls, its program may have stopped.
+#: Its program may have stopped after this many times the usual number of polls without a new text.
 _STOPPED = 5
 _READ = 256 * 1024
-#: Answers after which another try may help.
+#: HTTP statuses after which a retry may succeed.
 _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SCHEMES = ("http", "https")
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-#: The forms the reader knows, then any: some servers name their text in another way.
+#: The formats of the reader, then any: some servers name other types for such texts.
 _ACCEPT = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1"
 
 
@@ -54,13 +54,13 @@ class PollError(Exception):
 
 
 class PollTarget(Protocol):
-    """A place to poll."""
+    """Target of polls."""
 
     @property
     def name(self) -> str: ...
 
     def fetch(self) -> tuple[bytes, int] | None:
-        """The text and its time in milliseconds since 1970; None: the same as before. Raises Missed."""
+        """Return the text and its time in milliseconds since 1970; None if unchanged. Raises PollError."""
         ...
 
 
@@ -71,12 +71,12 @@ class Login(Struct, frozen=True):
     password: str
 
     def __repr__(self) -> str:
-        # Neither is printed, wherever this ends up.
+        # Neither may appear in messages or logs.
         return "Login()"
 
     @classmethod
     def read_file(cls, text: str, path: str) -> Login:
-        """The login in a file of one line, USER:PASSWORD."""
+        """Parse a file of one line, USER:PASSWORD. Raises InputError if it has another format."""
         lines = text.splitlines()
         user, colon, password = lines[0].strip().partition(":") if len(lines) == 1 else ("", "", "")
         if not (user and colon and password):
@@ -88,9 +88,9 @@ class Login(Struct, frozen=True):
 
 
 class PolledAddress(Struct):
-    """An address of HTTP or HTTPS. Redirects are not followed: a login goes where the user said.
+    """An HTTP or HTTPS address. Redirects are not followed, so that logins go only to the user's address.
 
-    timeout_s  until a whole answer is there
+    timeout_s  seconds until the complete response has arrived
     """
 
     url: SplitResult
@@ -109,7 +109,7 @@ class PolledAddress(Struct):
         except ValueError:
             known = None
         if not known:
-            # Without the text, which may contain a password.
+            # The error omits the text, which may contain a password.
             raise QueryError(
                 "a source is not an address that can be polled",
                 expected="http://HOST:PORT/PATH or https://..., without user and password",
@@ -124,7 +124,7 @@ class PolledAddress(Struct):
 
     @property
     def name(self) -> str:
-        """The address without its query, which may be a secret."""
+        """Address without its query, which may be a secret."""
         return f"{self.url.scheme}://{self.url.netloc}{self.url.path}"
 
     def fetch(self) -> tuple[bytes, int] | None:
@@ -134,27 +134,27 @@ class PolledAddress(Struct):
             if self.context is None
             else http.client.HTTPSConnection(host, port, timeout=self.timeout_s, context=self.context)
         )
-        # The time-out of a socket is per read: an answer that comes byte by byte would never end.
-        late = threading.Event()
+        # The timeout of a socket applies to each read, so a slow response could last forever.
+        timed_out = threading.Event()
         timer: threading.Timer | None = None
         try:
             connection.connect()
-            # Passed now: the connection drops its socket when the answer ends with it.
-            timer = threading.Timer(self.timeout_s, _end, (connection.sock, late))
+            # Passed now, because the connection may drop its socket with the response.
+            timer = threading.Timer(self.timeout_s, _end, (connection.sock, timed_out))
             timer.daemon = True
             timer.start()
             data = self._ask(connection)
         except PollError:
             raise
         except (OSError, http.client.HTTPException, ValueError) as error:
-            if late.is_set() or isinstance(error, TimeoutError):
+            if timed_out.is_set() or isinstance(error, TimeoutError):
                 raise PollError(f"no whole answer within {self.timeout_s:g} s", again=True) from None
             raise PollError(f"it cannot be reached: {_reason(error)}", again=True) from None
         finally:
             if timer is not None:
                 timer.cancel()
             connection.close()
-        if late.is_set():
+        if timed_out.is_set():
             raise PollError(f"no whole answer within {self.timeout_s:g} s", again=True)
         return data, round(self.now() * 1000)
 
@@ -164,26 +164,26 @@ class PolledAddress(Struct):
             headers["authorization"] = self.login.header()
         target = (self.url.path or "/") + (f"?{self.url.query}" if self.url.query else "")
         connection.request("GET", target, headers=headers)
-        with connection.getresponse() as answer:
-            if answer.status != 200:
-                raise PollError(f"it answered {answer.status}", again=answer.status in _LATER)
-            data = answer.read(MOST + 1)
+        with connection.getresponse() as response:
+            if response.status != 200:
+                raise PollError(f"it answered {response.status}", again=response.status in _LATER)
+            data = response.read(MOST + 1)
             if len(data) > MOST:
                 raise PollError(f"its text is longer than {MOST:,} bytes")
-            if answer.length:
+            if response.length:
                 raise PollError("its answer was cut short", again=True)
             return data
 
 
-def _end(connected: socket.socket, late: threading.Event) -> None:
-    late.set()
+def _end(connected: socket.socket, timed_out: threading.Event) -> None:
+    timed_out.set()
     with suppress(OSError):
-        # An SSL socket's own shutdown is not safe in another thread.
+        # The shutdown method of an SSL socket is not safe in another thread.
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _reason(error: Exception) -> str:
-    """The reason of a failure, without what the other side sent."""
+    """Return the reason of a failure without data of the peer."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted ({error.verify_message})"
     if isinstance(error, OSError):
@@ -213,7 +213,7 @@ class PolledFile(Struct):
 
     def fetch(self) -> tuple[bytes, int] | None:
         try:
-            # Opening a pipe would block.
+            # Non-blocking, because opening a pipe would block.
             handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with os.fdopen(handle, "rb") as file:
                 status = os.fstat(handle)
@@ -235,19 +235,19 @@ class PolledFile(Struct):
 
 
 def is_text(path: str) -> bool:
-    """Whether a file is a scrape: such files are rewritten as a whole and polled."""
+    """Return whether a file is a scrape. Such files are rewritten completely, so they are polled."""
     try:
         with open(path, "rb") as file:
-            head = file.read(_READ)
+            first_bytes = file.read(_READ)
     except OSError:
         return False
-    return any(detect(name, head) for name in EXPORTERS)
+    return any(detect(name, first_bytes) for name in EXPORTERS)
 
 
 class PollingFeed:
-    """A polled source. Its scrapes have time stamps.
+    """A polled target. Its scrapes have timestamps.
 
-    every_s   seconds between two polls; None: as long as the intervals of the text are, else EVERY_S
+    every_s   seconds between two polls; None: the interval of the text, else DEFAULT_INTERVAL_S
     tries     attempts per poll
     pause_s   seconds before the second attempt, doubled before each further one
     """
@@ -270,9 +270,9 @@ class PollingFeed:
         self._clock = clock
         self._handover = ThreadHandover(_WAITING, "polls")
         self._stop = threading.Event()
-        #: Failed polls since the last scrape, and those that found the same text again.
+        #: Failed polls, and polls with an unchanged text, since the last scrape.
         self._missed = self._same = 0
-        #: The most of the latter between two scrapes.
+        #: Maximum number of polls with an unchanged text between two scrapes.
         self._usual = 1
         self._thread = threading.Thread(target=self._run, name="zlens-polling", daemon=True)
         self._thread.start()
@@ -296,36 +296,36 @@ class PollingFeed:
         while not self._stop.is_set():
             self._poll()
             due += self._every_s
-            left = due - self._clock()
-            if left < 0:
+            remaining_s = due - self._clock()
+            if remaining_s < 0:
                 # Missed polls are skipped.
                 due = self._clock()
-            elif self._stop.wait(left):
+            elif self._stop.wait(remaining_s):
                 return
 
     def _poll(self) -> None:
         try:
-            found = self._poll_once()
+            scrape = self._poll_once()
         except PollError as missed:
             self._missed += 1
             if self._missed == 1:
-                # Reported once; the end of the gap has the count.
+                # Reported once; the note at the end of the gap has the count.
                 self._handover.send_or_drop(b"", f"a poll failed: {missed.why}")
             return
-        if found is None:
+        if scrape is None:
             self._same += 1
             if self._same == _STOPPED * self._usual:
                 told = f"{self._same:,} polls found the same text; its program may have stopped"
                 self._handover.send_or_drop(b"", told)
             return
-        text, ms = found
+        text, ms = scrape
         note = ""
         if self._missed > 1:
             note = f"{self._missed:,} polls brought nothing before this one"
         elif self._same >= _STOPPED * self._usual:
             note = f"{self._same:,} polls found the same text before this one"
         else:
-            # A program may write more seldom than it is polled.
+            # A program may write less often than it is polled.
             self._usual = max(self._usual, self._same)
         self._missed = self._same = 0
         if self._adapts:
@@ -335,13 +335,13 @@ class PollingFeed:
     def _poll_once(self) -> tuple[bytes, int] | None:
         for number in range(self._tries):
             try:
-                found = self._place.fetch()
+                scrape = self._place.fetch()
             except PollError as missed:
                 last = number + 1 == self._tries
                 if last or not missed.again or self._stop.wait(self._pause_s * 2**number):
                     raise
                 continue
-            if found is not None and not has_known_samples(found[0]):
+            if scrape is not None and not has_known_samples(scrape[0]):
                 raise PollError("it gave no sample of an HMC exporter or of RMF")
-            return found
+            return scrape
         return None

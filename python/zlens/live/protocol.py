@@ -1,5 +1,4 @@
-"""Frames between a forwarder and a receiver: docs/forward.md describes them, crates/forward has the other
-end."""
+"""Frames between a forwarder (crates/forward) and a receiver, as described in docs/forward.md."""
 
 from __future__ import annotations
 
@@ -14,19 +13,19 @@ from zlens.errors import ReceiverError
 
 VERSION = "1"
 _MAGIC = b"ZF"
-#: Magic, kind, flags, bytes of the payload, sequence number, checksum of all that and the payload.
+#: Magic, kind, flags, bytes of the payload, sequence number, checksum of these and the payload.
 _HEADER = struct.Struct(">2sBBIQI")
 _CHECKED = _HEADER.size - 4
-#: Most bytes of a record, and of the text that greets or explains.
+#: Maximum bytes of a record, and of a payload with text fields.
 MAX_PAYLOAD = 1 << 20
 MOST_TEXT = 4096
 _MOST_FIELDS = 32
-#: The record ends a set of data: nothing is cut off if the next one is missing.
+#: Flag of a record that ends a set of data, so that the data are complete without the next record.
 END_OF_SET = 1
 
 
 class FrameKind(IntEnum):
-    """What a frame is. The forwarder sends the first six, the receiver the others."""
+    """Kind of a frame. The forwarder sends the first six, the receiver the others."""
 
     HELLO = 1
     BEGIN = 2
@@ -68,17 +67,17 @@ class Frame(Struct, frozen=True):
 
 
 def encode_fields(fields: Mapping[str, object]) -> bytes:
-    """Fields as the payload of a frame; what would break a line is replaced."""
+    """Return fields as the payload of a frame; line breaks in values become spaces."""
     lines = (f"{key} {' '.join(str(value).split())}\n" for key, value in fields.items())
     return "".join(lines).encode()[:MOST_TEXT]
 
 
-def read_frame(take: Callable[[int], bytes], most: int = MAX_PAYLOAD) -> Frame:
-    """The next frame; `take` gives exactly as many bytes as it is asked for.
+def read_frame(read_bytes: Callable[[int], bytes], most: int = MAX_PAYLOAD) -> Frame:
+    """Read the next frame; `read_bytes` returns exactly the requested number of bytes.
 
-    Raises ReceiverError if they are no frame of at most `most` bytes of payload, or a damaged one.
+    Raises ReceiverError if the bytes are not a frame, its payload exceeds `most` bytes, or it is corrupt.
     """
-    header = take(_HEADER.size)
+    header = read_bytes(_HEADER.size)
     magic, kind, flags, length, sequence, checksum = _HEADER.unpack(header)
     if magic != _MAGIC or kind not in FrameKind.__members__.values():
         raise ReceiverError(
@@ -86,7 +85,7 @@ def read_frame(take: Callable[[int], bytes], most: int = MAX_PAYLOAD) -> Frame:
         )
     if length > most:
         raise ReceiverError(f"a frame has {length} bytes", expected=f"at most {most}")
-    payload = take(length) if length else b""
+    payload = read_bytes(length) if length else b""
     if zlib.crc32(payload, zlib.crc32(header[:_CHECKED])) != checksum:
         raise ReceiverError("a frame was corrupted in transit", expected=f"checksum {checksum:08x}")
     return Frame(FrameKind(kind), sequence, payload, flags)

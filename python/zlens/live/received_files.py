@@ -1,8 +1,7 @@
-"""What a receiver has of one source: a folder of files, and a state that says how much of them is durable.
+"""Received files of one source: a folder of files, and a state that says how much of them is durable.
 
-A record counts once the state lists it, and the state is replaced as a whole after the files were flushed:
-whenever the program is killed, files are cut back to what the state says, and the forwarder sends the rest
-again.
+A record is durable once the state includes it. The state is replaced after the files are flushed. If the
+program is killed, files are truncated to the state, and the forwarder sends the rest again.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from zlens.live.protocol import END_OF_SET, Frame, FrameKind
 
 STATE = "state.json"
 GAPS = "gaps.jsonl"
-#: Spools that may have sent to one folder, one after the other: each numbers its own records.
+#: Maximum number of consecutive spools of one folder; each numbers its own records.
 _STREAMS = 16
-#: The device is the only source whose sets are known: its files may end behind any of them.
+#: Kind of the device. Only its sets are known, so its files may end after any set.
 MONREADER = "monreader"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -38,22 +37,22 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def is_source_name(name: str) -> bool:
-    """Whether a source may be named so: its folder is."""
+    """Return whether a name is valid for a source and its folder."""
     return _NAME.fullmatch(name) is not None
 
 
 class DurableState(Struct):
-    """What is durable."""
+    """Durable state of a source."""
 
     #: monreader, file or stdin.
     kind: str = ""
-    #: The sequence number that each stream sends next, the latest stream last.
+    #: Next sequence number of each stream, the latest stream last.
     streams: dict[str, int] = field(default_factory=dict)
-    #: The file that grows, its number and its size; without a name, the next record begins one.
+    #: Name, number and size of the growing file; without a name, the next record starts one.
     file: str = ""
     number: int = 0
     size: int = 0
-    #: What the forwarder calls the file.
+    #: The forwarder's name of the file.
     title: str = ""
     #: Whether the last record ended a set.
     whole: bool = True
@@ -64,7 +63,7 @@ class DurableState(Struct):
 
 
 class ReadPosition(Struct, frozen=True):
-    """Where in the files of a source somebody reads: a file's name, and the next byte."""
+    """Position of a reader in the files of a source: file name and next offset."""
 
     file: str = ""
     offset: int = 0
@@ -78,12 +77,12 @@ class RetentionPolicy(Struct, frozen=True):
 
 
 class ReceivedFiles:
-    """The folder of a source. One connection writes at a time, under `lock`; reading needs none."""
+    """The folder of a source. One connection writes at a time, under `lock`; readers need no lock."""
 
     def __init__(self, folder: Path, *, rotate_bytes: int, rotate_s: float) -> None:
-        """Opens it, or makes it, and cuts off what is not durable.
+        """Open or create the folder, and truncate data that is not durable.
 
-        Raises ReceiverError if its state cannot be read, and OSError.
+        Raises OSError, and ReceiverError if the state cannot be read.
         """
         self.folder = folder
         self.name = folder.name
@@ -91,8 +90,8 @@ class ReceivedFiles:
         self._rotate_bytes = rotate_bytes
         self._rotate_s = rotate_s
         self._file: BinaryIO | None = None
-        self._begun = 0.0
-        #: Whether files may have more than what is durable.
+        self._started = 0.0
+        #: Whether files may contain data that is not durable.
         self._stale = True
         self._make_folder()
         self.durable = self._load()
@@ -101,33 +100,33 @@ class ReceivedFiles:
 
     @property
     def files(self) -> list[Path]:
-        """Its files in the order of their time; of the last one, `durable.size` bytes are durable."""
-        found = sorted(path for path in self.folder.iterdir() if _FILE.match(path.name))
-        return [path for path in found if _number(path) <= self.durable.number]
+        """Files in order of time; of the last one, `durable.size` bytes are durable."""
+        paths = sorted(path for path in self.folder.iterdir() if _FILE.match(path.name))
+        return [path for path in paths if _number(path) <= self.durable.number]
 
-    def read(self, place: ReadPosition, most: int) -> tuple[bytes, ReadPosition]:
-        """Durable data after a position, at most `most` bytes of one file, and the position after it.
+    def read(self, position: ReadPosition, most: int) -> tuple[bytes, ReadPosition]:
+        """Return durable data after a position, at most `most` bytes of one file, and the position after it.
 
-        Nothing if nothing is new. A place in a file that was removed is taken as its end.
+        Empty if there is no new data. A position in a removed file counts as its end.
         """
         durable = self.durable
         for path in self.files:
-            if path.name < place.file or _number(path) > durable.number:
+            if path.name < position.file or _number(path) > durable.number:
                 continue
-            offset = place.offset if path.name == place.file else 0
+            offset = position.offset if path.name == position.file else 0
             with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
                 size = durable.size if path.name == durable.file else os.fstat(file.fileno()).st_size
                 if size > offset:
                     file.seek(offset)
                     data = file.read(min(size - offset, most))
                     return data, ReadPosition(path.name, offset + len(data))
-        return b"", place
+        return b"", position
 
     def forget(self, before: ReadPosition, keep: RetentionPolicy) -> list[Path]:
-        """Removes files before the one of a place, the oldest first, as far as they need not stay.
+        """Remove files before the file of a position, oldest first, that exceed the retention policy.
 
-        The file that grows stays in any case, and so does the one of the place. Returns what was removed;
-        what cannot be removed now is left to the next call.
+        The growing file and the file of the position always stay. Returns the removed files. If a file cannot
+        be removed, it and later files are left to the next call.
         """
         if keep.age_s is None and keep.bytes is None:
             return []
@@ -135,29 +134,29 @@ class ReceivedFiles:
         for path in self.files:
             with contextlib.suppress(FileNotFoundError):
                 sizes[path] = path.stat()
-        left = sum(status.st_size for status in sizes.values())
-        gone = []
+        remaining_bytes = sum(status.st_size for status in sizes.values())
+        removed = []
         for path, status in sizes.items():
             if path.name >= before.file or path.name == self.durable.file:
                 break
-            old = keep.age_s is not None and time.time() - status.st_mtime > keep.age_s
-            if not old and (keep.bytes is None or left <= keep.bytes):
+            is_expired = keep.age_s is not None and time.time() - status.st_mtime > keep.age_s
+            if not is_expired and (keep.bytes is None or remaining_bytes <= keep.bytes):
                 break
             try:
                 path.unlink()
             except OSError:
                 break
-            left -= status.st_size
-            gone.append(path)
-        return gone
+            remaining_bytes -= status.st_size
+            removed.append(path)
+        return removed
 
     def gaps(self) -> Iterator[Mapping[str, Any]]:
-        """What is missing, as the forwarder reported it, with the file and the size it had there."""
+        """Yield gaps as reported by the forwarder, with the file and its size at the gap."""
         with contextlib.suppress(FileNotFoundError), open(self.folder / GAPS, "rb") as file:
             yield from map(json.loads, file.read(self.durable.gaps).splitlines())
 
     def next_sequence(self, stream: str) -> int:
-        """The sequence number after the last durable one of a stream."""
+        """Return the sequence number after the last durable one of a stream."""
         return self.durable.streams.get(stream, 0)
 
     def begin_stream(self, kind: str, stream: str) -> int:
@@ -170,7 +169,7 @@ class ReceivedFiles:
             self.roll_back()
         now = self._now
         if next(reversed(now.streams), stream) != stream:
-            # Another spool: what it sends continues no file.
+            # Data of another spool does not continue a file.
             self._end_file()
         following = now.streams.pop(stream, 0)
         now.streams[stream] = following
@@ -180,9 +179,9 @@ class ReceivedFiles:
         return following
 
     def apply_record(self, frame: Frame) -> None:
-        """Applies the next record; it is durable after `commit`.
+        """Apply the next record, which is durable after `commit`.
 
-        Raises ReceiverError if it is not the next one, and OSError.
+        Raises OSError, and ReceiverError if it is not the next record.
         """
         now = self._now
         stream = [*now.streams][-1]
@@ -204,14 +203,14 @@ class ReceivedFiles:
         now.streams[stream] = following
 
     def end(self) -> None:
-        """The source ended: nothing follows in its file."""
+        """Mark the source as ended and end its file."""
         self._end_file()
         self._now.ended = True
 
     def commit(self) -> None:
-        """Makes durable what was applied.
+        """Make the applied records durable.
 
-        Raises OSError; then `recover` returns to what was durable before.
+        Raises OSError; then `roll_back` restores the previous durable state.
         """
         if self._now == self.durable:
             return
@@ -238,7 +237,7 @@ class ReceivedFiles:
                 path.unlink()
         _truncate(self.folder / GAPS, now.gaps)
         if now.file and _truncate(self.folder / now.file, now.size) != now.size:
-            # Somebody removed or shortened it; what follows stands in a file of its own.
+            # The file was removed or truncated; new data go into another file.
             now.file, now.size = "", 0
         self._now = _copy(now)
         self._stale = False
@@ -274,17 +273,17 @@ class ReceivedFiles:
         now = self._now
         if self._file is None:
             if not now.file:
-                begun = datetime.fromtimestamp(time.time(), UTC)
+                started = datetime.fromtimestamp(time.time(), UTC)
                 now.number += 1
-                now.file = f"{now.number:08d}-{begun:%Y%m%dT%H%M%SZ}{_ending(now)}"
+                now.file = f"{now.number:08d}-{started:%Y%m%dT%H%M%SZ}{_ending(now)}"
                 now.size = 0
             self._file = open(self.folder / now.file, "ab")  # noqa: SIM115
-            self._begun = time.monotonic()
+            self._started = time.monotonic()
         self._file.write(data)
         now.size += len(data)
 
     def _is_full(self) -> bool:
-        return self._now.size >= self._rotate_bytes or time.monotonic() - self._begun >= self._rotate_s
+        return self._now.size >= self._rotate_bytes or time.monotonic() - self._started >= self._rotate_s
 
     def _end_file(self) -> None:
         if self._file is not None:
@@ -294,10 +293,10 @@ class ReceivedFiles:
         self._now.file, self._now.size = "", 0
 
     def _gap(self, frame: Frame, following: int) -> int:
-        """Notes a gap; the sequence number behind it."""
+        """Record a gap; returns the sequence number after it."""
         now, fields = self._now, frame.fields
         if "next" in fields:
-            # Records that the forwarder no longer has.
+            # Records that the forwarder dropped.
             if not fields["next"].isdecimal() or int(fields["next"]) < following:
                 raise ReceiverError("a gap does not say where it ends", expected="a later sequence number")
             following = int(fields["next"])
@@ -318,7 +317,7 @@ class ReceivedFiles:
 
 
 def _sync(folder: Path) -> None:
-    """Makes the names in a folder durable."""
+    """Flush the names in a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -339,13 +338,13 @@ def _ending(state: DurableState) -> str:
 
 
 def _truncate(path: Path, size: int) -> int:
-    """Cuts a file to a size; the size it then has."""
+    """Truncate a file to at most `size` bytes; returns its new size."""
     try:
         with open(path, "r+b") as file:
-            there = file.seek(0, os.SEEK_END)
-            if there > size:
+            current_size = file.seek(0, os.SEEK_END)
+            if current_size > size:
                 file.truncate(size)
                 os.fsync(file.fileno())
-            return min(there, size)
+            return min(current_size, size)
     except FileNotFoundError:
         return 0

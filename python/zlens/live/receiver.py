@@ -1,21 +1,21 @@
-"""The receiving end of `zlens-forward`: listens, and writes what arrives as files that grow.
+"""Receiver for `zlens-forward`: listens, and writes received data to growing files.
 
     with Receiver(folder, "0.0.0.0", access=Access(certificate, key, token=token)) as receiver:
-        places = {}
+        positions = {}
         while receiver.wait(1.0):
             for source in receiver.sources():
-                data, places[source.name] = source.read(places.get(source.name, Place()), 1 << 20)
-                gaps = [*source.gaps()]
+                position = positions.get(source.name, ReadPosition())
+                data, positions[source.name] = source.read(position, 1 << 20)
 
-Each source is a folder in `folder`, named as the forwarder says. Its files are named so that they sort by
-time: `00000001-20261125T021500Z.monreader` is a capture of the device, `00000001-20261125T021500Z-day.mon`
-has the bytes of the forwarder's file `day.mon`. A capture ends behind a set of data after `rotate_bytes` or
-`rotate_s`, and another one begins; a file of another source ends only where the forwarder's does.
-`gaps.jsonl` lists what is missing, and `state.json` how much is durable: of the last file, `durable.size`
-bytes. Bytes behind these may be cut off after a crash and come again: `read` gives no such bytes.
+Each source has a folder in `folder` with the forwarder's name of it. File names sort by time:
+`00000001-20261125T021500Z.monreader` is a capture of the device, `00000001-20261125T021500Z-day.mon` has the
+bytes of the forwarder's file `day.mon`. A capture ends with a set of data after `rotate_bytes` or `rotate_s`;
+a file of another source ends only where the forwarder's file ends. `gaps.jsonl` lists the gaps, and
+`state.json` the durable data: `durable.size` bytes of the last file. Later bytes may be truncated after a
+crash and sent again; `read` does not return them.
 
-Records are acknowledged after they are durable. A forwarder that connects again is given the number of the
-next record, so that nothing is lost or doubled whichever end is killed.
+Records are acknowledged after they are durable. A forwarder that connects again receives the number of the
+next record, so that no record is lost or duplicated if either program is killed.
 """
 
 from __future__ import annotations
@@ -48,32 +48,32 @@ _LOCK = ".lock"
 _KINDS = ("monreader", "file", "stdin")
 _READ = 256 * 1024
 
-#: What happens: an event and its facts, never data or secrets.
+#: Reports an event and its facts, without data or secrets.
 Report = Callable[[str, Mapping[str, object]], None]
 
 
 class AccessPolicy(Struct, frozen=True):
-    """Who may connect, and how."""
+    """Requirements for connections."""
 
-    #: PEM files of the receiver's certificate, with those that signed it, and of its key: TLS 1.3.
+    #: PEM files of the receiver's certificate chain and of its key, for TLS 1.3.
     certificate: str | None = None
     key: str | None = None
-    #: PEM file of the authority whose certificates forwarders must have.
+    #: PEM file of the authority that must have signed the certificates of forwarders.
     client_ca: str | None = None
-    #: What forwarders must know.
+    #: Secret that forwarders must send.
     token: str | None = None
 
 
 class ReceiverLimits(Struct, frozen=True):
-    """What bounds memory, threads and waiting."""
+    """Limits of memory, threads and waiting times."""
 
     connections: int = 32
     sources: int = 256
-    #: Until a peer has said who it is.
+    #: Timeout of the handshake.
     handshake_s: float = 10.0
-    #: Until a frame is there; a forwarder that has nothing to send says so every 10 s.
+    #: Timeout of a frame; an idle forwarder sends one every 10 s.
     idle_s: float = 60.0
-    #: Records that one flush makes durable, and how long it waits for them.
+    #: Maximum bytes that one flush makes durable, and maximum seconds that it waits for them.
     batch_bytes: int = 8 << 20
     batch_s: float = 0.5
     rotate_bytes: int = 256 << 20
@@ -81,7 +81,7 @@ class ReceiverLimits(Struct, frozen=True):
 
 
 class Receiver:
-    """Listens for forwarders between `start` and `stop`. Used as a context, it does both."""
+    """Listens for forwarders between `start` and `stop`. As a context manager it calls both."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Receiver:
         limits: ReceiverLimits | None = None,
         report: Report | None = None,
     ) -> None:
-        """`folder` is made if it is missing; port 0 takes a free one; `report` is called from threads."""
+        """`folder` is created if missing; port 0 selects a free port; `report` is called from threads."""
         self.folder = Path(folder)
         self.limits = limits or ReceiverLimits()
         self._access = access or AccessPolicy()
@@ -112,17 +112,17 @@ class Receiver:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port that it listens on."""
+        """Host and port of the listening socket."""
         if self._listener is None:
             return self._host, self._port
         host, port = self._listener.getsockname()[:2]
         return str(host), int(port)
 
     def start(self) -> None:
-        """Opens the folder and listens.
+        """Open the folder and listen.
 
-        Raises ReceiverError if the folder is in use, certificates cannot be used, the address is not free, or
-        others could reach it without TLS and a token or certificates of their own.
+        Raises ReceiverError if the folder is in use, certificates are invalid, the address is not available,
+        or other machines could connect without TLS and a token or client certificate.
         """
         self._check_access()
         self._context = _context(self._access)
@@ -142,7 +142,7 @@ class Receiver:
         self._report("listening", {"host": host, "port": port, "tls": self._context is not None})
 
     def stop(self) -> None:
-        """Ends all connections; what was acknowledged is durable."""
+        """End all connections; acknowledged records are durable."""
         self._stopped.set()
         if self._listener is not None:
             with contextlib.suppress(OSError):
@@ -151,11 +151,11 @@ class Receiver:
         if self._acceptor is not None:
             self._acceptor.join()
         with self._changed:
-            left = list(self._open.items())
+            open_connections = list(self._open.items())
             self._changed.notify_all()
-        for channel, _ in left:
+        for channel, _ in open_connections:
             channel.shut_down()
-        for _, thread in left:
+        for _, thread in open_connections:
             thread.join()
         for source in self._sources.values():
             source.close()
@@ -164,12 +164,12 @@ class Receiver:
             self._lock_file = None
 
     def sources(self) -> list[ReceivedFiles]:
-        """What was received, now or before, in the order of names."""
+        """Return all sources received so far, in order of their names."""
         with self._changed:
             return [self._sources[name] for name in sorted(self._sources)]
 
     def wait(self, seconds: float) -> bool:
-        """Waits until something new is durable, at most so long; whether the receiver still runs."""
+        """Wait up to `seconds` for new durable data; returns whether the receiver still runs."""
         with self._changed:
             self._changed.wait_for(lambda: self._changes > self._seen or self._stopped.is_set(), seconds)
             self._seen = self._changes
@@ -265,7 +265,7 @@ class Receiver:
                 channel.socket.close()
 
     def _read_hello(self, channel: _FrameConnection) -> dict[str, str]:
-        """What a forwarder says of itself, after it showed that it may connect."""
+        """Read and check the hello of a forwarder; returns its fields."""
         hello = channel.read(protocol.MOST_TEXT)
         if hello.kind is not FrameKind.HELLO:
             raise ReceiverError("a forwarder did not say who it is", expected="a greeting")
@@ -301,7 +301,7 @@ class Receiver:
             earlier = self._writing.get(source.name)
             self._writing[source.name] = channel
         if earlier is not None:
-            # The forwarder connects again because the old connection is dead.
+            # A forwarder connects again only if its old connection failed.
             earlier.shut_down()
         if not source.lock.acquire(timeout=self.limits.handshake_s):
             raise ReceiverError(f"{source.name} is still being written by an earlier connection")
@@ -312,9 +312,9 @@ class Receiver:
             self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
             channel.idle_s = self.limits.idle_s
             channel.send(Frame(FrameKind.WELCOME, following))
-            ended = False
-            while not ended:
-                ended = self._batch(channel, source)
+            is_finished = False
+            while not is_finished:
+                is_finished = self._batch(channel, source)
                 channel.send(Frame(FrameKind.ACKNOWLEDGED, source.next_sequence(stream)))
             self._report("ended", {"peer": channel.peer, "source": source.name})
         finally:
@@ -324,8 +324,8 @@ class Receiver:
                     del self._writing[source.name]
 
     def _batch(self, channel: _FrameConnection, source: ReceivedFiles) -> bool:
-        """Takes what has arrived and makes it durable; whether the source ended."""
-        taken, ended, begun = 0, False, None
+        """Apply a batch of frames and make it durable; returns whether the source ended."""
+        received_bytes, is_finished, started = 0, False, None
         try:
             while True:
                 frame = channel.read()
@@ -334,25 +334,28 @@ class Receiver:
                         source.apply_record(frame)
                     elif frame.kind is FrameKind.END:
                         source.end()
-                        ended = True
+                        is_finished = True
                     elif frame.kind is not FrameKind.ALIVE:
                         raise ReceiverError(f"a forwarder does not send {frame.kind.name}")
                 if frame.kind is FrameKind.GAP:
                     self._report("gap", {"source": source.name, "reason": frame.fields.get("reason", "")})
-                taken += len(frame.payload)
-                begun = begun or time.monotonic()
-                is_full = taken >= self.limits.batch_bytes or time.monotonic() - begun >= self.limits.batch_s
-                if ended or is_full or not channel.has_data():
-                    return ended
+                received_bytes += len(frame.payload)
+                started = started or time.monotonic()
+                is_full = (
+                    received_bytes >= self.limits.batch_bytes
+                    or time.monotonic() - started >= self.limits.batch_s
+                )
+                if is_finished or is_full or not channel.has_data():
+                    return is_finished
         finally:
-            # What came whole before a peer hung up or sent nonsense counts.
+            # Commit complete records that precede a disconnect or an invalid frame.
             with _storage_error(source):
                 self._commit(source)
 
     def _commit(self, source: ReceivedFiles) -> None:
-        before = source.durable
+        previous = source.durable
         source.commit()
-        if source.durable is not before:
+        if source.durable is not previous:
             with self._changed:
                 self._changes += 1
                 self._changed.notify_all()
@@ -360,7 +363,7 @@ class Receiver:
 
 @contextlib.contextmanager
 def _storage_error(source: ReceivedFiles | None = None) -> Iterator[None]:
-    """A disk that cannot be written sends the forwarder away; it keeps what it has."""
+    """Convert write errors to ReceiverError, which disconnects the forwarder; it retains its records."""
     try:
         yield
     except OSError as error:
@@ -371,7 +374,7 @@ def _storage_error(source: ReceivedFiles | None = None) -> Iterator[None]:
 
 
 class _FrameConnection:
-    """A connection that frames are read from, each within a time."""
+    """A connection with frames, each read within a timeout."""
 
     def __init__(self, connection: socket.socket, peer: str, handshake_s: float) -> None:
         connection.settimeout(handshake_s)
@@ -388,7 +391,7 @@ class _FrameConnection:
             wrapped.do_handshake()
 
     def shut_down(self) -> None:
-        """Ends it from another thread, which an SSL socket's own method must not."""
+        """End the connection; safe in other threads, unlike the method of an SSL socket."""
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
 
@@ -405,7 +408,7 @@ class _FrameConnection:
             self.send(Frame(FrameKind.REFUSED, payload=protocol.encode_fields({"reason": reason})))
 
     def has_data(self) -> bool:
-        """Whether more has arrived."""
+        """Return whether more data has arrived."""
         if self._buffer:
             return True
         if isinstance(self.socket, ssl.SSLSocket) and self.socket.pending():
@@ -416,10 +419,10 @@ class _FrameConnection:
 
     def _take(self, count: int) -> bytes:
         while len(self._buffer) < count:
-            left = self._deadline - time.monotonic()
-            if left <= 0:
+            remaining_s = self._deadline - time.monotonic()
+            if remaining_s <= 0:
                 raise TimeoutError
-            self.socket.settimeout(left)
+            self.socket.settimeout(remaining_s)
             data = self.socket.recv(_READ)
             if not data:
                 raise EOFError

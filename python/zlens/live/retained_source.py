@@ -1,4 +1,4 @@
-"""Sources as the page sees them: with all intervals that are kept, not only those of the raw records."""
+"""Sources for the web UI, with all retained intervals, not only those of the raw records."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
 
 
 class Parts(Struct, frozen=True):
-    """Files of a source: the name of their reader, and the size of each when it was opened.
+    """Files of a source: the name of their reader, and the size of each file when it was opened.
 
-    known   the systems that were read when they were opened
+    known   systems known when the files were opened
     """
 
     reader: str
@@ -29,13 +29,13 @@ class Parts(Struct, frozen=True):
     known: tuple[KnownSystem, ...] = ()
 
     def open(self, paths: list[str], options: Options) -> Source:
-        own = replace(options, known=self.known)
-        source: Source = recognition.reader_module(self.reader).open_files(paths, own, None)
+        named_options = replace(options, known=self.known)
+        source: Source = recognition.reader_module(self.reader).open_files(paths, named_options, None)
         return source
 
 
 class RetainedSource:
-    """A source with the intervals that are kept. Its own problems were reported when they arrived."""
+    """A source with all retained intervals. Its own problems were reported when its data arrived."""
 
     def __init__(
         self, source: Source, parts: Parts, systems: list[SystemInfo], problems: list[Problem]
@@ -55,7 +55,7 @@ class RetainedSource:
         infos: Mapping[tuple[str, str], SystemInfo],
         intervals: Intervals,
     ) -> RetainedSource:
-        """The source of files, with the systems that are known."""
+        """Open the source of some files, limited to the systems in `infos`."""
         source = parts.open([*parts.sizes], options)
         systems = [
             _with_intervals(replace(info, synthetic=infos[info.system, info.source].synthetic), intervals)
@@ -68,7 +68,7 @@ class RetainedSource:
     def alone(
         cls, infos: Iterable[SystemInfo], intervals: Intervals, problems: list[Problem]
     ) -> RetainedSource:
-        """Systems of which there are no raw records, and the problems of all."""
+        """Return a source of systems without raw records, with the problems of all systems."""
         systems = [_with_intervals(info, intervals) for info in infos]
         return cls(NoFiles(), Parts("", {}), systems, problems)
 
@@ -101,10 +101,10 @@ def _with_intervals(info: SystemInfo, intervals: Intervals) -> SystemInfo:
     ordered = record_intervals.union(intervals.get((info.system, info.source), {}).values())
     if not ordered:
         return info
-    begin = ordered[0].end_us - round((ordered[0].seconds or 0) * 1e6)
+    start_us = ordered[0].end_us - round((ordered[0].seconds or 0) * 1e6)
     return replace(
         info,
         known=ordered,
-        first_us=min(begin, info.first_us or begin),
+        first_us=min(start_us, info.first_us or start_us),
         last_us=ordered[-1].end_us,
     )

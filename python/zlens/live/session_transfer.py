@@ -1,6 +1,6 @@
-"""What a session of `Live` shows, as other processes open it: parts of streams, systems, rows of measures.
+"""Transfer of a live session to other processes: parts of streams, systems, and rows of measures.
 
-Only a process that zlens forked itself gets a description: what is in it is trusted.
+Only processes that zlens forked receive a description, so its contents are trusted.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from zlens.live.measure_store import columns_of
 from zlens.live.retained_source import NoFiles, Parts, RetainedSource
 from zlens.session.session import CoreSession
 
-#: Fetches rows of a measure: the Parquet file they are in now.
+#: Fetches rows of a measure; returns the path of a Parquet file.
 Fetch = Callable[[dict[str, Any]], str]
 
 
 class Published:
-    """A session over kept sources, seen from the process that has it."""
+    """A session over retained sources, in the process that owns it."""
 
     def __init__(self, session: CoreSession) -> None:
         self._session = session
 
     def description(self) -> bytes:
-        """What `opened` needs."""
+        """Return the description that `opened` requires."""
         sources = [
             (
                 source.parts,
@@ -48,7 +48,7 @@ class Published:
         return pickle.dumps((self._session.options, sources, [*self._session.computed]))
 
     def write(self, request: dict[str, Any], path: str) -> None:
-        """Write the rows of a measure that a process asked for as a Parquet file."""
+        """Write the requested rows of a measure as a Parquet file."""
         table = self._session.computed[request["name"]]
         if request["since_us"] is not None and isinstance(table, PrecomputedTable):
             table = table.since(request["since_us"])
@@ -56,13 +56,13 @@ class Published:
 
 
 def opened(description: bytes, folder: str, fetch: Fetch) -> CoreSession:
-    """The session of a description, in another process.
+    """Open the session of a description in another process.
 
-    A part that has grown since is read up to where it ended then, from a copy in a folder. Raises
-    FileNotFoundError if a part is gone.
+    A part that has grown is read up to its described size, from a copy in `folder`. Raises FileNotFoundError
+    if a part was removed.
     """
     options, sources, names = pickle.loads(description)
-    kept: list[Any] = []
+    retained: list[Any] = []
     for number, (parts, systems, problems) in enumerate(sources):
         copies = Path(folder, str(number))
         while True:
@@ -70,17 +70,17 @@ def opened(description: bytes, folder: str, fetch: Fetch) -> CoreSession:
             try:
                 source = parts.open(paths, options) if paths else NoFiles()
             finally:
-                # One may have grown or gone while they were opened.
-                now = _files(parts, copies)
-            if now == paths:
+                # A part may have grown or been removed while it was opened.
+                current_paths = _files(parts, copies)
+            if current_paths == paths:
                 break
-        kept.append(RetainedSource(source, parts, systems, problems))
+        retained.append(RetainedSource(source, parts, systems, problems))
     computed: dict[str, RawTable] = {name: Fetched(name, fetch) for name in names}
-    return CoreSession.from_sources(kept, options, computed=computed)
+    return CoreSession.from_sources(retained, options, computed=computed)
 
 
 def _files(parts: Parts, copies: Path) -> list[str]:
-    """The files of parts, or copies, with the bytes that they had."""
+    """Return the files of parts, or copies truncated to their described size."""
     paths = []
     for path, size in parts.sizes.items():
         if os.stat(path).st_size != size:
@@ -94,7 +94,7 @@ def _files(parts: Parts, copies: Path) -> list[str]:
 
 
 class Fetched:
-    """A measure of another process: columns are fetched as they are needed."""
+    """A measure of another process; columns are fetched on use."""
 
     def __init__(self, name: str, fetch: Fetch, since_us: int | None = None) -> None:
         self.name = name

@@ -1,10 +1,10 @@
-"""What a stream keeps on disk: bytes that are not closed yet, parts for the lake, and where it goes on.
+"""On-disk state of a feed: bytes that are not closed yet, parts for the lake, and the position to resume at.
 
-state.json    the state, replaced in one step
-tail-N        bytes behind cut N, the last one
-base-N        the last records before them
-raw           bytes of a stream in another form, before they are brought into that of the tail
-part-N        bytes for the lake, up to the last cut
+state.json    the state, replaced atomically
+tail-N        bytes after cut point N, the last one
+base-N        the last records before the tail
+raw           bytes in a wrapped format, before their conversion to the tail
+part-N        bytes for the lake, up to the last cut point
 part-N.base   the last records before a part
 """
 
@@ -27,15 +27,15 @@ _VERSION = 1
 
 
 class SpoolState(Struct):
-    """Where a stream is.
+    """State of a stream.
 
-    reader     of the format; `wrapped`: its bytes come in another form
-    position   of the source behind the last cut
-    step       number of the last cut
-    part       number of the current part; `bytes` of it count
-    begun_us   time of the newest record when the part was begun
-    kept       numbers of complete parts that are still there
-    pending    those of them that must still be imported into the lake
+    reader     reader of the format; `wrapped`: its bytes arrive in a wrapped format
+    position   position of the feed after the last cut point
+    step       number of the last cut point
+    part       number of the current part, of which `bytes` bytes are valid
+    begun_us   time of the newest record when the part was started
+    kept       numbers of complete parts on disk
+    pending    numbers of complete parts to be imported into the lake
     """
 
     reader: str = ""
@@ -50,7 +50,7 @@ class SpoolState(Struct):
 
 
 class Spool:
-    """The files of one stream in a folder of their own."""
+    """The files of one stream, in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -74,26 +74,26 @@ class Spool:
                 file=str(path),
                 cure="remove its folder: what it has not imported yet is lost",
             ) from None
-        # What was appended after the state was written is read from the source again.
+        # Bytes appended after the state was written are read from the feed again.
         if self.part.exists():
             os.truncate(self.part, self.state.bytes)
-        kept = {self.part, *self.base_of(self.state.part), self.tail, self.raw}
+        retained = {self.part, *self.base_of(self.state.part), self.tail, self.raw}
         if self.state.step:
-            kept.add(self.base)
+            retained.add(self.base)
         for number in self.state.kept:
-            kept |= {self.part_of(number), *self.base_of(number)}
-        self._clear({*kept, path})
+            retained |= {self.part_of(number), *self.base_of(number)}
+        self._clear({*retained, path})
 
-    def _clear(self, kept: set[Path]) -> None:
+    def _clear(self, retained: set[Path]) -> None:
         for path in self.folder.iterdir():
-            if path not in kept:
+            if path not in retained:
                 path.unlink()
 
     # -- files ---------------------------------------------------------------------------------------
 
     @property
     def tail(self) -> Path:
-        """What came after the last cut."""
+        """File with the bytes after the last cut point."""
         return self.folder / f"tail-{self.state.step}"
 
     @property
@@ -106,7 +106,7 @@ class Spool:
 
     @property
     def base(self) -> Path:
-        """The last records before the tail."""
+        """File with the last records before the tail."""
         return self.folder / f"base-{self.state.step}"
 
     @property
@@ -117,73 +117,73 @@ class Spool:
         return self.folder / f"part-{number:08d}"
 
     def base_of(self, number: int) -> list[Path]:
-        """The file with the last records before a part, if there were any."""
+        """Return the file with the last records before a part, if it exists."""
         path = self.folder / f"part-{number:08d}.base"
         return [path] if path.exists() else []
 
     def parts(self) -> list[Path]:
-        """Everything that is kept, to be read one behind the other."""
+        """Return all parts on disk in reading order, with the base of the first."""
         numbers = [*self.state.kept, self.state.part]
         return [*self.base_of(numbers[0]), *(self.part_of(n) for n in numbers if self.part_of(n).exists())]
 
     # -- steps ---------------------------------------------------------------------------------------
 
     def append(self, data: bytes, *, raw: bool = False) -> int:
-        """Add bytes to the tail, or to those in another form; returns their size."""
+        """Append bytes to the tail, or to the raw file; returns the new size of the file."""
         with open(self.raw if raw else self.tail, "ab") as file:
             file.write(data)
             return file.tell()
 
     def convert_raw(self, unwrap: Callable[[str, str], int]) -> tuple[int, int]:
-        """Bring bytes in another form into the tail: how many were taken, and the size of the tail then.
+        """Convert raw bytes to the tail; returns the number of converted bytes and the size of the tail.
 
-        unwrap   writes the first bytes of a file, which it may change, in the form of the tail into another
+        unwrap   converts the first bytes of a file, which it may change, to the tail's format in another file
         """
         source, target = self.folder / "wrapped.new", self.folder / "unwrapped.new"
         shutil.copyfile(self.raw, source)
-        taken = unwrap(os.fspath(source), os.fspath(target))
+        converted = unwrap(os.fspath(source), os.fspath(target))
         size = self.tail.stat().st_size if self.tail.exists() else 0
-        if taken:
+        if converted:
             size = self.append(target.read_bytes())
             with open(self.raw, "rb") as raw, open(target, "wb") as rest:
-                raw.seek(taken)
+                raw.seek(converted)
                 shutil.copyfileobj(raw, rest, _BLOCK)
             os.replace(target, self.raw)
         source.unlink()
-        return taken, size
+        return converted, size
 
-    def insert(self, at: int, data: bytes) -> None:
-        """Put bytes into the tail."""
+    def insert(self, offset: int, data: bytes) -> None:
+        """Insert bytes into the tail."""
         tail = self.tail.read_bytes()
         staged = self.folder / "tail.new"
-        staged.write_bytes(tail[:at] + data + tail[at:])
+        staged.write_bytes(tail[:offset] + data + tail[offset:])
         os.replace(staged, self.tail)
 
-    def remove_bytes(self, begin: int, end: int) -> None:
+    def remove_bytes(self, start_offset: int, end_offset: int) -> None:
         """Remove bytes from the tail."""
         staged = self.folder / "tail.new"
         with open(self.tail, "rb") as tail, open(staged, "wb") as new:
-            _copy(tail, new, begin)
-            tail.seek(end)
+            _copy(tail, new, start_offset)
+            tail.seek(end_offset)
             shutil.copyfileobj(tail, new, _BLOCK)
         os.replace(staged, self.tail)
 
     def clear_tail(self) -> None:
-        """Forget the tail, which the source gives again."""
+        """Remove the tail, which the feed reads again."""
         self.tail.unlink(missing_ok=True)
         self.raw.unlink(missing_ok=True)
 
     def open_window(self, end: int) -> tuple[Path, int]:
-        """The last records, and behind them the tail up to `end`: the file, and where the tail begins."""
-        begin = 0
+        """Write the base and the tail up to `end` to a file; returns it and the offset of the tail."""
+        tail_offset = 0
         with open(self.window, "wb") as window:
             if self.state.step and self.base.exists():
                 with open(self.base, "rb") as base:
                     shutil.copyfileobj(base, window, _BLOCK)
-                begin = window.tell()
+                tail_offset = window.tell()
             with open(self.tail, "rb") as tail:
                 _copy(tail, window, end)
-        return self.window, begin
+        return self.window, tail_offset
 
     def cut(
         self,
@@ -196,21 +196,21 @@ class Spool:
     ) -> None:
         """Move the tail up to `end` to the part.
 
-        last     writes the last records up to there into a file
-        begins   writes what a part must begin with, from the last records, into a file
+        last     writes the last records up to `end` to a file
+        begins   writes the header of a part to a file, from the file with the last records
         """
         state = self.state
-        before, old = self.base, self.tail
-        after, new = (self.folder / f"{name}-{state.step + 1}" for name in ("base", "tail"))
-        last(os.fspath(after))
-        _sync(after)
+        old_base, old_tail = self.base, self.tail
+        new_base, new_tail = (self.folder / f"{name}-{state.step + 1}" for name in ("base", "tail"))
+        last(os.fspath(new_base))
+        _sync(new_base)
         if not self.part.exists() or not state.bytes:
-            self._begin(before if state.step else None, begins)
+            self._begin(old_base if state.step else None, begins)
         with open(self.part, "r+b") as part:
             part.seek(state.bytes)
             with open(self.tail, "rb") as tail:
                 _copy(tail, part, end)
-                with open(new, "wb") as rest:
+                with open(new_tail, "wb") as rest:
                     shutil.copyfileobj(tail, rest, _BLOCK)
                     rest.flush()
                     os.fsync(rest.fileno())
@@ -222,8 +222,8 @@ class Spool:
         state.step += 1
         state.position = position
         self._save()
-        old.unlink()
-        before.unlink(missing_ok=True)
+        old_tail.unlink()
+        old_base.unlink(missing_ok=True)
 
     def _begin(self, base: Path | None, begins: Callable[[str, str], None]) -> None:
         """Create the file of a new part, which must be readable on its own."""
@@ -245,20 +245,20 @@ class Spool:
         self._save()
 
     def mark_imported(self, number: int) -> None:
-        """A part is in the lake."""
+        """Record that a part is in the lake."""
         self.state.pending = [part for part in self.state.pending if part != number]
         self._save()
 
     def forget(self, keep: int) -> None:
-        """Remove complete parts but the last `keep`, and those that must still be imported."""
+        """Remove complete parts, except the last `keep` and pending ones."""
         state = self.state
         old = state.kept[: max(len(state.kept) - keep, 0)]
-        gone = [number for number in old if number not in state.pending]
-        if not gone:
+        removed = [number for number in old if number not in state.pending]
+        if not removed:
             return
-        state.kept = [number for number in state.kept if number not in gone]
+        state.kept = [number for number in state.kept if number not in removed]
         self._save()
-        for number in gone:
+        for number in removed:
             self.part_of(number).unlink(missing_ok=True)
             for base in self.base_of(number):
                 base.unlink()

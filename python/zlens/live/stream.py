@@ -1,4 +1,4 @@
-"""One stream of records: it grows at its end and is cut where intervals have ended."""
+"""A live stream of records, which is processed up to cut points where intervals have ended."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from zlens.live.spool import Spool
 from zlens.readers import recognition, streaming
 from zlens.readers.streaming import CutPoint, StreamFormat
 
-#: Bytes from which a format is recognized, unless no more come.
+#: Bytes required to recognize a format, unless no more arrive.
 _HEAD = 8192
-#: Lines of text that are enough.
+#: Lines that are sufficient for text formats.
 _LINES = 3
 
 
 class ClosedSegment(Struct, frozen=True):
-    """Bytes whose intervals are closed, behind the last records before them, as a file for the readers.
+    """Bytes whose intervals are closed, after the last records before them, as a file for the readers.
 
-    begin   where in the file the new bytes begin
+    begin   offset of the new bytes in the file
     """
 
     path: Path
@@ -36,32 +36,32 @@ class ClosedSegment(Struct, frozen=True):
 
 
 class LiveStream(Struct):
-    """A stream, what is on disk of it, and the intervals of it that are closed."""
+    """A stream, its on-disk state, and its closed intervals."""
 
     feed: Feed
     spool: Spool
     options: Options
     grace_s: float
-    #: Intervals that are closed, and those of them that may still be computed again.
+    #: Closed intervals, and closed intervals that may be computed again.
     ends: set[End] = field(default_factory=set)
     held: set[End] = field(default_factory=set)
-    #: The systems that its records are of, and their sources.
+    #: Systems of its records, with their sources.
     systems: set[tuple[str, str]] = field(default_factory=set)
-    #: Whether it is of a kind that cannot be followed; it is not read any more then.
+    #: Whether its format cannot be followed; it is no longer read then.
     refused: bool = False
-    #: Why it could not be read the last time.
+    #: Error of the last read.
     trouble: str | None = None
     _positions: list[tuple[int, Position]] = field(default_factory=list)
     _raw_positions: list[tuple[int, Position]] = field(default_factory=list)
     _size: int = 0
-    _fresh: bool = False
+    _has_new: bool = False
     _changed: float = field(default_factory=time.monotonic)
-    _silence_told: bool = False
-    #: Bytes of the tail that were decoded before.
+    _idle_reported: bool = False
+    #: Bytes of the tail that are already decoded.
     _decoded: int = 0
-    _passed_us: int | None = None
-    #: Where in the tail the first bytes are that the source gave; None once their heading is there.
-    _head_at: int | None = None
+    _decoded_until_us: int | None = None
+    #: Offset of the feed's first bytes in the tail; None once they have a header.
+    _header_offset: int | None = None
 
     def __post_init__(self) -> None:
         if self.feed.seekable and self.spool.state.step:
@@ -72,7 +72,7 @@ class LiveStream(Struct):
         elif self.spool.tail.exists():
             self._size = self.spool.tail.stat().st_size
         if not (self.feed.seekable and self.spool.state.step):
-            self._head_at = self._size
+            self._header_offset = self._size
 
     @property
     def name(self) -> str:
@@ -80,28 +80,28 @@ class LiveStream(Struct):
 
     @property
     def done(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether no more data will arrive."""
         if self.refused:
             return True
-        return self.feed.ended and not self._fresh and (self._silence_told or not self._size)
+        return self.feed.ended and not self._has_new and (self._idle_reported or not self._size)
 
     @property
     def growing(self) -> bool:
-        """Whether more is expected of it."""
-        return not self.done and not self._silence_told
+        """Whether more data is expected."""
+        return not self.done and not self._idle_reported
 
     def form(self) -> StreamFormat:
-        found = streaming.stream_format(self.spool.state.reader)
-        assert found is not None
-        return found
+        stream_format = streaming.stream_format(self.spool.state.reader)
+        assert stream_format is not None
+        return stream_format
 
-    def read_feed(self, say: Callable[[Problem], None]) -> bool:
-        """Take what has arrived; whether anything has."""
+    def read_feed(self, report: Callable[[Problem], None]) -> bool:
+        """Read new data from the feed; returns whether there was any."""
         arrived = self.feed.read()
         if arrived is None:
             return False
         for note in arrived.notes:
-            say(self.problem("gap", note))
+            report(self.problem("gap", note))
         if arrived.data:
             if self.spool.state.wrapped:
                 self._raw_positions.append((self.spool.append(arrived.data, raw=True), arrived.position))
@@ -109,36 +109,36 @@ class LiveStream(Struct):
             else:
                 self._size = self.spool.append(arrived.data)
                 self._positions.append((self._size, arrived.position))
-            self._fresh, self._silence_told = True, False
+            self._has_new, self._idle_reported = True, False
             self._changed = time.monotonic()
         return True
 
-    def closable_segment(self, say: Callable[[Problem], None]) -> ClosedSegment | None:
-        """The data since the last cut point that can be closed; None if there is none yet."""
+    def closable_segment(self, report: Callable[[Problem], None]) -> ClosedSegment | None:
+        """Return the data since the last cut point that can be closed; None if there is none yet."""
         silent = self.feed.ended or time.monotonic() - self._changed > self.grace_s
-        if not self._size or not (self._fresh or (silent and not self._silence_told)):
+        if not self._size or not (self._has_new or (silent and not self._idle_reported)):
             return None
         if not self._recognized(silent=silent) or not self._size:
             return None
-        if self._fresh:
-            self._drop_repeated(say)
-        self._fresh = False
-        self._silence_told = silent
+        if self._has_new:
+            self._drop_repeated(report)
+        self._has_new = False
+        self._idle_reported = silent
         cut = self.form().cut_point(
             os.fspath(self.spool.tail),
             self.options,
-            passed_us=self._passed_us,
+            passed_us=self._decoded_until_us,
             grace_s=self.grace_s,
             silent=silent,
             ended=self.feed.ended,
         )
         if cut is None:
             return None
-        self._passed_us = cut.now_us
+        self._decoded_until_us = cut.now_us
         return ClosedSegment(*self.spool.open_window(cut.window), cut)
 
-    def _drop_repeated(self, say: Callable[[Problem], None]) -> None:
-        """Remove intervals from the tail that were closed before: a source may give them again."""
+    def _drop_repeated(self, report: Callable[[Problem], None]) -> None:
+        """Remove closed intervals from the tail: a feed may deliver them again."""
         known = {end for _, _, end in self.ends - self.held}
         tail = os.fspath(self.spool.tail)
         for begin, end in reversed(self.form().repeated_ranges(tail, self.options, known)):
@@ -156,31 +156,35 @@ class LiveStream(Struct):
                 start = size
             self._positions = positions
             detail = f"{end - begin:,} bytes of an interval that was closed came again; they are left out"
-            say(self.problem("duplicate", detail))
+            report(self.problem("duplicate", detail))
 
     def _unwrap(self) -> None:
-        """Bring what has arrived in another form into that of the tail, interval by interval."""
+        """Convert raw bytes to the format of the tail, interval by interval."""
         while self.spool.raw.exists():
-            taken, self._size = self.spool.convert_raw(self.form().unwrap)
-            if not taken:
+            converted, self._size = self.spool.convert_raw(self.form().unwrap)
+            if not converted:
                 return
-            self._positions.append((self._size, _position_at(self._raw_positions, taken)))
-            self._raw_positions = [(size - taken, at) for size, at in self._raw_positions if size > taken]
+            self._positions.append((self._size, _position_at(self._raw_positions, converted)))
+            self._raw_positions = [
+                (size - converted, at) for size, at in self._raw_positions if size > converted
+            ]
 
     def _recognized(self, *, silent: bool) -> bool:
-        """Whether the format is known by now; InputError if no stream of this kind can be followed."""
+        """Return whether the format is recognized. Raises InputError if it cannot be followed."""
         if self.spool.state.reader:
             self._prepend_header()
             return True
         with open(self.spool.tail, "rb") as file:
-            head = file.read(recognition.DETECTION_BYTES)
-        enough = self._size >= _HEAD or silent
-        # Lines say what they are, and some come slowly.
-        if not enough and (b"\0" in head or head.count(b"\n") < _LINES):
+            first_bytes = file.read(recognition.DETECTION_BYTES)
+        is_sufficient = self._size >= _HEAD or silent
+        # A few lines identify a text format, and some arrive slowly.
+        if not is_sufficient and (b"\0" in first_bytes or first_bytes.count(b"\n") < _LINES):
             return False
         forms = {name: streaming.stream_format(name) for name in streaming.STREAMABLE_READERS}
-        followed = [name for name, form in forms.items() if form is not None and form.has_intervals(head)]
-        reader = recognition.recognized(head, self._size, followed)
+        supported = [
+            name for name, form in forms.items() if form is not None and form.has_intervals(first_bytes)
+        ]
+        reader = recognition.recognized(first_bytes, self._size, supported)
         if reader is not None:
             self.spool.state.reader = reader
             self._prepend_header()
@@ -190,7 +194,7 @@ class LiveStream(Struct):
                 self._raw_positions, self._positions = self._positions, []
                 self._unwrap()
             return True
-        if not enough:
+        if not is_sufficient:
             return False
         self.refused = True
         raise InputError(
@@ -202,32 +206,32 @@ class LiveStream(Struct):
         )
 
     def _prepend_header(self) -> None:
-        """Prepend the header that the first bytes of a feed lack."""
-        at = self._head_at
-        if at is None or at == self._size:
+        """Insert the header before the first bytes of a feed, if it is missing."""
+        offset = self._header_offset
+        if offset is None or offset == self._size:
             return
-        self._head_at = None
-        heading = self.form().missing_header(os.fspath(self.spool.tail), at, self.name, self.options)
-        if heading:
-            self.spool.insert(at, heading)
-            self._size += len(heading)
-            self._positions = [(size + len(heading), position) for size, position in self._positions]
+        self._header_offset = None
+        header = self.form().missing_header(os.fspath(self.spool.tail), offset, self.name, self.options)
+        if header:
+            self.spool.insert(offset, header)
+            self._size += len(header)
+            self._positions = [(size + len(header), position) for size, position in self._positions]
 
-    def close(self, segment: ClosedSegment, oldest_us: int) -> int:
-        """Make a segment durable and forget its bytes; how many of its records came too late."""
+    def close(self, segment: ClosedSegment, retain_from_us: int) -> int:
+        """Make a segment durable and drop its bytes; returns the number of its late records."""
         late = 0
         if not segment.cut.end:
             self._decoded = segment.cut.window
             return late
 
-        def last(into: str) -> None:
+        def last(path: str) -> None:
             nonlocal late
             end = segment.begin + segment.cut.end
-            fresh = segment.begin + self._decoded
-            kept = self.form().keep_tail(
-                os.fspath(segment.path), segment.begin, fresh, end, into, self.options, oldest_us
+            decoded_until = segment.begin + self._decoded
+            result = self.form().keep_tail(
+                os.fspath(segment.path), segment.begin, decoded_until, end, path, self.options, retain_from_us
             )
-            late = kept.late
+            late = result.late
 
         end = segment.cut.end
         position = _position_at(self._positions, end)
@@ -236,7 +240,7 @@ class LiveStream(Struct):
             dict(position),
             segment.cut.now_us,
             last,
-            begins=lambda base, into: self.form().write_part_header(base, into, self.options),
+            begins=lambda base, path: self.form().write_part_header(base, path, self.options),
         )
         self._settle(position)
         self._positions = [(size - end, position) for size, position in self._positions if size > end]
@@ -253,11 +257,11 @@ class LiveStream(Struct):
 
 
 def _position_at(positions: list[tuple[int, Position]], end: int) -> Position:
-    """The position of a source behind `end` bytes."""
-    # A position is that behind all bytes that came with it, which are from one file.
+    """Return the position of a feed after `end` bytes."""
+    # Positions are recorded after each chunk, whose bytes are from one file.
     return next((_before(position, size - end) for size, position in positions if end <= size), {})
 
 
 def _before(position: Position, size: int) -> Position:
-    """The position some bytes before another one."""
+    """Return the position `size` bytes before another one."""
     return {**position, "offset": position["offset"] - size} if position else position

@@ -1,4 +1,4 @@
-"""Watching sources: closed intervals are computed once, kept for a time, and imported into the lake."""
+"""Watcher of feeds: computes closed intervals once, retains them for a time, and imports them into a lake."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from zlens.live.stream import ClosedSegment, LiveStream
 from zlens.readers.streaming import CutPoint
 from zlens.session.session import CoreSession
 
-#: Problems kept; older ones are forgotten.
+#: Maximum number of problems; older ones are dropped.
 MAX_PROBLEMS = 10_000
 _SECOND_US = 1_000_000
-#: Later than any record.
+#: A time later than any record.
 _NEVER_US = 2**62
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class RetentionLimits(Struct, frozen=True):
-    """Bounds, in seconds of recorded time.
+    """Limits in seconds of recorded time.
 
-    raw       raw records that can be queried
-    measures  rows of measures
+    raw       retention of raw records
+    measures  retention of rows of measures
     part      length of the parts that are imported into the lake
-    grace     how long records may come after the end of their interval
+    grace     grace period of records after their interval end
     """
 
     raw: float = 3600.0
@@ -58,7 +58,7 @@ class RetentionLimits(Struct, frozen=True):
 
 
 class ClosedInterval(Struct, frozen=True):
-    """An interval that was closed: its length, mean busy of its processors, and what was found then."""
+    """A closed interval: its length, and the mean utilization of its processors."""
 
     system: str
     source: str
@@ -70,7 +70,7 @@ class ClosedInterval(Struct, frozen=True):
 class WatchStep(Struct):
     """Result of one step: closed intervals, findings that appeared or cleared, and problems of the data.
 
-    errors   what zlens could not do, a sentence each
+    errors   messages about failed actions
     """
 
     number: int
@@ -84,7 +84,7 @@ class WatchStep(Struct):
         return bool(self.closed or self.opened or self.cleared or self.problems or self.errors)
 
     def merge(self, other: WatchStep) -> WatchStep:
-        """This step and a later one."""
+        """Return this step merged with a later one."""
         return WatchStep(
             other.number,
             self.closed + other.closed,
@@ -96,9 +96,9 @@ class WatchStep(Struct):
 
 
 class Watcher:
-    """Sources that are watched.
+    """Watches feeds.
 
-    lake   a folder of which zlens makes a lake, and in which it remembers where it is; None: only memory
+    lake   folder of the lake, which also stores the state of the feeds; None: a temporary folder
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Watcher:
         limits: RetentionLimits | None = None,
         findings: bool = True,
     ) -> None:
-        # Measures of every source are kept; a session over them shows one.
+        # Measures of every source are retained; a session over them shows one source.
         self.options = replace(options or Options(), source=ALL)
         self.limits = limits or RetentionLimits()
         self.lake = lake
@@ -120,19 +120,19 @@ class Watcher:
         self.step_number = 0
         self._newest: dict[tuple[str, str], int] = {}
         self._feeds = list(feeds)
-        self._own = tempfile.mkdtemp(prefix="zlens-live-")
+        self._temporary = tempfile.mkdtemp(prefix="zlens-live-")
         self._filled = False
         self._errors: list[str] = []
         self._lock: IO[bytes] | None = None
-        self._folder = Path(lake, LIVE) if lake is not None else Path(self._own)
-        #: Parts go into the lake beside the steps, so that these do not wait for it.
+        self._folder = Path(lake, LIVE) if lake is not None else Path(self._temporary)
+        #: Imports parts in the background, so that steps do not wait.
         self._importer = ThreadPoolExecutor(1, "zlens-import")
         self._importing: dict[str, Future[tuple[list[int], str | None]]] = {}
         self._streams: dict[str, LiveStream] = {}
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._intervals: dict[tuple[str, str], dict[int, Interval]] = {}
         self._known: dict[tuple[str, str], KnownSystem] = {}
-        self._said: list[Problem] = []
+        self._new_problems: list[Problem] = []
         self._group_file = self.options.group
         self._read_groups()
         if lake is not None:
@@ -146,7 +146,7 @@ class Watcher:
         self.measures.close()
         if self._lock is not None:
             self._lock.close()
-        shutil.rmtree(self._own, ignore_errors=True)
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
     # -- sources -------------------------------------------------------------------------------------
 
@@ -156,13 +156,13 @@ class Watcher:
 
     @property
     def done(self) -> bool:
-        """Whether nothing more will come of any source."""
+        """Whether no more data will arrive from any feed."""
         more = any(isinstance(feed, FeedGroup) for feed in self._feeds)
         return not more and all(stream.done for stream in self._streams.values())
 
     @property
     def _has_nothing_to_follow(self) -> bool:
-        """Whether there is nothing to follow: in a folder there may be something later."""
+        """Whether all feeds are refused. A group, such as a folder, may still get new feeds."""
         more = any(isinstance(feed, FeedGroup) for feed in self._feeds)
         return not more and all(stream.refused for stream in self.streams)
 
@@ -186,18 +186,18 @@ class Watcher:
         return "the rules and groups were read again"
 
     def _read_groups(self) -> None:
-        """Use the groups as they are in the file now, whatever becomes of that."""
+        """Read the groups from a copy of the file, which may change later."""
         if self._group_file is None:
             return
         groups.read(self._group_file)
-        own = os.path.join(self._own, f"groups-{self.step_number}.toml")
-        shutil.copyfile(self._group_file, own)
-        self.options = replace(self.options, group=own)
+        copy = os.path.join(self._temporary, f"groups-{self.step_number}.toml")
+        shutil.copyfile(self._group_file, copy)
+        self.options = replace(self.options, group=copy)
 
     # -- steps ---------------------------------------------------------------------------------------
 
     def step(self) -> WatchStep | None:
-        """Take what has arrived and close what can be closed; None: nothing was closed."""
+        """Read new data and close intervals; None if there is nothing to report."""
         self._find_streams()
         step = WatchStep(self.step_number, errors=[*self._errors, *self._collect_imports()])
         self._errors = []
@@ -211,7 +211,7 @@ class Watcher:
             except (ZlensError, OSError) as error:
                 if self._has_nothing_to_follow:
                     raise
-                # KeptSource once: it is tried again as long as it lasts.
+                # Reported once, although every step tries again.
                 if stream.trouble != str(error):
                     stream.trouble = str(error)
                     step.errors.append(str(error))
@@ -220,7 +220,7 @@ class Watcher:
             if segment is not None:
                 self._close_segment(stream, segment, step)
         step.number = self.step_number
-        step.problems, self._said = self._said, []
+        step.problems, self._new_problems = self._new_problems, []
         return step if step else None
 
     def _close_segment(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
@@ -239,22 +239,22 @@ class Watcher:
             finally:
                 session.close()
         except ZlensError as error:
-            # The records are kept, and reach the lake.
+            # The records are retained and imported into the lake.
             step.errors.append(f"{stream.name}: an interval could not be computed: {error}")
         self._close(stream, segment, step)
 
     def _compute(
         self, stream: LiveStream, session: CoreSession, begin: int, cut: CutPoint | None
     ) -> list[ClosedInterval]:
-        """Compute the measures of the intervals that are closed now, and of those that may have changed."""
+        """Compute the measures of newly closed intervals, and of closed intervals that may have changed."""
         self.step_number += 1
-        together = stream.form().shares_intervals
+        shares_intervals = stream.form().shares_intervals
         offsets = {
             (info.system, info.source): 0 if info.local_time else (info.utc_offset_s or 0) * _SECOND_US
             for info in session.systems
         }
         # Monitor data have UTC.
-        zones = dict.fromkeys(offsets, 0) if together else offsets
+        zones = dict.fromkeys(offsets, 0) if shares_intervals else offsets
         limits = {}
         if cut is not None and cut.closed_us is not None:
             limits = {key: cut.closed_us - zone for key, zone in zones.items()}
@@ -262,12 +262,12 @@ class Watcher:
         session.prepare_queries(f"SELECT * FROM {name}" for name in names if name != "event")
         ends: set[End] = set()
         for name in names:
-            answer = session.sql(f"SELECT * FROM {name}")
+            result = session.sql(f"SELECT * FROM {name}")
             if name == "event":
-                self.measures.add_events(answer, self.step_number)
+                self.measures.add_events(result, self.step_number)
             else:
-                already = (stream.ends if together else self.measures.ends(name)) - stream.held
-                ends |= self.measures.add(name, answer, self.step_number, already, limits)
+                known = (stream.ends if shares_intervals else self.measures.ends(name)) - stream.held
+                ends |= self.measures.add(name, result, self.step_number, known, limits)
         self._report_problems(stream, session, begin)
         closed = self._note_intervals(stream, session, ends - stream.ends, limits)
         stream.ends |= ends | {(each.system, each.source, each.end_us) for each in closed}
@@ -279,29 +279,31 @@ class Watcher:
 
     @staticmethod
     def _names(session: CoreSession) -> list[str]:
-        """The measures that a session has rows of, without those that it makes itself."""
-        made = session_columns.always()
-        return [name for name in measures.measure_names() if name not in made and session.has_data(name)]
+        """Return the measures with data in a session, without those that every session computes."""
+        computed_names = session_columns.always()
+        return [
+            name for name in measures.measure_names() if name not in computed_names and session.has_data(name)
+        ]
 
     def _note_intervals(
         self, stream: LiveStream, session: CoreSession, ends: set[End], limits: dict[tuple[str, str], int]
     ) -> list[ClosedInterval]:
-        """Note the intervals that are closed now: those of the systems, and those of rows of measures."""
+        """Record the newly closed intervals of systems and of rows of measures."""
         closed: dict[End, ClosedInterval] = {}
         for info in session.systems:
             key = (info.system, info.source)
             self._remember_identity(stream, session, info)
-            told = self._intervals.setdefault(key, {})
+            known_intervals = self._intervals.setdefault(key, {})
             self._infos[key] = info
             limit = limits.get(key)
             for interval in info.intervals:
                 if limit is None or interval.end_us <= limit:
-                    if interval.end_us not in told:
+                    if interval.end_us not in known_intervals:
                         ends.add((*key, interval.end_us))
-                    told[interval.end_us] = interval
+                    known_intervals[interval.end_us] = interval
             for system, source, end_us in ends:
                 if (system, source) == key:
-                    interval = told.get(end_us, Interval(end_us, None))
+                    interval = known_intervals.get(end_us, Interval(end_us, None))
                     closed[system, source, end_us] = ClosedInterval(
                         system, source, end_us, interval.seconds, None
                     )
@@ -310,17 +312,17 @@ class Watcher:
         return [closed[end] for end in ordered]
 
     def _remember_identity(self, stream: LiveStream, session: CoreSession, info: SystemInfo) -> None:
-        """Note whose the records of a system are: another one of its name is named apart."""
-        found = [
+        """Record the identity of a system, so that another system of its name gets another name."""
+        ranges = [
             each
             for source in session.sources
             if source.name == info.source
             for each in identity_ranges(source, info)
         ]
-        if found:
+        if ranges:
             stream.systems.add((info.system, info.source))
             name = info.recorded_name or info.system
-            self._add_known(KnownSystem(info.source, info.system, name, tuple(found)))
+            self._add_known(KnownSystem(info.source, info.system, name, tuple(ranges)))
 
     def _add_known(self, system: KnownSystem) -> None:
         key = (system.name, system.source)
@@ -329,37 +331,37 @@ class Watcher:
         self._known[key] = replace(system, ranges=tuple(ranges))
 
     def _named_options(self, stream: LiveStream) -> Options:
-        """The options for records of a stream: with the systems that are known.
+        """Return the options for records of a stream, with the known systems.
 
-        Those of other streams that grow go on: their next records have not come yet.
+        Identities in other growing streams have no end, because their next records have not arrived yet.
         """
         others = [other for other in self.streams if other is not stream and other.growing]
-        going_on = {key for other in others for key in other.systems}
+        growing_keys = {key for other in others for key in other.systems}
         known = []
         for key, system in self._known.items():
-            if key in going_on:
-                begin, _, identity = system.ranges[-1]
-                system = replace(system, ranges=(*system.ranges[:-1], (begin, _NEVER_US, identity)))
+            if key in growing_keys:
+                first_us, _, identity = system.ranges[-1]
+                system = replace(system, ranges=(*system.ranges[:-1], (first_us, _NEVER_US, identity)))
             known.append(system)
         return replace(self.options, known=tuple(known))
 
     def _with_busy(self, closed: list[ClosedInterval]) -> list[ClosedInterval]:
         busy = self.measures.values(
-            "load", "busy_pct", [(each.system, each.source, each.end_us) for each in closed]
+            "load", "busy_pct", [(interval.system, interval.source, interval.end_us) for interval in closed]
         )
         return [
             ClosedInterval(
-                each.system,
-                each.source,
-                each.end_us,
-                each.seconds,
-                busy.get((each.system, each.source, each.end_us)),
+                interval.system,
+                interval.source,
+                interval.end_us,
+                interval.seconds,
+                busy.get((interval.system, interval.source, interval.end_us)),
             )
-            for each in closed
+            for interval in closed
         ]
 
     def _report_problems(self, stream: LiveStream, session: CoreSession, begin: int) -> None:
-        """What is wrong with the new bytes; what is before them was told."""
+        """Report the problems of the new bytes; earlier ones are already reported."""
         for source in session.sources:
             for problem in source.problems(complete=True):
                 if problem.offset is not None and problem.offset >= begin and problem.kind != "truncated":
@@ -372,7 +374,7 @@ class Watcher:
 
     def _report(self, problem: Problem) -> None:
         self.problems.append(problem)
-        self._said.append(problem)
+        self._new_problems.append(problem)
 
     def _close(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
         oldest_us = segment.cut.now_us - round(self.limits.measures * _SECOND_US)
@@ -389,19 +391,22 @@ class Watcher:
         self._forget()
 
     def _forget(self) -> None:
-        """Forget what is beyond the bounds; every system has a clock of its own, which may be set back."""
+        """Drop data beyond the limits. Every system has its own clock, which may be set back."""
         for key, newest_us in self._newest.items():
             before = newest_us - round(self.limits.measures * _SECOND_US)
             self.measures.forget(key[0], before)
-            told = self._intervals.get(key, {})
-            for end in [end for end in told if end <= before]:
-                del told[end]
+            known_intervals = self._intervals.get(key, {})
+            for end in [end for end in known_intervals if end <= before]:
+                del known_intervals[end]
             if (system := self._known.get(key)) is not None:
-                # The last one stays: it says to whom the name belongs.
-                recent = tuple(one for one in system.ranges if one[1] > before) or system.ranges[-1:]
+                # The last range stays, because it identifies the owner of the name.
+                recent = (
+                    tuple(item_range for item_range in system.ranges if item_range[1] > before)
+                    or system.ranges[-1:]
+                )
                 self._known[key] = replace(system, ranges=recent)
             for stream in self.streams:
-                # With an hour to spare: what comes again is left out.
+                # One hour longer than the rows, to recognize duplicates.
                 stream.ends -= {
                     end for end in stream.ends if end[:2] == key and end[2] <= before - 3600 * _SECOND_US
                 }
@@ -447,7 +452,7 @@ class Watcher:
             self._importing[stream.name] = job
 
     def _collect_imports(self, *, wait: bool = False) -> list[str]:
-        """Note which parts are in the lake now. Returns why others could not be imported."""
+        """Record the imported parts; returns the errors of failed imports."""
         errors = []
         while jobs := [(name, job) for name, job in self._importing.items() if wait or job.done()]:
             for name, job in jobs:
@@ -463,7 +468,7 @@ class Watcher:
         return errors
 
     def finish(self) -> None:
-        """Import what is closed, before the end."""
+        """Import all closed data before the program ends."""
         for stream in self.streams:
             if self.lake is not None and stream.spool.state.bytes:
                 self._rotate_part(stream)
@@ -471,7 +476,7 @@ class Watcher:
             raise LakeError(error)
 
     def _restore(self, stream: LiveStream) -> None:
-        """Go on with a stream: what is in the lake, and compute again what is not."""
+        """Resume a stream: load its measures from the lake, and compute its current part again."""
         state = stream.spool.state
         if not state.step:
             return
@@ -492,10 +497,10 @@ class Watcher:
             self._compute(stream, session, 0, None)
         finally:
             session.close()
-            self._said.clear()
+            self._new_problems.clear()
 
     def _load_from_lake(self) -> None:
-        """Take the measures of the last intervals from the lake."""
+        """Load the measures of the last intervals from the lake."""
         if self.lake is None or not is_lake(self.lake):
             return
         with CoreSession([self.lake], self.options) as whole:
@@ -503,28 +508,28 @@ class Watcher:
         if newest is None:
             return
         start = newest / 1e6 - self.limits.measures
-        moment = dt.datetime.fromtimestamp(start, dt.UTC)
-        since = replace(self.options, start=TimeSpec(moment.date(), moment.time(), dt.UTC))
+        start_time = dt.datetime.fromtimestamp(start, dt.UTC)
+        since = replace(self.options, start=TimeSpec(start_time.date(), start_time.time(), dt.UTC))
         with CoreSession([self.lake], since) as session:
             for name in self._names(session):
-                answer = session.sql(f"SELECT * FROM {name}")
+                result = session.sql(f"SELECT * FROM {name}")
                 if name == "event":
-                    self.measures.add_events(answer, self.step_number)
+                    self.measures.add_events(result, self.step_number)
                 else:
-                    self.measures.add(name, answer, self.step_number, (), {})
+                    self.measures.add(name, result, self.step_number, (), {})
             for info in session.systems:
                 self._infos[info.system, info.source] = info
-                told = self._intervals.setdefault((info.system, info.source), {})
+                known_intervals = self._intervals.setdefault((info.system, info.source), {})
                 for interval in info.intervals:
                     if interval.end_us > start * 1e6:
-                        told[interval.end_us] = interval
-                if told:
-                    self._newest[info.system, info.source] = max(told)
+                        known_intervals[interval.end_us] = interval
+                if known_intervals:
+                    self._newest[info.system, info.source] = max(known_intervals)
 
-    # -- the page ------------------------------------------------------------------------------------
+    # -- the web UI ----------------------------------------------------------------------------------
 
     def session(self) -> CoreSession:
-        """A session over the raw records and the measures that are kept now."""
+        """Return a session over the retained raw records and measures."""
         sources: list[Source] = []
         for stream in self._streams.values():
             sizes = {os.fspath(path): path.stat().st_size for path in stream.spool.parts()}
@@ -546,32 +551,32 @@ class Watcher:
         )
 
     def system(self, system: str, source: str) -> SystemInfo | None:
-        """What is known of a system."""
+        """Return the facts about a system; None if it is unknown."""
         return self._infos.get((system, source))
 
 
 def _import(parts: list[tuple[int, Path]], lake: str, options: Options) -> tuple[list[int], str | None]:
-    """Import numbered parts in their order: the numbers of those in the lake, and what went wrong."""
+    """Import numbered parts in order; returns the numbers of imported parts, and errors."""
     from zlens.lake import add
     from zlens.stores.coverage import lost_error
     from zlens.stores.rollup_builder import lost_of
 
     numbers: list[int] = []
-    trouble: list[str] = []
+    errors: list[str] = []
     for number, path in parts:
         try:
-            # Again the same bytes, if it was imported just before a sudden end: they are there once.
+            # A part that was imported just before a crash is recognized by its digest.
             added, _ = add([path], lake, options=options)
             numbers.append(number)
             if lost := [lost for each in added for lost in lost_of(lake, each)]:
-                trouble.append(str(lost_error(lake, lost)))
+                errors.append(str(lost_error(lake, lost)))
         except (ZlensError, OSError) as error:
-            trouble.append(f"{lake}: {error}")
+            errors.append(f"{lake}: {error}")
             break
-    return numbers, "; ".join(trouble) or None
+    return numbers, "; ".join(errors) or None
 
 
 def _folder_name(name: str) -> str:
-    """The folder of a stream: readable, and unique."""
+    """Return the folder name of a stream, readable and unique."""
     plain = _NAME.sub("-", os.path.basename(name)).strip("-.")[:40]
     return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"

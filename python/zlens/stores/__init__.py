@@ -1,6 +1,6 @@
-"""Measures that outlive their records: by hour and day in a lake, and in formats that others query.
+"""Measures by hour and day in a lake, and in formats of other programs.
 
-`rollup` brings the measures of a lake by hour and day up to date, `export` those in another format.
+`rollup` updates the measures of a lake by hour and day; `export` writes measures in another format.
 """
 
 from zlens.stores.export_targets import TARGETS

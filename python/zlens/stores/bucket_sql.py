@@ -1,6 +1,6 @@
-"""SQL of measures by hour and day: sums with their weights, so that means over any buckets stay right.
+"""SQL of measures by hour and day, with sums and weights from which means over buckets are computed.
 
-What a column keeps follows from its kind (docs/aggregation.md). Percentiles cannot be added: there are none.
+The kind of a column decides what is stored (docs/aggregation.md). Percentiles are omitted: they do not add.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from zlens.catalog.roles import SQL_TYPES
 from zlens.lake.rollup_reader import BUCKET_END
 from zlens.lake.rollups import DAY_US
 
-#: The length of a bucket in microseconds, by the end of its table's name.
+#: Bucket lengths in microseconds, by suffix of the table name.
 LEVELS = {"hour": DAY_US // 24, "day": DAY_US}
 
 
 class BucketColumn(NamedTuple):
-    """A column of a table by hour or day, and its SQL over the rows of a bucket."""
+    """Column of a table by hour or day, and its SQL over the rows of a bucket."""
 
     column: RawColumn
     sql: str
 
 
 def measures() -> list[str]:
-    """The measures that are kept: those whose rows are of an interval."""
+    """Return the measures that are stored by hour and day: those with rows for intervals."""
     return [name for name in metrics.measure_names() if not metrics.load_measure(name).plain]
 
 
 def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
-    """The columns of a measure by hour or day."""
-    listed = [
+    """Return the columns of a measure by hour or day."""
+    columns = [
         BucketColumn(RawColumn("system", "text", "", "system"), "system"),
         BucketColumn(RawColumn("source", "text", "", "where the row comes from"), "source"),
         BucketColumn(
@@ -57,8 +57,8 @@ def bucket_columns(table: Measure, level: str) -> list[BucketColumn]:
     ]
     for column in table.columns:
         if column.name not in metrics.LEADING_NAMES and column.name not in table.key:
-            listed += _kept_columns(table, column)
-    return [BucketColumn(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in listed]
+            columns += _kept_columns(table, column)
+    return [BucketColumn(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in columns]
 
 
 def _keys(table: Measure) -> list[metrics.MeasureColumn]:
@@ -72,15 +72,15 @@ def _kept_columns(table: Measure, column: metrics.MeasureColumn) -> list[BucketC
         value = aggregation.total_sql(table, column, among="_known")
     else:
         value = aggregation.statistic_sql(table, column, usual)
-    # The mean of whole numbers is seldom one.
-    of_mean = "float" if usual == "mean" else column.type
-    kept = [BucketColumn(RawColumn(name, of_mean, unit, f"{text} ({usual})"), value)]
+    # The mean of integers is rarely an integer.
+    stored_type = "float" if usual == "mean" else column.type
+    columns = [BucketColumn(RawColumn(name, stored_type, unit, f"{text} ({usual})"), value)]
     if usual == "last":
-        return kept
+        return columns
     sums = aggregation.sum_and_weight_sql(column)
     if sums is not None:
         weight = "intervals" if usual == "total" else column.weight or "seconds"
-        kept += [
+        columns += [
             BucketColumn(
                 RawColumn(f"{name}_sum", "float", "", f"{name}: sum of the values, each times {weight}"),
                 sums[0],
@@ -88,13 +88,13 @@ def _kept_columns(table: Measure, column: metrics.MeasureColumn) -> list[BucketC
             BucketColumn(RawColumn(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
         ]
     if column.aggregate == "gauge":
-        kept.append(
+        columns.append(
             BucketColumn(
                 RawColumn(f"{name}_max", column.type, unit, f"{name}: the largest value"),
                 aggregation.statistic_sql(table, column, "max"),
             )
         )
-    return kept
+    return columns
 
 
 def _unflagged(function: str, value: str) -> str:
@@ -108,12 +108,15 @@ def _type(column: RawColumn) -> str:
 def intervals(
     name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
 ) -> tuple[tuple[RawColumn, ...], str]:
-    """The columns of a measure with the local day of each row, and their SELECT; arguments as of `query`."""
+    """Return the columns of a measure plus the local day, and their SELECT; arguments as in `buckets_sql`."""
     table = metrics.load_measure(name)
     day = RawColumn("day", "text", "", "the local day that the interval is in, as YYYY-MM-DD")
-    columns = (*(RawColumn(one.name, one.type, one.unit, one.text) for one in table.columns), day)
-    listed = ", ".join(map(literal, systems))
-    rows = f"SELECT *, {_DAY} AS _day FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
+    columns = (
+        *(RawColumn(column.name, column.type, column.unit, column.text) for column in table.columns),
+        day,
+    )
+    system_list = ", ".join(map(literal, systems))
+    rows = f"SELECT *, {_DAY} AS _day FROM ({_local(table, offsets)}) WHERE system IN ({system_list})"
     values = {column.name: quote(column.name) for column in columns}
     values["day"] = "strftime(DATE '1970-01-01' + CAST(_day AS INTEGER), '%Y-%m-%d')"
     selected = ", ".join(
@@ -125,43 +128,43 @@ def intervals(
 
 
 def empty_select(columns: Iterable[RawColumn]) -> str:
-    """SELECT of no row with these columns."""
+    """Return a SELECT of these columns without rows."""
     listed = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quote(column.name)}" for column in columns)
     return f"SELECT {listed} WHERE false"
 
 
-#: The local day of a row of `_local`, counted from 1970. A day contains its end, not its begin.
+#: Local day of a row of `_local`, counted from 1970. A day contains its end, not its start.
 _DAY = f"(_middle + {DAY_US - 1}) // {DAY_US} - 1"
 
 
 def _local(table: Measure, offsets: Mapping[tuple[str, str], int]) -> str:
-    """SELECT of a measure with the seconds between local time and UTC, and the local middle of a row."""
+    """Return a SELECT of a measure with its offset from UTC and local interval middle, in microseconds."""
     cases = " ".join(
         f"WHEN system = {literal(system)} AND source = {literal(source)} THEN {offset * 1_000_000}"
         for (system, source), offset in offsets.items()
         if offset
     )
     offset = f"CASE {cases} ELSE 0 END" if cases else "0"
-    # As with --every, the middle decides: intervals end some milliseconds after their minute.
+    # As with --every, the middle decides, because intervals end milliseconds after the full minute.
     middle = "epoch_us(interval_end) - CAST(round(coalesce(seconds, 0) * 500000) AS BIGINT)"
-    heads = ", ".join(quote(column.name) for column in table.columns)
-    return f"SELECT {heads}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {table.name}"
+    column_list = ", ".join(quote(column.name) for column in table.columns)
+    return f"SELECT {column_list}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {table.name}"
 
 
 def _ends() -> list[str]:
-    """The columns with the ends of buckets, by level; NULL in the rows of the other one."""
+    """Return the columns with bucket ends of each level; NULL in rows of the other level."""
     return [f"_{level}_end" for level in LEVELS]
 
 
 def buckets_sql(
     name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
 ) -> str:
-    """SELECT of a measure's buckets of some systems and local days, of all levels in one statement.
+    """Return a SELECT of a measure's buckets of all levels, for some systems and local days.
 
-    `_unit` is the place of the system, and the day; `_level` the name of the level.
+    `_unit` contains the number of the system in `systems` and the day; `_level` the name of the level.
 
     offsets   seconds between local time and UTC, by system and source
-    days      the first and the last one, counted from 1970
+    days      first and last day, counted from 1970
     """
     table = metrics.load_measure(name)
     listed = ", ".join(map(literal, systems))
@@ -175,7 +178,7 @@ def buckets_sql(
     )
     keys = ", ".join(["system", "source", *(quote(key.name) for key in _keys(table))])
     sets = ", ".join(f"({keys}, {end}, _day)" for end in _ends())
-    # Levels differ in no column but the text of one.
+    # The columns of all levels are equal except for the text of one.
     selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in bucket_columns(table, "hour"))
     levels = " ".join(
         f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in zip(LEVELS, _ends(), strict=True)

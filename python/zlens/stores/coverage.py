@@ -1,8 +1,8 @@
-"""Which intervals of raw tables the measures have rows of: what is kept when raw tables are removed.
+"""Coverage of raw tables by measures: the intervals that are retained when raw tables are removed.
 
 A row of a raw table is retained if a measure that reads the table has a row of the same system and interval.
-Partitions and processors of a machine are shown as one of its systems reported them (the column observer):
-intervals of the others are retained by rows of the machine for the same time.
+Measures show partitions and processors of a machine as one of its systems reported them (column observer);
+intervals of the other systems are retained by rows of the machine for the same time.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from zlens.schema.plain_text import format_count
 from zlens.schema.wording import phrase
 from zlens.session.session import CoreSession
 
-#: Days and tables that an error names.
+#: Maximum number of days and tables in an error.
 _MOST = 8
 #: System, source, and interval end in microseconds since 1970, UTC.
 End = tuple[str, str, int]
 
 _COLUMNS = ("system", "source", "interval_end", "seconds")
 _RAW_COLUMNS = (*_COLUMNS, "flag")
-#: The first sample of a subject has no difference and is of no interval; a report that was cut is a problem.
+#: The first sample of a subject has no difference and no interval; a truncated report is a problem.
 _RAW = (
     'SELECT "table", system, source, epoch_us(interval_end), max(seconds) FROM records '
     "WHERE interval_end IS NOT NULL AND seconds IS NOT NULL AND flag IS DISTINCT FROM 'cut' GROUP BY ALL"
@@ -37,7 +37,7 @@ _RAW = (
 
 
 class Lost(Struct, frozen=True):
-    """Intervals of a raw table on a local day that no measure has rows of."""
+    """Intervals of a raw table on a local day without rows in any measure."""
 
     system: str
     day: str
@@ -49,13 +49,13 @@ class Lost(Struct, frozen=True):
 
 
 class Coverage(Struct):
-    """The intervals of an input's raw tables, and those of them that measures have rows of.
+    """Intervals of an input's raw tables, and the intervals that measures have rows of.
 
-    feeds     the measures whose rows come from each raw table; if there are none, those that read it
-    only_adds the raw tables that only add columns to rows of others: they need not be in a measure
-    withheld  intervals of each raw table whose rows no measure shows, as a problem says
-    raw       the length in seconds of each interval of each raw table
-    retained  the intervals that each measure has rows of, or of which another system reported the rows
+    feeds     measures whose rows come from each raw table; if there are none, all measures that read it
+    only_adds raw tables that only add columns to rows of others; they need not be in a measure
+    withheld  intervals of each raw table that all measures withhold, as a problem reports
+    raw       length in seconds of each interval of each raw table
+    retained  intervals that each measure has rows of, from this or another system of the machine
     """
 
     feeds: dict[str, list[str]] = field(default_factory=dict)
@@ -65,35 +65,35 @@ class Coverage(Struct):
     retained: dict[str, set[End]] = field(default_factory=dict)
 
     def limit(self, first_us: int, last_us: int) -> None:
-        """Leave out intervals that end outside of a time range, in microseconds since 1970."""
+        """Drop intervals that end outside a time range, in microseconds since 1970."""
         for table, ends in self.raw.items():
             self.raw[table] = {end: length for end, length in ends.items() if first_us <= end[2] <= last_us}
 
     def lost(self, offsets: Mapping[tuple[str, str], int], days: Iterable[int] | None = None) -> list[Lost]:
-        """The intervals that no measure has rows of, on some local days (counted from 1970) or on all.
+        """Return the intervals without rows in any measure, on some local days (counted from 1970) or on all.
 
         offsets   seconds between local time and UTC, by system and source
         """
-        chosen = None if days is None else {*days}
+        selected_days = None if days is None else {*days}
         counts: dict[tuple[str, int, str], int] = {}
         for table, ends in self.raw.items():
             if table in self.only_adds:
                 continue
-            kept: set[End] = set().union(*(self.retained[name] for name in self.feeds[table]))
-            for end in ends.keys() - kept - self.withheld.get(table, set()):
+            retained_ends: set[End] = set().union(*(self.retained[name] for name in self.feeds[table]))
+            for end in ends.keys() - retained_ends - self.withheld.get(table, set()):
                 system, source, end_us = end
                 local_us = end_us - round(ends[end] * 500_000) + offsets.get((system, source), 0) * 1_000_000
                 # A day contains its end, not its start.
                 day = (local_us - 1) // DAY_US
-                if chosen is None or day in chosen:
+                if selected_days is None or day in selected_days:
                     counts[system, day, table] = counts.get((system, day, table), 0) + 1
         return [Lost(system, day_name(day), table, n) for (system, day, table), n in sorted(counts.items())]
 
     def retained_on(self, system: str, day: int, offsets: Mapping[tuple[str, str], int]) -> Retained:
-        """What the measures of a system retain of a local day, for the lake."""
+        """Return the intervals of a local day that the measures of a system retain, for the lake."""
         ends: dict[tuple[str, str], list[int]] = {}
-        for name, of_measure in self.retained.items():
-            for owner, source, end_us in of_measure:
+        for name, ends_of_measure in self.retained.items():
+            for owner, source, end_us in ends_of_measure:
                 if owner == system:
                     local_us = end_us + offsets.get((system, source), 0) * 1_000_000
                     if (local_us - 1) // DAY_US == day:
@@ -102,7 +102,7 @@ class Coverage(Struct):
 
 
 def lost_error(path: str, lost: Sequence[Lost]) -> LakeError:
-    """The error for intervals of raw tables that no measure has rows of."""
+    """Return the error for intervals of raw tables without rows in any measure."""
     more = f"; and {len(lost) - _MOST:,} more" if len(lost) > _MOST else ""
     return LakeError(
         f"rows of raw tables are in no measure: {'; '.join(map(str, lost[:_MOST]))}{more}",
@@ -112,19 +112,19 @@ def lost_error(path: str, lost: Sequence[Lost]) -> LakeError:
 
 
 def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
-    """The coverage of a session's raw tables by some measures."""
-    found = Coverage()
+    """Return the coverage of a session's raw tables by some measures."""
+    result = Coverage()
     lengths: dict[str, dict[End, float]] = {}
     is_measured = session.has_intervals
     if not is_measured:
-        # Without an interval nothing is measured, but there may be rows.
+        # Without intervals there are no measures, but raw tables may have rows.
         session = session.narrow(replace(session.options, start=None, end=None))
     for name in names:
         if not session.has_data(name):
             continue
         for table in sorted(session.engine.tables_of(name)):
-            found.feeds.setdefault(table, []).append(name)
-        found.retained[name] = set()
+            result.feeds.setdefault(table, []).append(name)
+        result.retained[name] = set()
         if not is_measured:
             continue
         rows = session.select(
@@ -132,33 +132,33 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
             {name: _COLUMNS},
         ).rows
         lengths[name] = {(system, source, end): seconds or 0.0 for system, source, end, seconds in rows}
-        found.retained[name] |= lengths[name].keys()
-    for table, measures in found.feeds.items():
-        if own := [name for name in measures if session.has_data(name, {table})]:
-            found.feeds[table] = own
+        result.retained[name] |= lengths[name].keys()
+    for table, measures in result.feeds.items():
+        if filling := [name for name in measures if session.has_data(name, {table})]:
+            result.feeds[table] = filling
         else:
-            found.only_adds.add(table)
+            result.only_adds.add(table)
     with_intervals = [
         table
-        for table in found.feeds
+        for table in result.feeds
         if {*_RAW_COLUMNS} <= {column for column, _ in session.engine.raw_columns(table)}
     ]
     if not with_intervals:
-        return found
+        return result
     rows = session.engine.query_all_records(with_intervals, _RAW_COLUMNS, _RAW, only_taken=True)
     for table, system, source, end, seconds in rows:
-        found.raw.setdefault(table, {})[system, source, end] = seconds
-    if counters := {origin.table for origin in roles.entity("counter").origins} & found.raw.keys():
-        found.withheld = _withheld(session, {table: found.raw[table].keys() for table in counters})
+        result.raw.setdefault(table, {})[system, source, end] = seconds
+    if counters := {origin.table for origin in roles.entity("counter").origins} & result.raw.keys():
+        result.withheld = _withheld(session, {table: result.raw[table].keys() for table in counters})
     machines = {info.system: info.machine for info in session.systems if info.machine}
-    for name, of_measure in lengths.items():
+    for name, ends_of_measure in lengths.items():
         if metrics.load_measure(name).column("observer") is not None:
-            found.retained[name] |= _observed(found, name, of_measure, machines)
-    return found
+            result.retained[name] |= _observed(result, name, ends_of_measure, machines)
+    return result
 
 
 def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:
-    """Intervals whose counters contradict each other, and all of a system if many do (`_valid_counters`)."""
+    """Return intervals whose counters contradict each other, and all of a system if many do."""
     ends = session.select(
         "SELECT DISTINCT system, source, epoch_us(interval_end) FROM _contradicting_samples",
         {"_contradicting_samples": ("system", "source", "interval_end")},
@@ -167,17 +167,17 @@ def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> di
         "SELECT system, source FROM _contradicting_systems WHERE of_system",
         {"_contradicting_systems": ("system", "source", "of_system")},
     ).rows
-    samples, full = {*map(tuple, ends)}, {*map(tuple, systems)}
+    samples, suspect_systems = {*map(tuple, ends)}, {*map(tuple, systems)}
     return {
-        table: {end for end in of_table if end in samples or end[:2] in full}
+        table: {end for end in of_table if end in samples or end[:2] in suspect_systems}
         for table, of_table in counters.items()
     }
 
 
 def _observed(
-    found: Coverage, name: str, lengths: Mapping[End, float], machines: Mapping[str, str]
+    result: Coverage, name: str, lengths: Mapping[End, float], machines: Mapping[str, str]
 ) -> set[End]:
-    """Intervals for whose time a measure has rows that another system of the machine reported."""
+    """Return intervals for whose time a measure has rows from another system of the machine."""
     spans: dict[str, list[tuple[int, int]]] = {}
     for (system, _, end), seconds in lengths.items():
         if system in machines:
@@ -185,10 +185,10 @@ def _observed(
     for of_machine in spans.values():
         of_machine.sort()
     observed: set[End] = set()
-    for table, measures in found.feeds.items():
+    for table, measures in result.feeds.items():
         if name not in measures:
             continue
-        for interval, length_s in found.raw.get(table, {}).items():
+        for interval, length_s in result.raw.get(table, {}).items():
             system, _, end_us = interval
             of_machine = spans.get(machines.get(system, ""), [])
             following = bisect_left(of_machine, (end_us - round(length_s * 1e6) + 1, 0))

@@ -1,7 +1,7 @@
-"""Formats that other programs read: Parquet files, tables of Delta Lake and of Iceberg.
+"""Export formats: Parquet files, and tables of Delta Lake and Iceberg.
 
-A target has a table for each measure. `replace` puts the rows of some systems and days in the place of those
-that are there, in one transaction; the same call again changes nothing.
+A target has a table for each measure. `replace` replaces the rows of some systems and days in one
+transaction; it is idempotent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zlens.lake import file_names, lake_folder
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import read_parquet_sql
 
-#: Types of columns in Iceberg and in Delta Lake, by those of the catalog.
+#: Column types of Iceberg and Delta Lake, by catalog type.
 _ICEBERG = {
     "text": "StringType",
     "int": "LongType",
@@ -33,28 +33,28 @@ _DELTA = {"text": "string", "int": "long", "float": "double", "bool": "boolean",
 
 
 class ExportTarget(Protocol):
-    """Where measures are written to."""
+    """Destination of exported measures."""
 
     def has(self, table: str) -> bool:
-        """Whether there is anything of a measure."""
+        """Return whether the table of a measure exists."""
         ...
 
     def replace(
         self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
-        """Replace the rows of these systems and days by those of a Parquet file; how many there are now."""
+        """Replace the rows of these systems and days with a Parquet file; returns its number of rows."""
         ...
 
 
 def comment(column: RawColumn) -> str:
-    """What a column holds, with its unit."""
+    """Return the description of a column with its unit."""
     return f"{column.text} ({column.unit})" if column.unit else column.text
 
 
 class ParquetFiles:
-    """A file for each measure, system and day: TABLE/SYSTEM/DAY.parquet, replaced as a whole.
+    """A file for each measure, system and day: TABLE/SYSTEM/DAY.parquet.
 
-    Parquet has no comments of columns: units and texts are among the key-value metadata of each file.
+    Parquet has no column comments; each file stores units and texts as key-value metadata.
     """
 
     def __init__(self, base: Path, engine: ParquetEngine) -> None:
@@ -68,13 +68,13 @@ class ParquetFiles:
         self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
         total = 0
-        facts = ", ".join(f"{quote(one.name)}: {literal(comment(one))}" for one in columns)
+        facts = ", ".join(f"{quote(column.name)}: {literal(comment(column))}" for column in columns)
         for system in systems:
             for day in days:
                 target = self.base / table / file_names.escape(system) / f"{day}.parquet"
-                own = f"system = {literal(system)} AND day = {literal(day)}"
-                chosen = f"FROM {read_parquet_sql([path])} WHERE {own}"
-                ((count,),) = self.engine.rows(f"SELECT count(*) {chosen}")
+                condition = f"system = {literal(system)} AND day = {literal(day)}"
+                selection = f"FROM {read_parquet_sql([path])} WHERE {condition}"
+                ((count,),) = self.engine.rows(f"SELECT count(*) {selection}")
                 total += count
                 if not count:
                     target.unlink(missing_ok=True)
@@ -82,7 +82,7 @@ class ParquetFiles:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 staged = target.with_name(f".{target.name}.new")
                 self.engine.rows(
-                    f"COPY (SELECT * {chosen}) TO {literal(os.fspath(staged))} "
+                    f"COPY (SELECT * {selection}) TO {literal(os.fspath(staged))} "
                     f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{facts}}})"
                 )
                 lake_folder.fsync_files([os.fspath(staged)])
@@ -91,7 +91,7 @@ class ParquetFiles:
 
 
 class DeltaTables:
-    """A table of Delta Lake for each measure, partitioned by system and day."""
+    """A Delta Lake table for each measure, partitioned by system and day."""
 
     def __init__(self, base: Path, engine: ParquetEngine) -> None:
         self.base = base
@@ -104,21 +104,25 @@ class DeltaTables:
     def replace(
         self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
-        place = os.fspath(self.base / table)
+        table_path = os.fspath(self.base / table)
         ((count,),) = self.engine.rows(f"SELECT count(*) FROM {read_parquet_sql([path])}")
         if not self.has(table):
             fields = [
                 self.delta.Field(
-                    one.name, _DELTA[one.type], nullable=True, metadata={"comment": comment(one)}
+                    column.name, _DELTA[column.type], nullable=True, metadata={"comment": comment(column)}
                 )
-                for one in columns
+                for column in columns
             ]
             self.delta.DeltaTable.create(
-                place, self.delta.Schema(fields), mode="ignore", name=table, partition_by=["system", "day"]
+                table_path,
+                self.delta.Schema(fields),
+                mode="ignore",
+                name=table,
+                partition_by=["system", "day"],
             )
         listed = [", ".join(map(literal, values)) for values in (systems, days)]
         self.delta.write_deltalake(
-            place,
+            table_path,
             self.engine.stream(f"SELECT * FROM {read_parquet_sql([path])}"),
             mode="overwrite",
             schema_mode="merge",
@@ -128,9 +132,9 @@ class DeltaTables:
 
 
 class IcebergTables:
-    """A table of Iceberg for each measure, partitioned by system and day, in a catalog beside them.
+    """An Iceberg table for each measure, partitioned by system and day, with a catalog in the same folder.
 
-    The catalog is a file of SQLite, `catalog.db`; its namespace is `zlens`.
+    The catalog is an SQLite file, `catalog.db`; its namespace is `zlens`.
     """
 
     def __init__(self, base: Path, engine: ParquetEngine) -> None:
@@ -153,21 +157,21 @@ class IcebergTables:
         name = (_NAMESPACE, table)
         stored = self.catalog.load_table(name) if self.has(table) else self._create(name, columns)
         known = {field.name for field in stored.schema().fields}
-        if fresh := [column for column in columns if column.name not in known]:
-            # Measures by later rules may have more columns.
+        if new_columns := [column for column in columns if column.name not in known]:
+            # Measures of later rules may have more columns.
             with stored.update_schema() as update:
-                for column in fresh:
+                for column in new_columns:
                     update.add_column(column.name, self._type(column), doc=comment(column))
         listed = ", ".join(quote(column.name) for column in columns)
         rows = self.arrow.table(self.engine.stream(f"SELECT {listed} FROM {read_parquet_sql([path])}"))
-        of = self.iceberg
-        place = of.And(of.In("system", {*systems}), of.In("day", {*days}))
-        # Both in one step; without rows of these days there is nothing to delete.
+        expressions = self.iceberg
+        replaced_rows = expressions.And(expressions.In("system", {*systems}), expressions.In("day", {*days}))
+        # Deletion and insertion are one transaction; a table without a snapshot has nothing to delete.
         with stored.transaction() as transaction:
             if stored.current_snapshot() is not None:
                 with warnings.catch_warnings():
                     warnings.filterwarnings("ignore", message="Delete operation did not match any records")
-                    transaction.delete(place)
+                    transaction.delete(replaced_rows)
             if len(rows):
                 transaction.append(rows)
         return len(rows)
@@ -179,8 +183,10 @@ class IcebergTables:
         types = _extra("pyiceberg.types", "iceberg")
         schema = _extra("pyiceberg.schema", "iceberg").Schema(
             *(
-                types.NestedField(number, one.name, self._type(one), required=False, doc=comment(one))
-                for number, one in enumerate(columns, 1)
+                types.NestedField(
+                    number, column.name, self._type(column), required=False, doc=comment(column)
+                )
+                for number, column in enumerate(columns, 1)
             )
         )
         parts = _extra("pyiceberg.partitioning", "iceberg")
@@ -188,15 +194,15 @@ class IcebergTables:
         numbers = {column.name: number for number, column in enumerate(columns, 1)}
         spec = parts.PartitionSpec(
             *(
-                parts.PartitionField(numbers[part], 1000 + at, identity, part)
-                for at, part in enumerate(("system", "day"))
+                parts.PartitionField(numbers[part], 1000 + index, identity, part)
+                for index, part in enumerate(("system", "day"))
             )
         )
         return self.catalog.create_table(name, schema, partition_spec=spec)
 
 
 def _extra(module: str, extra: str) -> Any:
-    """A package of an extra; QueryError if it is not installed."""
+    """Import a module of an extra. Raises QueryError if its package is not installed."""
     try:
         return import_module(module)
     except ImportError:
@@ -206,7 +212,7 @@ def _extra(module: str, extra: str) -> Any:
         ) from None
 
 
-#: Targets by the name of their format.
+#: Targets by format name.
 TARGETS: dict[str, Callable[[Path, ParquetEngine], ExportTarget]] = {
     "parquet": ParquetFiles,
     "delta": DeltaTables,

@@ -1,8 +1,8 @@
-"""Measures of a lake, written where other programs query them.
+"""Export of the measures of a lake for other programs.
 
-A day of a machine is exported again when its data change, like its roll-up. What was exported is noted
-beside the tables after they are written, so that an export that was killed repeats its last step: replacing
-rows by the same rows changes nothing. One export writes to a folder at a time.
+A day of a machine is exported again when its data change, like its rollup. The state file is written after
+the tables, so an export that was killed repeats its last step, which is idempotent. A lock limits a folder to
+one export at a time.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _VERSION = 1
 
 
 class ExportResult(Struct):
-    """The systems of a machine and the days that were written; rows over all tables.
+    """The systems of a machine and the days that were written.
 
-    lost   intervals of raw tables on these days that no exported measure which reads the table has rows of
+    lost   intervals of raw tables on these days without rows in an exported measure that reads the table
+    rows   number of rows in all tables
     """
 
     systems: list[str]
@@ -57,54 +58,56 @@ def export(
     progress: Progress | None = None,
     report: Callable[[ExportResult], None] | None = None,
 ) -> list[ExportResult]:
-    """Bring the measures of a lake in another format up to date.
+    """Update the export of a lake's measures in another format.
 
     form      parquet, delta or iceberg
-    tables    the measures; none named: all that have intervals
+    tables    the measures; default: all that have intervals
     report    called for every machine once its days are written
 
-    Only days whose inputs have changed since the last export are written. Days that the lake has forgotten
-    stay. Raises InputError for a lake that is none, QueryError for names that are not there, and LakeError
-    for a destination that cannot be used and, after everything else is done, if intervals of raw tables are
-    in no measure: such days are written again by the next call.
+    Only days whose inputs have changed since the last export are written; days removed from the lake stay.
+    Raises InputError if `lake` is not a lake, QueryError for unknown names, and LakeError for an unusable
+    destination. It also raises LakeError at the end if intervals of raw tables are in no measure; the next
+    call writes such days again.
     """
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    into, base = lake_folder.open_folder(path), Path(destination)
-    with into.reading():
-        manifest = into.load()
-        machines = rollups.machines(into, manifest)
-        there = {system for machine in machines for system in machine.systems}
-        chosen = _known({*systems}, there, "system") or there
-        wanted = _known({*tables}, {*bucket_sql.measures()}, "measure") or {*bucket_sql.measures()}
+    folder, base = lake_folder.open_folder(path), Path(destination)
+    with folder.reading():
+        manifest = folder.load()
+        machines = rollups.machines(folder, manifest)
+        system_names = {system for machine in machines for system in machine.systems}
+        selected = _known({*systems}, system_names, "system") or system_names
+        measure_names = _known({*tables}, {*bucket_sql.measures()}, "measure") or {*bucket_sql.measures()}
         results = []
-        with _opened(base, form, sorted(wanted)) as (state, target, engine):
+        with _opened(base, form, sorted(measure_names)) as (state, target, engine):
             for number, machine in enumerate(machines):
-                if not chosen & {*machine.systems}:
+                if not selected & {*machine.systems}:
                     continue
                 if progress is not None:
                     progress(number, len(machines), ", ".join(machine.systems[:3]))
-                with lake_folder.translate_os_errors(into):
-                    results.append(_machine(into, machine, sorted(wanted), state, target, engine, base))
+                with lake_folder.translate_os_errors(folder):
+                    results.append(
+                        _machine(folder, machine, sorted(measure_names), state, target, engine, base)
+                    )
                 if report is not None:
                     report(results[-1])
-    if lost := [each for exported in results for each in exported.lost]:
+    if lost := [item for exported in results for item in exported.lost]:
         raise lost_error(path, lost)
     return results
 
 
-def _known(names: set[str], there: set[str], what: str) -> set[str]:
-    if unknown := names - there:
+def _known(names: set[str], known_names: set[str], what: str) -> set[str]:
+    if unknown := names - known_names:
         raise QueryError(
             f"there is no {what} {', '.join(sorted(unknown))}",
-            expected=f"one of {', '.join(sorted(there)[:50])}",
+            expected=f"one of {', '.join(sorted(known_names)[:50])}",
         )
     return names
 
 
 def _machine(
-    into: LakeFolder,
+    folder: LakeFolder,
     machine: LakeMachine,
     tables: list[str],
     state: _ExportState,
@@ -122,7 +125,7 @@ def _machine(
     written: set[str] = set()
     for span in day_ranges(sorted(stale)):
         days = [rollups.day_name(day) for day in span]
-        with open_days(into, machine, span) as session:
+        with open_days(folder, machine, span) as session:
             present = measures_of(session)
             for name in tables:
                 columns, query = bucket_sql.intervals(
@@ -133,7 +136,7 @@ def _machine(
                     session.announce(name, [column.name for column in measures.load_measure(name).columns])
                     session.engine.write_parquet(query, staged)
                 elif target.has(name):
-                    # Nothing is left of what these days had.
+                    # The measure no longer has rows on these days.
                     engine.copy(bucket_sql.empty_select(columns), staged)
                 else:
                     continue
@@ -143,11 +146,11 @@ def _machine(
                 os.unlink(staged)
             lost = coverage(session, tables).lost(machine.offsets, span)
         exported.lost += lost
-        again = {each.day for each in lost}
+        lost_days = {item.day for item in lost}
         state.days |= {
             _place(system, day): states[day]
             for system, day in machine.days()
-            if day in span and rollups.day_name(day) not in again
+            if day in span and rollups.day_name(day) not in lost_days
         }
         state.save(base)
         exported.days += days
@@ -160,7 +163,7 @@ def _place(system: str, day: int) -> str:
 
 
 class _ExportState(Struct):
-    """What is exported: the format, the measures, and the state of each day and system."""
+    """State of an export: format, measures, and the exported state of each day and system."""
 
     form: str
     tables: list[str]
@@ -200,7 +203,7 @@ class _ExportState(Struct):
 def _opened(
     base: Path, form: str, tables: list[str]
 ) -> Iterator[tuple[_ExportState, ExportTarget, ParquetEngine]]:
-    """The state and the target of a folder that this process alone writes to."""
+    """Lock a destination folder; yields its state, target and engine."""
     if form not in TARGETS:
         raise QueryError(f"measures are not exported to {form}", expected=f"one of {', '.join(TARGETS)}")
     try:

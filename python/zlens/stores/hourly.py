@@ -1,4 +1,4 @@
-"""Hourly means of a measure's columns for every system: from what a lake keeps by hour, else computed."""
+"""Hourly means of a measure's columns for every system, from stored hours of a lake or computed."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from zlens.stores import bucket_sql
 
 #: The length of an hour in microseconds.
 HOUR_US = bucket_sql.LEVELS["hour"]
-#: Shorter differences of intervals, in seconds, are of their clocks.
+#: Shorter differences of intervals, in seconds, are due to their clocks.
 _LEAST_S = 1.0
 
 
 class Hour(NamedTuple):
     """One hour of a system's local time.
 
-    end      when it ends, UTC
+    end      end of the hour, UTC
     seconds  time covered by intervals
-    sums     for each column, the sum of its values, each times its weight; None if it has none
-    weights  for each column, the sum of these weights
-    keys     the values of the keys of the measure
+    sums     for each column, the sum of value times weight; None if there are no values
+    weights  for each column, the sum of the weights
+    keys     values of the keys of the measure
     """
 
     system: str
@@ -46,14 +46,14 @@ class Hour(NamedTuple):
     keys: tuple[str | None, ...] = ()
 
     def mean(self, at: int = 0) -> float | None:
-        """The mean of a column over the hour."""
+        """Return the mean of a column over the hour; None if it has no values."""
         total, weight = self.sums[at], self.weights[at]
         return total / weight if total is not None and weight else None
 
 
-def mean(some: Iterable[Hour], at: int = 0) -> float | None:
-    """The mean of a column over hours."""
-    known = [(hour.sums[at], hour.weights[at]) for hour in some]
+def mean(hours: Iterable[Hour], at: int = 0) -> float | None:
+    """Return the mean of a column over hours; None if it has no values."""
+    known = [(hour.sums[at], hour.weights[at]) for hour in hours]
     pairs = [(total, weight) for total, weight in known if total is not None and weight]
     return (
         math.fsum(total for total, _ in pairs) / math.fsum(weight for _, weight in pairs) if pairs else None
@@ -61,31 +61,33 @@ def mean(some: Iterable[Hour], at: int = 0) -> float | None:
 
 
 def hourly_values(session: CoreSession, table: str, columns: Sequence[str]) -> list[Hour]:
-    """The hours of all systems in order of time, of one source for each: the one that covers most.
+    """Return the hours of all systems in order of time, each from the source that covers most of its time.
 
-    QueryError if a column has no mean over time or the measure has keys besides the system.
+    Raises QueryError if a column has no mean over time or the measure has keys besides the system.
     """
     _check(table, columns)
-    found = _hours(session, table, columns, _last_stored_hours(session, table))
-    return sorted(_of_one_source(found), key=itemgetter(0, 2))
+    hours = _hours(session, table, columns, _last_stored_hours(session, table))
+    return sorted(_of_one_source(hours), key=itemgetter(0, 2))
 
 
 def hours_of_machine(
     session: CoreSession, machine: str, table: str, columns: Sequence[str]
 ) -> list[list[Hour]]:
-    """The hours of each subject of a machine, in order of time, of a measure whose first key is the machine.
+    """Return the hours of each subject of a machine in order of time. The measure's first key is the machine.
 
-    An hour is there twice if two systems report parts of it.
+    An hour occurs twice if two systems report parts of it.
     """
     infos = [info for info in session.systems if info.machine == machine]
-    # Hours of an unknown zone are not those of the others.
+    # Hours of an unknown time zone do not match those of other systems.
     infos = [info for info in infos if not info.local_time] or infos
-    own = {(info.system, info.source) for info in infos}
-    with session.narrow(replace(session.options, systems=tuple(sorted({name for name, _ in own})))) as alone:
-        last = _last_of_machine(alone, table, machine)
-        found = _hours(alone, table, columns, dict.fromkeys(own, last) if last is not None else {})
+    owners = {(info.system, info.source) for info in infos}
+    with session.narrow(
+        replace(session.options, systems=tuple(sorted({name for name, _ in owners})))
+    ) as narrowed:
+        last = _last_of_machine(narrowed, table, machine)
+        hours = _hours(narrowed, table, columns, dict.fromkeys(owners, last) if last is not None else {})
     by_keys = sorted(
-        (hour for hour in found if hour.keys[0] == machine and (hour.system, hour.source) in own),
+        (hour for hour in hours if hour.keys[0] == machine and (hour.system, hour.source) in owners),
         key=lambda hour: ([key or "" for key in hour.keys], hour.end),
     )
     return [list(group) for _, group in groupby(by_keys, key=lambda hour: hour.keys)]
@@ -94,36 +96,38 @@ def hours_of_machine(
 def _hours(
     session: CoreSession, table: str, columns: Sequence[str], last: dict[tuple[str, str], _Last]
 ) -> list[Hour]:
-    kept = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
+    values = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
     keys = list(measures.load_measure(table).key)
-    wanted = ["system", "source", BUCKET_END, *keys, "seconds", *kept]
-    heads = 3 + len(keys)
-    # A fleet has hundreds of thousands, with values of the types that the statements give.
-    rows: list[Any] = _computed(session, table, wanted, last)
-    computed = {row[:heads] for row in rows}
+    selected_columns = ["system", "source", BUCKET_END, *keys, "seconds", *values]
+    key_count = 3 + len(keys)
+    # `Any`: type checks of each value are too slow for the hundreds of thousands of rows of a fleet.
+    rows: list[Any] = _computed(session, table, selected_columns, last)
+    computed = {row[:key_count] for row in rows}
     if last:
         name = f"{table}_hour"
-        stored = session.select(f"SELECT {_numbers(wanted, heads)} FROM {name}", {name: wanted}).rows
-        rows += [row for row in stored if row[:heads] not in computed] if computed else stored
-    weights = heads + 1 + len(columns)
+        stored = session.select(
+            f"SELECT {_numbers(selected_columns, key_count)} FROM {name}", {name: selected_columns}
+        ).rows
+        rows += [row for row in stored if row[:key_count] not in computed] if computed else stored
+    weights = key_count + 1 + len(columns)
     return [
         Hour(
             row[0],
             row[1],
             python_time(row[2]),
-            row[heads] or 0.0,
-            row[heads + 1 : weights],
+            row[key_count] or 0.0,
+            row[key_count + 1 : weights],
             row[weights:],
-            row[3:heads],
+            row[3:key_count],
         )
         for row in rows
     ]
 
 
-def _numbers(wanted: Sequence[str], heads: int) -> str:
-    """The named columns: ends in microseconds since 1970; floating-point numbers behind the heads."""
-    plain = [f"epoch_us({BUCKET_END})" if name == BUCKET_END else quote(name) for name in wanted[:heads]]
-    return ", ".join(plain + [f"CAST({quote(name)} AS DOUBLE)" for name in wanted[heads:]])
+def _numbers(columns: Sequence[str], key_count: int) -> str:
+    """Return the SELECT list: ends in microseconds since 1970, floats after `key_count` columns."""
+    plain = [f"epoch_us({BUCKET_END})" if name == BUCKET_END else quote(name) for name in columns[:key_count]]
+    return ", ".join(plain + [f"CAST({quote(name)} AS DOUBLE)" for name in columns[key_count:]])
 
 
 def _check(table: str, columns: Iterable[str]) -> None:
@@ -144,14 +148,14 @@ def _check(table: str, columns: Iterable[str]) -> None:
 
 
 class _Last(NamedTuple):
-    """The last hour that the lake keeps of a system: its end in microseconds, and the seconds in it."""
+    """Last stored hour: its end in microseconds since 1970, and the seconds that intervals cover."""
 
     end_us: int
     seconds: float
 
 
 def _last_stored_hours(session: CoreSession, table: str) -> dict[tuple[str, str], _Last]:
-    """The last hour that the lake keeps, by system and source."""
+    """Return the last stored hour by system and source."""
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return {}
@@ -164,7 +168,7 @@ def _last_stored_hours(session: CoreSession, table: str) -> dict[tuple[str, str]
 
 
 def _last_of_machine(session: CoreSession, table: str, machine: str) -> _Last | None:
-    """The last hour that the lake keeps of a machine, whichever of its systems reported it."""
+    """Return the last stored hour of a machine, from any of its systems; None if there is none."""
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return None
@@ -178,14 +182,14 @@ def _last_of_machine(session: CoreSession, table: str, machine: str) -> _Last | 
 
 
 def _is_complete(info: SystemInfo, last: _Last) -> bool:
-    """Whether the last kept hour has all intervals that are there of it and after it."""
+    """Return whether the last stored hour includes all available intervals up to the newest."""
     end_us, seconds = last
     if info.ends_us is not None:
         first_us, last_us = info.ends_us
         usual_us = round((info.nominal_s or 0) * 1_000_000)
         covered_us = min(last_us, end_us) - max(first_us - usual_us, end_us - HOUR_US)
         if last_us - usual_us // 2 <= end_us and seconds >= covered_us / 1e6 - _LEAST_S:
-            # It is full: of a thousand systems, intervals take longer to read than hours.
+            # The hour is complete. This avoids reading intervals, which is slow for a thousand systems.
             return True
     for interval in reversed(info.intervals):
         middle_us = interval.end_us - round((interval.seconds or 0) * 500_000)
@@ -199,42 +203,42 @@ def _is_complete(info: SystemInfo, last: _Last) -> bool:
 
 
 def _computed(
-    session: CoreSession, table: str, wanted: Sequence[str], kept: dict[tuple[str, str], _Last]
+    session: CoreSession, table: str, columns: Sequence[str], stored: dict[tuple[str, str], _Last]
 ) -> list[tuple[object, ...]]:
-    """The hours that the lake does not keep, and the last of a system if more of it is there by now."""
+    """Compute the hours that the lake does not store, and a system's last one if it has new intervals."""
     if not session.has_data(table):
         return []
     offsets: dict[tuple[str, str], int] = {}
     days: list[int] = []
-    late: list[str] = []
+    conditions: list[str] = []
     for info in session.systems:
         key = info.system, info.source
-        last = kept.get(key)
+        last = stored.get(key)
         if info.first_us is None or info.last_us is None or (last is not None and _is_complete(info, last)):
             continue
         offsets[key] = info.utc_offset_s or 0
         first_us = info.first_us if last is None else last.end_us - HOUR_US
         days += [(us + offsets[key] * 1_000_000) // DAY_US for us in (first_us, info.last_us)]
         same = f"system = {literal(info.system)} AND source = {literal(info.source)}"
-        late.append(same if last is None else f"{same} AND epoch_us({BUCKET_END}) >= {last.end_us}")
+        conditions.append(same if last is None else f"{same} AND epoch_us({BUCKET_END}) >= {last.end_us}")
     if not days:
         return []
     systems = sorted({system for system, _ in offsets})
-    every = bucket_sql.buckets_sql(table, systems, offsets, (min(days) - 1, max(days)))
-    where = " OR ".join(f"({condition})" for condition in late)
-    heads = wanted.index("seconds")
-    query = f"SELECT {_numbers(wanted, heads)} FROM ({every}) WHERE _level = 'hour' AND ({where})"
+    buckets = bucket_sql.buckets_sql(table, systems, offsets, (min(days) - 1, max(days)))
+    where = " OR ".join(f"({condition})" for condition in conditions)
+    key_count = columns.index("seconds")
+    query = f"SELECT {_numbers(columns, key_count)} FROM ({buckets}) WHERE _level = 'hour' AND ({where})"
     return session.select(
         query, {table: [column.name for column in measures.load_measure(table).columns]}
     ).rows
 
 
-def _of_one_source(found: list[Hour]) -> list[Hour]:
+def _of_one_source(hours: list[Hour]) -> list[Hour]:
     covered: dict[str, dict[str, float]] = {}
-    for hour in found:
+    for hour in hours:
         of_system = covered.setdefault(hour.system, {})
         of_system[hour.source] = of_system.get(hour.source, 0.0) + hour.seconds
     best = {
         system: max(sources, key=lambda name: (sources[name], name)) for system, sources in covered.items()
     }
-    return [hour for hour in found if best[hour.system] == hour.source]
+    return [hour for hour in hours if best[hour.system] == hour.source]

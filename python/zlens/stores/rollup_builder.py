@@ -1,4 +1,4 @@
-"""Measures by hour and day: computed from a lake, and added to it in one step for each machine, or a few."""
+"""Computes measures by hour and day from a lake and commits them for one or a few machines at a time."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from zlens.session.session import CoreSession
 from zlens.stores import bucket_sql, consolidation
 from zlens.stores.coverage import Lost, coverage, lost_error
 
-#: Days computed together, of one system or of several: more take more memory, and fewer read more edges twice
-#: and plan the statements of all measures more often.
+#: System-days computed in one pass. More need more memory; fewer read edges again and plan the statements of
+#: all measures more often.
 _DAYS = 7
-#: Records that have intervals of their own may end so much later than the day.
+#: How much later than the day records with their own intervals may end.
 _LATE_US = 2 * 3_600_000_000
 
 
 class RollupResult(Struct):
-    """The systems of a machine, the days computed, and the days sealed although data arrived later.
+    """The systems of a machine, the days computed, and the sealed days for which data arrived later.
 
-    lost   intervals of raw tables on these days that no measure has rows of
+    lost   intervals of raw tables on these days without rows in any measure
     """
 
     systems: list[str]
@@ -60,30 +60,30 @@ def rollup(
     progress: Progress | None = None,
     report: Callable[[RollupResult], None] | None = None,
 ) -> list[RollupResult]:
-    """Bring the measures of a lake by hour and day up to date.
+    """Update the measures of a lake by hour and day.
 
-    Only days whose inputs have changed are computed. `report` is called for every machine whose measures
-    are part of the lake. Days of which raw data were forgotten stay as they are.
+    Only days whose inputs have changed are computed. `report` is called for every machine after its measures
+    are committed. Days with removed raw data stay unchanged.
 
-    Raises LakeError, after everything else is done, if intervals of raw tables are in no measure: such days
-    are computed again by the next call.
+    Raises LakeError at the end if intervals of raw tables are in no measure; the next call computes such days
+    again.
     """
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=phrase("lake_make"))
-    into, chosen = lake_folder.open_folder(path), set(systems)
+    into, selected = lake_folder.open_folder(path), set(systems)
     with into.reading():
         manifest = into.load()
-        there = {part.system for _, part in manifest.parts()}
-        if unknown := chosen - there:
+        system_names = {part.system for _, part in manifest.parts()}
+        if unknown := selected - system_names:
             raise QueryError(
                 f"there is no system {', '.join(sorted(unknown))} in the lake",
-                expected=f"one of {', '.join(sorted(there)[:20])}",
+                expected=f"one of {', '.join(sorted(system_names)[:20])}",
             )
         machines = [
             machine
             for machine in rollups.machines(into, manifest)
-            if not chosen or chosen & {*machine.systems}
+            if not selected or selected & {*machine.systems}
         ]
     results: list[RollupResult] = []
     with lake_folder.translate_os_errors(into):
@@ -98,16 +98,16 @@ def rollup(
             for one in rolled:
                 report(one)
     consolidation.consolidate(into, progress)
-    if lost := [each for rolled in results for each in rolled.lost]:
+    if lost := [item for rolled in results for item in rolled.lost]:
         raise lost_error(path, lost)
     return results
 
 
 class _StaleDays(Struct, frozen=True):
-    """What is to be computed of a machine.
+    """Days of a machine to compute.
 
-    states  what the measures of each day are computed from
-    sealed  names of days that data arrived for although others of theirs were forgotten
+    states  digest of the inputs of each day
+    sealed  names of days for which data arrived after raw data of the day were removed
     """
 
     machine: LakeMachine
@@ -117,7 +117,7 @@ class _StaleDays(Struct, frozen=True):
 
 
 def _stale(into: LakeFolder, manifest: Manifest, machine: LakeMachine) -> _StaleDays:
-    """The days of a machine whose measures are not up to date."""
+    """Return the days of a machine whose measures are out of date."""
     states, sealed = machine.states(), machine.frozen_days()
     stale = {
         (system, day)
@@ -136,7 +136,7 @@ def _stale(into: LakeFolder, manifest: Manifest, machine: LakeMachine) -> _Stale
 
 
 def _groups(machines: Iterable[_StaleDays]) -> Iterator[list[_StaleDays]]:
-    """Machines that are computed together: neighbors with the same days, which are few."""
+    """Group neighboring machines with the same few days, to compute each group in one pass."""
     group: list[_StaleDays] = []
     for one in machines:
         systems = sum(len(other.machine.systems) for other in (*group, one))
@@ -149,7 +149,7 @@ def _groups(machines: Iterable[_StaleDays]) -> Iterator[list[_StaleDays]]:
 
 
 def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
-    """Compute the stale days of some machines, which are the same, and add them to the lake."""
+    """Compute the stale days of a group of machines and commit them to the lake."""
     results = [RollupResult(one.machine.systems, sealed=one.sealed) for one in group]
     days = group[0].days
     if not days:
@@ -159,48 +159,48 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
         try:
             for span in day_ranges(days):
                 work.compute(span)
-            found = [work.documents(one.machine, one.states) for one in group]
+            documents_of_group = [work.documents(one.machine, one.states) for one in group]
         finally:
             work.engine.close()
-        moves = {name: path for _, placed in found for name, path in placed.items()}
-        lake_folder.fsync_files(moves.values())
+        staged_paths = {name: path for _, placed in documents_of_group for name, path in placed.items()}
+        lake_folder.fsync_files(staged_paths.values())
         with into.locked():
             current = into.load()
             into.remove_abandoned(current)
             machines = rollups.machines(into, current)
-            replaced, kept = [], set()
-            for one, rolled, (entries, _) in zip(group, results, found, strict=True):
+            replaced, committed = [], set()
+            for one, rolled, (entries, _) in zip(group, results, documents_of_group, strict=True):
                 now = _states(machines, one.machine)
                 for entry in entries:
-                    # Data that arrived meanwhile: the next call computes their days.
+                    # Another writer committed newer data; the next call computes the day.
                     if now.get(rollups.day_number(entry.day)) != entry.state:
                         continue
-                    before = current.rollups.get((entry.system, entry.day))
-                    if before is not None and before.state == entry.state and not before.lost:
+                    previous = current.rollups.get((entry.system, entry.day))
+                    if previous is not None and previous.state == entry.state and not previous.lost:
                         continue
-                    replaced += [before] if before is not None else []
+                    replaced += [previous] if previous is not None else []
                     current.rollups[entry.system, entry.day] = entry
                     rolled.days.append(entry.day)
-                kept |= {
+                committed |= {
                     name for entry in entries if current.rollups.get((entry.system, entry.day)) == entry
-                    for name in into.listed_measures(entry, moves)
+                    for name in into.listed_measures(entry, staged_paths)
                 }  # fmt: skip
-            moves = {name: path for name, path in moves.items() if name in kept}
+            staged_paths = {name: path for name, path in staged_paths.items() if name in committed}
             old = {name for entry in replaced for name in into.listed_measures(entry)}
             if replaced:
-                listed = into.listed(current, moves)
+                listed = into.listed(current, staged_paths)
                 current.retired += sorted(old - listed.keys() - set(current.retired))
-            into.commit(current, staged, moves)
+            into.commit(current, staged, staged_paths)
             into.remove_retired(current)
         for one, rolled in zip(group, results, strict=True):
             rolled.days = sorted(set(rolled.days))
-            rolled.lost = [each for each in work.lost if each.system in rolled.systems]
+            rolled.lost = [item for item in work.lost if item.system in rolled.systems]
             rolled.rows, rolled.bytes = work.written(one.machine)
     return results
 
 
 def _is_late(into: LakeFolder, manifest: Manifest, machine: LakeMachine, system: str, day: int) -> bool:
-    """Whether raw data of a day are in no measures: they arrived after others of the day were forgotten."""
+    """Return whether raw data of a day are in no measure because they arrived after others were removed."""
     stored = manifest.rollups.get((system, rollups.day_name(day)))
     inputs = set(into.measures(stored).inputs) if stored else set()
     return any(
@@ -211,7 +211,7 @@ def _is_late(into: LakeFolder, manifest: Manifest, machine: LakeMachine, system:
 
 
 def _states(machines: list[LakeMachine], machine: LakeMachine) -> dict[int, str]:
-    """The states of the days of a machine as it is among others."""
+    """Return the states of the unsealed days of a machine, looked up in `machines`."""
     for one in machines:
         if one.systems == machine.systems:
             sealed = one.frozen_days()
@@ -220,7 +220,7 @@ def _states(machines: list[LakeMachine], machine: LakeMachine) -> dict[int, str]
 
 
 def day_ranges(days: list[int]) -> Iterator[list[int]]:
-    """Days that are computed together: neighbors, at most a week."""
+    """Split days into runs of consecutive days, each at most a week."""
     span: list[int] = []
     for day in days:
         if span and (day != span[-1] + 1 or len(span) == _DAYS):
@@ -232,7 +232,7 @@ def day_ranges(days: list[int]) -> Iterator[list[int]]:
 
 
 class _RollupWriter:
-    """Writes the measures of some machines to staging; `machine` is all of them."""
+    """Writes the measures of some machines to staging; `machine` merges all of them."""
 
     def __init__(self, into: LakeFolder, machine: LakeMachine, staged: Staging) -> None:
         self.into = into
@@ -245,8 +245,8 @@ class _RollupWriter:
         self.lost: list[Lost] = []
 
     def compute(self, days: list[int]) -> None:
-        """Write the buckets of some neighboring days of all systems of the machine."""
-        # Closed before the manifest is replaced: the files that it retires can then be removed.
+        """Write the buckets of some consecutive days of all systems of the machine."""
+        # The session closes before the commit, so that the files it retires can be removed.
         with open_days(self.into, self.machine, days) as session:
             for name in measures_of(session):
                 self._write(session, name, days)
@@ -267,10 +267,10 @@ class _RollupWriter:
             self.engine.register("buckets", stream)
             return self.engine.write(select, os.fspath(area / name), "_unit", BUCKET_END)
 
-        # Not as a query of the user: those of a lake run in a database of their own, which copies the rows.
+        # Not a user query: user queries of a lake run in a separate database, which copies the rows.
         reads = {name: [column.name for column in measures.load_measure(name).columns]}
         for written in session.select(query, reads).read(write):
-            level, place, day = written.key.split(" ")
+            level, number, day = written.key.split(" ")
             table = f"{name}_{level}"
             file = MeasuresFile(
                 table,
@@ -279,7 +279,7 @@ class _RollupWriter:
                 lake_folder.digest(written.path),
                 lake_folder.footer_digest(written.path),
             )
-            key = self.machine.systems[int(place) - 1], int(day)
+            key = self.machine.systems[int(number) - 1], int(day)
             self._files.setdefault(key, []).append((file, written.path))
             if table not in self._schemas:
                 columns = tuple(
@@ -288,9 +288,12 @@ class _RollupWriter:
                 self._schemas[table] = self._schema(documents.dump_schema(columns))
 
     def written(self, machine: LakeMachine) -> tuple[int, int]:
-        """The rows and bytes of one of the machines."""
+        """Return the rows and bytes written for one of the machines."""
         files = [
-            file for (system, _), own in self._files.items() if system in machine.systems for file, _ in own
+            file
+            for (system, _), system_files in self._files.items()
+            if system in machine.systems
+            for file, _ in system_files
         ]
         return sum(file.rows for file in files), sum(file.bytes for file in files)
 
@@ -302,9 +305,9 @@ class _RollupWriter:
     def documents(
         self, machine: LakeMachine, states: dict[int, str]
     ) -> tuple[list[DayRollup], dict[str, str]]:
-        """The entries of a machine's computed days for the manifest, and the place of each of their files."""
-        found: list[DayRollup] = []
-        moves: dict[str, str] = {}
+        """Return the manifest entries of a machine's computed days, and the staged path of each file."""
+        entries: list[DayRollup] = []
+        staged_paths: dict[str, str] = {}
         inputs: dict[int, set[str]] = {}
         for imported, _, days in machine.parts:
             for day in days:
@@ -312,29 +315,29 @@ class _RollupWriter:
         for system, day in sorted(machine.days()):
             if day not in states:
                 continue
-            # A day without rows, as between two intervals, is known to have none.
-            place = system, rollups.day_name(day), states[day]
+            # Days without rows, as between two intervals, also get an entry.
+            entry_key = system, rollups.day_name(day), states[day]
             files = self._files.get((system, day), [])
             schemas = {file.table: self._schemas[file.table] for file, _ in files}
             stored = [file for file, _ in files]
             data = MeasuresDocument(sorted(inputs[day]), schemas, stored, self._retained[system, day]).dump()
-            name = file_names.measures_document(*place)
+            name = file_names.measures_document(*entry_key)
             self.staged.write(name, data)
-            moves[name] = os.fspath(self.staged.path / name)
+            staged_paths[name] = os.fspath(self.staged.path / name)
             for file, path in files:
-                moves[file_names.measure_file(file.table, *place)] = path
+                staged_paths[file_names.measure_file(file.table, *entry_key)] = path
             for key in schemas.values():
-                moves[file_names.schema(key)] = os.fspath(self.staged.path / file_names.schema(key))
-            lost = sum(each.intervals for each in self.lost if (each.system, each.day) == place[:2])
-            found.append(DayRollup(*place, hashlib.sha256(data).hexdigest(), lost, RULES))
-        return found, moves
+                staged_paths[file_names.schema(key)] = os.fspath(self.staged.path / file_names.schema(key))
+            lost = sum(item.intervals for item in self.lost if (item.system, item.day) == entry_key[:2])
+            entries.append(DayRollup(*entry_key, hashlib.sha256(data).hexdigest(), lost, RULES))
+        return entries, staged_paths
 
 
 def lost_of(lake: str, added: ImportResult) -> list[Lost]:
-    """The intervals in the time of an imported file that are in a raw table of the lake but in no measure."""
+    """Return the intervals in the time of an imported file that are in raw tables but in no measure."""
     if added.first_us is None or added.last_us is None:
         return []
-    # Its first record may be an interval end.
+    # The range excludes its start, and the first record may be an interval end.
     with of_times(lake, added.systems, added.first_us - 1, added.last_us) as session:
         offsets = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
         covered = coverage(session, bucket_sql.measures())
@@ -343,13 +346,13 @@ def lost_of(lake: str, added: ImportResult) -> list[Lost]:
 
 
 def measures_of(session: CoreSession) -> list[str]:
-    """The measures that a session can have rows of."""
+    """Return the measures for which a session has data."""
     return [name for name in bucket_sql.measures() if session.has_data(name)] if session.has_intervals else []
 
 
 @contextmanager
 def open_days(into: LakeFolder, machine: LakeMachine, days: list[int]) -> Iterator[CoreSession]:
-    """The lake as far as some neighboring days of a machine need it."""
+    """Open the part of a lake that some consecutive days of a machine need."""
     offsets_us = [offset * 1_000_000 for offset in machine.offsets.values()]
     first_us = days[0] * rollups.DAY_US - max(offsets_us)
     last_us = (days[-1] + 1) * rollups.DAY_US - min(offsets_us) + _LATE_US
@@ -360,7 +363,7 @@ def open_days(into: LakeFolder, machine: LakeMachine, days: list[int]) -> Iterat
 
 @contextmanager
 def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> Iterator[CoreSession]:
-    """A session over the intervals of some systems of a lake that end after a time and up to another one.
+    """Open a session over intervals of some systems of a lake that end after a time and up to another.
 
     Times are in microseconds since 1970, UTC.
     """
