@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> list[float]:
-    """min(cap, level x weight) for each claimant; the level uses up the capacity or all caps.
+    """Return min(cap, level x weight) for each claimant; the level uses up the capacity or all caps.
 
     A claimant without weight gets nothing while any with weight wants more; those without weight then
     share the rest equally.
@@ -35,7 +35,7 @@ def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float])
 
 
 def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> float:
-    """The level to which all rise; infinite if the caps of all with weight fit into the capacity."""
+    """Return the level to which all rise; infinite if the caps of all with weight fit into the capacity."""
     rising = [at for at, weight in enumerate(weights) if weight and caps[at]]
     full = {at: caps[at] / weights[at] for at in rising}
     rising.sort(key=full.__getitem__)
@@ -59,10 +59,10 @@ class CapGroup(Struct, frozen=True):
 def group_fill(
     capacity: float, weights: Sequence[float], caps: Sequence[float], groups: Sequence[CapGroup]
 ) -> list[float]:
-    """Like water_fill, but claimants of a group also stop when their sum reaches its limit.
+    """Allocate like water_fill, but stop claimants of a group also when their sum reaches its limit.
 
-    Groups may nest but not cross. A group that stops does so at its own level, so its members never get more
-    than a fill of the group alone gives them; that amount is their cap outside.
+    Groups may nest but not cross. A full group stops at its own level, so its members never get more than a
+    fill of only that group allocates to them; that amount is their cap outside.
     """
     limited = list(caps)
     for group in groups:
@@ -71,7 +71,7 @@ def group_fill(
 
 
 def _limit_group(group: CapGroup, weights: Sequence[float], caps: list[float]) -> list[int]:
-    """Lower the caps of a group's claimants to what its limit allows; the claimants' indexes."""
+    """Lower the caps of a group's claimants to its limit; return the claimants' indexes."""
     inside: list[int] = []
     for member in group.members:
         inside += [member] if isinstance(member, int) else _limit_group(member, weights, caps)
@@ -80,7 +80,7 @@ def _limit_group(group: CapGroup, weights: Sequence[float], caps: list[float]) -
         return inside
     heavy = [weights[at] for at in inside]
     if len({*wanted}) == len({*heavy}) == 1:
-        # All alike, such as the virtual processors of a user: no need to sort.
+        # Equal claimants, such as the virtual CPUs of a user, need no sorting.
         filled = [group.limit / len(inside)] * len(inside)
     else:
         filled = water_fill(group.limit, heavy, wanted)
@@ -95,9 +95,9 @@ def crossing_fill(
     caps: Sequence[float],
     groups: Sequence[tuple[Sequence[int], float]],
 ) -> list[float]:
-    """Like group_fill, but groups (members by index, and limit) may cross.
+    """Allocate like group_fill, but groups (indexes of members, and limit) may cross.
 
-    All rise together; each group that fills up stops its members. Claimants without weight get nothing.
+    All claimants rise at once; a full group stops its members. Claimants without weight get nothing.
     """
     count = len(weights)
     sets = [list(members) for members, _ in groups] + [list(range(count))]
@@ -108,7 +108,7 @@ def crossing_fill(
             of[at].append(number)
     allocations = [0.0] * count
     moving = {at for at in range(count) if weights[at]}
-    # How fast the members of each set that still rise do so together.
+    # Total weight of the rising members of each set.
     speeds = [sum(weights[at] for at in members) for members in sets]
     order = sorted(moving, key=lambda at: caps[at] / weights[at], reverse=True)
 

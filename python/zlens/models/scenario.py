@@ -1,4 +1,4 @@
-"""Scenarios: small TOML files, checked key by key against what a model understands."""
+"""Scenarios: TOML files, checked key by key against the spec of a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.schema import document, toml, user_files
 from zlens.schema.validators import MOST, Key, ListOf, MapOf, SingleLine, Spec
 from zlens.schema.wording import phrase
 
-#: Longest scenario in bytes: some ten thousand users.
+#: Maximum size of a scenario in bytes: some ten thousand users.
 LONGEST = 16_000_000
 #: Keys that every scenario may have.
 _COMMON = (
@@ -26,7 +26,7 @@ _COMMON = (
 
 
 class ScenarioValues(dict[str, Any]):
-    """Contents of a scenario file, with its text, which gives errors their lines."""
+    """Contents of a scenario file, with its text, in which errors locate their lines."""
 
     def __init__(self, values: Mapping[str, Any], text: str) -> None:
         super().__init__(values)
@@ -51,11 +51,11 @@ class Scenario(Struct):
         return title
 
     def assume(self, name: str) -> None:
-        """Record that the answer rests on a constant that is not a key of the scenario."""
+        """Record that the answer depends on a constant that is not a key of the scenario."""
         self.problem.assumed.setdefault(name, constant(name).assumed())
 
     def unused(self, name: str) -> None:
-        """Record that the default of a key made no difference to the answer."""
+        """Record that the default of a key did not affect the answer."""
         self.problem.assumed.pop(name, None)
         self.problem.moving.pop(name, None)
 
@@ -68,9 +68,9 @@ class Scenario(Struct):
 def check_scenario(
     spec: Spec, values: Mapping[str, Any], *, file: str | None = None, problem: ScenarioErrors | None = None
 ) -> Scenario:
-    """A scenario from parsed TOML; ScenarioError with the key, the value and what is allowed.
+    """Return a scenario from parsed TOML; raise ScenarioError with the key, its value and what is allowed.
 
-    problem   collects its assumptions with those of another scenario, which it was made from
+    problem   collector of the scenario that this one is derived from; both share assumptions
     """
     problem = problem or ScenarioErrors(
         file, text=values.text if isinstance(values, ScenarioValues) else None
@@ -80,7 +80,7 @@ def check_scenario(
 
 
 def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:
-    """The keys of a scenario, one line each, nested as in TOML."""
+    """Yield the keys of a scenario, one line each, nested as in TOML."""
     for key in spec.keys if indent else (*_COMMON, *spec.keys):
         kind = key.kind
         unit = f", {key.unit}" if key.unit else ""
@@ -102,7 +102,7 @@ def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:
 
 
 def read(path: str) -> ScenarioValues:
-    """Contents of a scenario file; ScenarioError if it cannot be read or is not TOML."""
+    """Return the contents of a scenario file; raise ScenarioError if it cannot be read or is not TOML."""
     cure = phrase("scenario_example")
     try:
         text = user_files.decoded(user_files.read_content(path, LONGEST, "scenario", cure), path, cure)
@@ -114,9 +114,9 @@ def read(path: str) -> ScenarioValues:
 
 
 def apply_setting(values: _Table, setting: str) -> _Table:
-    """The scenario with one value changed: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`.
+    """Change one value of a scenario: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`.
 
-    Of several entries with a name, `user.LINUX1.IFL.demand=50` names that of a type.
+    If several entries have a name, `user.LINUX1.IFL.demand=50` selects one by type.
     """
     path, equals, text = setting.partition("=")
     if not equals or not path.strip():
@@ -132,7 +132,7 @@ def apply_setting(values: _Table, setting: str) -> _Table:
 
 
 def set_value(values: _Table, path: str, value: Any) -> _Table:
-    """A copy of the scenario with the value at a path changed; list entries go by name or from 1."""
+    """Return a copy of the scenario with a value changed; a path names list entries or counts from 1."""
     copy: Mapping[str, Any] = _put(values, path, value)
     if isinstance(values, ScenarioValues):
         copy = ScenarioValues(copy, values.text)
@@ -154,14 +154,14 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 
 def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
-    """The entry that the first step names, with its type if several have the name, and the other steps."""
+    """Return the index of the named entry, with its type if several have the name, and the other steps."""
     which, _, rest = steps.partition(".")
     named = [at for at, one in enumerate(entries) if isinstance(one, dict) and one.get("name") == which]
     if len(named) == 1:
         return named[0], rest
     if named:
         kind, _, after = rest.partition(".")
-        # CP is the type of entries that have none.
+        # Entries without a type are of type CP.
         places = {entries[at].get("type", "CP"): at for at in named}
         if kind not in places:
             raise ScenarioError(
@@ -181,7 +181,7 @@ def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
 
 
 def _value(text: str) -> Any:
-    """A value parsed as TOML; a bare word is text."""
+    """Return a value parsed as TOML; a bare word is text."""
     try:
         return toml.parse(f"value = {text}")["value"]
     except toml.TomlError:
@@ -189,7 +189,7 @@ def _value(text: str) -> Any:
 
 
 def sweep_values(sweep: str) -> Iterator[float | int]:
-    """The values of `start:stop` or `start:stop:step`, both ends included; integers stay integers."""
+    """Yield the values of `start:stop` or `start:stop:step`, both ends included; integers stay integers."""
     parts = sweep.split(":")
     try:
         start, stop, step = ([float(part) for part in parts] + [1.0])[:3]

@@ -1,4 +1,4 @@
-"""Solve one scenario for many values of a key."""
+"""Sweeps: one scenario solved for many values of a key."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zlens.models.scenario import set_value, sweep_values
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.wording import phrase
 
-#: Rows of an answer that a sweep follows; nobody would read more.
+#: Maximum number of rows of an answer that a sweep follows: more are unreadable.
 MOST_FOLLOWED = 20
 
 
 def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | None = None) -> Answer:
-    """The answer of a model for each value of `KEY=START:STOP[:STEP]`, one row per value."""
+    """Return the answer of a model for each value of `KEY=START:STOP[:STEP]`, one row per value."""
     path, equals, texts = sweep.partition("=")
     if not equals:
         raise ScenarioError(
@@ -64,7 +64,7 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
 
 
 def _row_figures(answer: Answer) -> Iterator[AnswerFigure]:
-    """One column of an answer's table as figures, named after its rows."""
+    """Yield one column of an answer's table as figures, named after its rows."""
     if answer.follow is None:
         return
     key, name = answer.follow

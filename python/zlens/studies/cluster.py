@@ -1,4 +1,4 @@
-"""What the members of a cluster share: volumes by device busy of all, guests by name."""
+"""Volumes and guests that the members of a cluster share, with the use of each member."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from zlens.studies.fleet import Span
 
 
 class SharedMeasure(NamedTuple):
-    """A measure of subjects that members have in common.
+    """A measure whose subjects several members share.
 
-    name     the column whose value is the same on all members; with another key, its last value
-    column   what is shown of them: a column that facts/measures adds over subjects
+    name     column whose value is the same on all members; with another key, its last value
+    column   column shown for each subject; it adds over subjects (facts/measures)
     """
 
     table: str
@@ -40,8 +40,8 @@ GUESTS = SharedMeasure("guest", "userid", "userid", "cpu_pct")
 class SharedSubject(NamedTuple):
     """A subject of one or more members.
 
-    together   the mean of all members, added; None if one of them is not known
-    members    the mean of each member that has it
+    together   sum of the means of all members; None if one is unknown
+    members    mean of each member that has the subject
     """
 
     name: str
@@ -52,7 +52,7 @@ class SharedSubject(NamedTuple):
 def shared_subjects(
     session: CoreSession, kind: SharedMeasure, systems: Collection[str], span: Span
 ) -> list[SharedSubject]:
-    """The subjects of some systems by name, those of most use first."""
+    """Return the subjects of some systems by name, in descending order of use."""
     if not session.has_data(kind.table):
         return []
     uses: dict[str, dict[str, float | None]] = {}
@@ -76,7 +76,7 @@ def _added(one: object, other: float | None) -> float | None:
 
 
 def _query(kind: SharedMeasure, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
-    """SQL of system, source, name and mean of each subject, and the columns that it reads."""
+    """Return SQL of system, source, name and mean of each subject, and the columns that it reads."""
     table = measures.load_measure(kind.table)
     name = table.column(kind.name)
     assert name is not None

@@ -1,4 +1,4 @@
-"""All systems of an input side by side: how busy each is by hour, where growth leads, and their machines."""
+"""All systems of an input: utilization by hour, growth, and the partitions of their machines."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from zlens.stores.hourly import Hour, hourly_values, hours_of_machine, mean
 from zlens.studies import trend
 
 MEASURE, COLUMN = "load", "busy_pct"
-#: How much of a machine each of its partitions uses.
+#: Use of a machine by each of its partitions.
 PARTITIONS, USED = "partition", "phys_total_pct"
 
-#: From after the first moment to the second one, UTC; None is open.
+#: After the first timestamp up to the second one, UTC; None is unbounded.
 Span = tuple[dt.datetime | None, dt.datetime | None]
 
 
 class FleetMember(NamedTuple):
-    """A system over a span of hours.
+    """A system over a time range.
 
-    mean      the column over the hours, by the weights of its intervals
-    busiest   the busiest hour, and when it ended
-    before    the mean over another span; None without one
-    growth    of the busiest hour of a day, per month, over all hours that are there; None with too few days
-    meets     the day on which it reaches the limit of `trend_limit`
-    hours     ends of hours and their means
+    mean      mean of the column, by the weights of its intervals
+    busiest   mean of the busiest hour; at: end of that hour
+    before    mean over another time range; None without one
+    growth    growth per month of the busiest hour of a day, over all data; None with too few days
+    meets     day on which the trend reaches `trend_limit`
+    hours     ends and means of hours
     """
 
     system: str
@@ -46,15 +46,15 @@ class FleetMember(NamedTuple):
 
     @property
     def change(self) -> float | None:
-        """How much the mean grew."""
+        """Growth of the mean."""
         return None if self.mean is None or self.before is None else self.mean - self.before
 
 
 class Partition(NamedTuple):
-    """A partition and its processors of one type over a span of hours.
+    """The processors of one type of a partition over a time range.
 
-    mean   the column over the hours
-    hours  ends of hours and their means
+    mean   mean of the column
+    hours  ends and means of hours
     """
 
     name: str
@@ -64,7 +64,7 @@ class Partition(NamedTuple):
 
 
 def members(session: CoreSession, span: Span, before: Span | None = None) -> list[FleetMember]:
-    """The systems with data on how busy they are, in the order of their names."""
+    """Return the systems with processor utilization, in the order of their names."""
     by_system: dict[tuple[str, str], list[Hour]] = {}
     for hour in hourly_values(session, MEASURE, [COLUMN]):
         by_system.setdefault((hour.system, hour.source), []).append(hour)
@@ -72,7 +72,7 @@ def members(session: CoreSession, span: Span, before: Span | None = None) -> lis
 
 
 def partitions(session: CoreSession, machine: str, span: Span) -> list[Partition]:
-    """The partitions of a machine that its systems report, by type and name."""
+    """Return the partitions of a machine that its systems report, by type and name."""
     found = []
     for of_partition in hours_of_machine(session, machine, PARTITIONS, [USED]):
         own = [hour for hour in of_partition if _within(hour, span)]
@@ -86,12 +86,12 @@ def partitions(session: CoreSession, machine: str, span: Span) -> list[Partition
 
 
 def unit() -> str:
-    """The unit of what is compared."""
+    """Return the unit of the compared column."""
     return measures.load_measure(MEASURE).column(COLUMN).unit  # type: ignore[union-attr]
 
 
 def clusters(session: CoreSession) -> dict[str, str]:
-    """The cluster of each member: as the user groups them, else the SSI cluster that it records."""
+    """Return the cluster of each member: the group of the user, else the recorded SSI cluster."""
     recorded = {}
     if session.has_data("role.ssi"):
         rows = session.sql("SELECT system, arg_max(cluster, tod) FROM role.ssi GROUP BY system").rows
@@ -132,5 +132,5 @@ def _trend(
 
 @lru_cache(4096)
 def _local(end: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
-    """The local end of an hour, which many systems have."""
+    """Return the local end of an hour; cached, because many systems have the same hours."""
     return end.astimezone(zone)

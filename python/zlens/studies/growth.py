@@ -1,8 +1,8 @@
-"""Growth over time: the median slope of all pairs of points, with its uncertainty.
+"""Growth over time: median slope of all pairs of points, with its confidence interval.
 
 Sources: H. Theil, "A rank-invariant method of linear and polynomial regression analysis" (1950): the slope.
 P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968), 1379-1389: its
-confidence interval. Single days that stand out, such as holidays, hardly change either.
+confidence interval. Outliers, such as holidays, hardly change either.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from statistics import NormalDist, median
 from typing import NamedTuple
 
-#: Of more points, so many are taken, evenly spaced: all pairs are looked at.
+#: Maximum number of points, because all pairs are compared; of more, evenly spaced ones are used.
 _MOST = 400
-#: The confidence of the bounds of a slope.
+#: Confidence level of the bounds of a slope.
 _CONFIDENCE = 0.95
 
 
@@ -31,9 +31,9 @@ class Growth(NamedTuple):
         return self.at_zero + self.slope * x
 
     def limit_crossing(self, limit: float, after: float) -> tuple[float | None, float | None, float | None]:
-        """Where the line, and the steepest and flattest one, reach a limit from `after` on; None: never.
+        """Return where the line and its steepest and flattest bounds reach a limit; None if never.
 
-        All three go through the value of the line at `after`, and an end that they have passed is `after`.
+        All three have the value of the line at `start`; if that has reached the limit, the result is `start`.
         """
         now = self.value(after)
 
@@ -46,7 +46,7 @@ class Growth(NamedTuple):
 
 
 def fit_growth(x: Sequence[float], y: Sequence[float], least: int) -> Growth | None:
-    """The growth of y with x, which must ascend; None with fewer than `least` points."""
+    """Return the growth of y with x, which must ascend; None with fewer than `min_points` points."""
     if len(x) < least:
         return None
     if len(x) > _MOST:
@@ -59,7 +59,7 @@ def fit_growth(x: Sequence[float], y: Sequence[float], least: int) -> Growth | N
     if not slopes:
         return None
     slope = median(slopes)
-    # The variance of Kendall's S; values that occur several times tell less.
+    # Variance of Kendall's S, corrected for ties.
     ties = sum(times * (times - 1) * (2 * times + 5) for times in Counter(y).values())
     variance = (count * (count - 1) * (2 * count + 5) - ties) / 18
     wide = NormalDist().inv_cdf((1 + _CONFIDENCE) / 2) * math.sqrt(variance)

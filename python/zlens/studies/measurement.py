@@ -39,7 +39,7 @@ _AVERAGED = {
 
 
 def _query() -> str:
-    """SQL of one row per interval; rates are per second, percentages of one logical processor."""
+    """Return SQL of one row per interval; rates are per second, percentages of one logical processor."""
     averaged = []
     for name, (measure, table) in _AVERAGED.items():
         column = measures.load_measure(measure).column(name)
@@ -75,7 +75,7 @@ Row = dict[str, Any]
 
 
 class MeasuredRun(Struct, frozen=True):
-    """Means of a window. numbers: attributes of a Run. machine: type and model, None if not reported."""
+    """Means over a window. numbers: attributes of WorkloadRun. machine: type and model, if reported."""
 
     file: str
     system: str
@@ -90,7 +90,7 @@ class MeasuredRun(Struct, frozen=True):
 
 
 def measure_run(file: str, window: dict[str, Any], beside: str | None) -> MeasuredRun:
-    """Means over the window of one system of a file. Paths are relative to the file of runs, `beside`."""
+    """Return means over the window of one system of a file. Paths are relative to `base_file`."""
     import zlens
 
     path = resolve_path(file, beside)
@@ -128,7 +128,7 @@ def _options(window: dict[str, Any], beside: str | None) -> Any:
 
 
 def resolve_path(name: str, beside: str | None) -> str:
-    """Resolve a path in the file of runs against the folder of that file."""
+    """Resolve a path against the folder of `base_file`, the file that contains it."""
     if beside is None or beside in ("-", "/dev/stdin"):
         return name
     return str(Path(beside).parent / name)
@@ -140,7 +140,7 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
     complete = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
     sources = list(dict.fromkeys(row["source"] for row in complete))
     if len(sources) > 1:
-        # Count a time that several sources report only once.
+        # Count intervals that several sources report only once.
         best = max(sources, key=lambda source: sum(1 for row in complete if row["source"] == source))
         complete = [row for row in complete if row["source"] == best]
         rows = [row for row in rows if row["source"] == best]
@@ -183,7 +183,7 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
 
 
 def _core_facts(session: CoreSession, used: list[Row], cores: float) -> dict[str, float]:
-    """Busy of the cores and the largest capacity factor, if every used interval reports them."""
+    """Return core busy and the largest capacity factor, if every used interval reports them."""
     by_end = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
     mine = [by_end[row["interval_end"]] for row in used if row["interval_end"] in by_end]
     if len(mine) < len(used):
@@ -203,7 +203,7 @@ def _shown(session: CoreSession, row: Row, start: int) -> str:
 
 
 def _means(rows: list[Row]) -> dict[str, float | None]:
-    """Means over time; per transaction, ratios of sums. A value missing in an interval is None."""
+    """Return means over time, and ratios of sums per transaction; None if an interval has no value."""
     seconds = [row["seconds"] for row in rows]
 
     def mean(name: str) -> float | None:
@@ -241,7 +241,7 @@ def _means(rows: list[Row]) -> dict[str, float | None]:
 
 
 def _mean(values: list[float | None], weights: list[float | None]) -> float | None:
-    """Weighted mean; None if the weights sum to 0 or a weighted value is missing."""
+    """Return the weighted mean; None if the weights sum to 0 or a weighted value is missing."""
     if None in weights:
         return None
     pairs = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight]

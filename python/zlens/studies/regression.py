@@ -1,4 +1,4 @@
-"""A regression study: many workloads before and after a change, by the ratios of their throughput.
+"""Regression study: throughput ratios of many workloads before and after a change.
 
 Source: IBM, "z/VM 6.4 Performance": of some 120 workloads mean and standard deviation of the ratios of ETR
 and ITR, comparison / base; "z/VM Performance Update" (2013): "within usual 5% regression criteria".
@@ -112,7 +112,7 @@ comparison = { etr = 1841.0, busy = 87.9 }
 
 
 class RunPair(Struct, frozen=True):
-    """A workload before and after. runs: those behind its ratios; empty if the ratios are given."""
+    """A workload before and after a change. runs: the runs of its ratios; empty if the ratios are given."""
 
     name: str
     group: str | None
@@ -122,14 +122,14 @@ class RunPair(Struct, frozen=True):
     measured: tuple[MeasuredRun | None, ...] = ()
 
     def verdict(self, criterion: float) -> str:
-        """Worse, within or better by the criterion in percent; the worse of the two ratios counts."""
+        """Return worse, within or better by the criterion in percent; the worse of the two ratios counts."""
         ratios = [ratio for ratio in (self.etrr, self.itrr) if ratio is not None]
         if min(ratios) < 1 - criterion / 100 - _ROUNDING:
             return "worse"
         return "better" if max(ratios) > 1 + criterion / 100 + _ROUNDING else "within"
 
 
-#: Fewest pairs for outlier detection.
+#: Minimum number of pairs for outlier detection.
 _FEWEST = 5
 #: 1.05 is within 5 % despite rounding errors.
 _ROUNDING = 1e-9
@@ -215,7 +215,7 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
 
 
 def _chart(pairs: Sequence[RunPair]) -> Chart:
-    """Bars of each pair, or the sorted ratios if there are too many pairs."""
+    """Return bars of each pair, or the sorted ratios if there are too many pairs."""
     title = "Comparison in percent of the base"
     if len(pairs) <= MOST_BARS:
         series = tuple(
@@ -388,7 +388,7 @@ def _pair_notes(pairs: Sequence[RunPair]) -> Iterator[str]:
 
 
 def _outlier_note(key: str, heading: str, pairs: Sequence[RunPair], apart: Sequence[bool]) -> Iterator[str]:
-    """A note if a few outliers cause most of the deviation."""
+    """Yield a note if a few outliers cause most of the deviation."""
     if not any(apart):
         return
     all_pairs = ratio_spread([value for pair in pairs if (value := getattr(pair, key)) is not None])

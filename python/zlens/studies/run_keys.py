@@ -12,7 +12,7 @@ from zlens.studies.runs import WorkloadRun
 
 _PERCENT = "% of one logical processor"
 
-#: Key in the file, attribute of Run, kind of value, description, unit.
+#: Key in the file, attribute of WorkloadRun, validator, description, unit.
 _NUMBERS = (
     ("processors", "processors", Number(1, 10_000), "logical processors online: threads under SMT", ""),
     ("cores", "cores_given", Number(1, 10_000), "cores they run on, if SMT is enabled", ""),
@@ -58,7 +58,7 @@ NAMED = Spec((Key("name", SingleLine(), "name of the run"), *KEYS))
 def run_of(
     values: dict[str, Any], where: str, problem: ScenarioErrors, *, name: str = "", as_published: bool = False
 ) -> tuple[WorkloadRun, MeasuredRun | None]:
-    """A run from checked values, and its measured data if it names a file; where: its place in the TOML."""
+    """Return a run from checked values, with its measured data if it names a file. location: path in TOML."""
     facts: dict[str, Any] = {}
     recorded = None
     for ours in ("run", "table"):
@@ -71,7 +71,7 @@ def run_of(
         try:
             recorded = measure_run(values["file"], window, problem.file)
         except ZlensError as error:
-            # Say which of many runs.
+            # Name the run, one of many.
             error.message = f"{error.message} ({where})"
             raise
         facts.update(recorded.numbers)

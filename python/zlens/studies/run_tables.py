@@ -11,7 +11,7 @@ from zlens.studies.runs import WorkloadRun
 
 
 def other_numbers(runs: Sequence[WorkloadRun]) -> AnswerTable | None:
-    """Table of the other numbers that a file gives for runs."""
+    """Return the table of other numbers of runs; None if no run has any."""
     names = list(dict.fromkeys(name for run in runs for name in run.also))
     if not names:
         return None
@@ -24,13 +24,13 @@ def other_numbers(runs: Sequence[WorkloadRun]) -> AnswerTable | None:
 
 
 def _decimals(runs: Sequence[WorkloadRun], name: str) -> int:
-    """Decimals as given, at most 6."""
+    """Return the decimals as given, at most 6."""
     written = (f"{run.also[name]:.6f}".rstrip("0") for run in runs if name in run.also)
     return max(len(text.partition(".")[2]) for text in written)
 
 
 def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
-    """Table of the sources of measured runs."""
+    """Return the table of the sources of measured runs; None without runs."""
     if not runs:
         return None
     heads = (

@@ -1,4 +1,4 @@
-"""A scaling study: one workload in partitions of increasing size, against the capability of the machine.
+"""Scaling study: one workload in partitions of increasing size, against the capability of the machine.
 
 Source: IBM, "z/VM Support for Eighty Logical Processors": ITR ratio to the smallest run against the ratio of
 capability, "gradual rolloff with no sharp inflection points".
@@ -207,7 +207,7 @@ def _cores(run: WorkloadRun) -> int:
 
 
 def _named_curve(scenario: Scenario) -> curve_sources.NamedCurve | None:
-    """The curve that the file selects; a data path is relative to the file."""
+    """Return the curve that the file selects; a data path is relative to the file."""
     data = scenario["data"]
     path = None if data is None else resolve_path(data, scenario.problem.file)
     return curve_sources.named_curve(Scenario({**scenario.values, "data": path}, scenario.problem))
@@ -216,7 +216,7 @@ def _named_curve(scenario: Scenario) -> curve_sources.NamedCurve | None:
 def _curve(
     scenario: Scenario, named: curve_sources.NamedCurve | None, runs: list[WorkloadRun]
 ) -> list[Point] | None:
-    """The factors of the machine and of runs; None if there are none."""
+    """Return the factors of the machine and of runs; None without any."""
     points = dict(named.curve) if named else {}
     for at, run in enumerate(runs, 1):
         if run.caf is None:

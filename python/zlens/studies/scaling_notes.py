@@ -1,4 +1,4 @@
-"""Notes to read with the numbers of a scaling study."""
+"""Notes of a scaling study."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def notes(
     curve: curve_sources.NamedCurve | None,
     as_published: bool,
 ) -> Iterator[str]:
-    """Notes on scaling, doubtful ratios and the source of the factors."""
+    """Yield notes on scaling, doubtful ratios and the source of the factors."""
     yield from _rolloff_notes(rows, bends, scenario)
     yield from _factor_notes(rows)
     yield from _busy_notes(rows, scenario)
@@ -95,7 +95,7 @@ def _factor_notes(rows: list[ScaledRun]) -> Iterator[str]:
 
 
 def _busy_notes(rows: list[ScaledRun], scenario: Scenario) -> Iterator[str]:
-    """Notes on different busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
+    """Yield notes on busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
     busy_runs = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
     apart = constant("busy_apart").default
     if len(busy_runs) < 2 or rows[0].run.busy is None:

@@ -16,10 +16,10 @@ from zlens.studies.scaled_run import ScaledRun
 
 
 class RunColumn(Struct, frozen=True):
-    """A column of runs. path: attribute path of its value in Beside.
+    """A column of runs. path: attribute path of its value in ScaledRun.
 
-    kind  "": the value as it is; "time": seconds of CPU time per transaction; "rate": per second;
-          "part": shown in percent; "ratio": divided by that of the first run
+    kind  "": unchanged; "time": seconds of CPU time per transaction; "rate": per second;
+          "part": shown in percent; "ratio": divided by the value of the first run
     """
 
     key: str
@@ -112,7 +112,7 @@ _BESIDE = (
 
 
 def tables(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool) -> list[AnswerTable]:
-    """The tables that have values."""
+    """Return the tables that have values."""
     unit = "unit of ETR" if relative else "transaction"
     candidates = [
         _table("scaling", "", rows, _SCALING, relative),
@@ -135,7 +135,7 @@ def tables(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
 def _table(
     key: str, title: str, rows: Sequence[ScaledRun], columns: Sequence[RunColumn], relative: bool
 ) -> AnswerTable | None:
-    """A table without its empty columns; None if all are empty."""
+    """Return a table without its empty columns; None if all are empty."""
     every = [(column, _cells(column, rows, relative)) for column in columns]
     used = [(column, cells) for column, cells in every if any(cell is not None for cell in cells)]
     if not used:

@@ -1,4 +1,4 @@
-"""The trend of a measure: percentiles by shift and month, growth, and when a limit is met."""
+"""Trend of a measure: percentiles by shift and month, growth, and the day on which a limit is met."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ values = [
 ]
 """
 
-#: The shift without a name: all hours.
+#: Name of the shift of all hours.
 ALL = "all"
 #: Average days of a month.
 _MONTH = 365.25 / 12
-#: A limit that is met later than in so many days is not met: nothing grows like that for so long.
+#: Days after which a limit counts as not met: no growth is steady for that long.
 _FAR = 3653
 _LINES = 8
 
 
 class ShiftHours(Struct, frozen=True, dict=True):
-    """The hours of a system in a shift: local end, mean and its weight. A series has one a day."""
+    """Hours of a system in a shift: local end, mean and its weight. A series has one per day."""
 
     system: str
     shift: str
@@ -96,14 +96,14 @@ class ShiftHours(Struct, frozen=True, dict=True):
         """Number and busiest hour of each day."""
         found: dict[int, float] = {}
         for end, value, _ in self.hours:
-            # Midnight belongs to the day before.
+            # Midnight belongs to the previous day.
             day = end.toordinal() - (not (end.hour or end.minute or end.second or end.microsecond))
             found[day] = max(value, found.get(day, value))
         return sorted(found.items())
 
 
 def _day(end: dt.datetime) -> dt.date:
-    """The day of an hour that ends then: midnight belongs to the day before."""
+    """Return the day of an hour that ends at this time: midnight belongs to the previous day."""
     return (end - dt.timedelta(microseconds=1)).date()
 
 
@@ -115,7 +115,7 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
 
 
 def trend_answer(title: str, found: Sequence[ShiftHours], unit: str, limit: float, least: int) -> Answer:
-    """Growth and months of some systems and shifts; growth with at least so many days."""
+    """Return the growth and months of systems and shifts; growth requires `min_days` days."""
     lines = [(one, fit_trend(one, least)) for one in found]
     heading = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
     growths = AnswerTable(
@@ -140,7 +140,7 @@ def trend_answer(title: str, found: Sequence[ShiftHours], unit: str, limit: floa
 
 
 def fit_trend(one: ShiftHours, least: int) -> Growth | None:
-    """The growth of the busiest hour of a day; None with fewer than `least` days."""
+    """Return the growth of the busiest hour of a day; None with fewer than `min_days` days."""
     days = one.days
     return fit_growth([float(day) for day, _ in days], [value for _, value in days], least)
 
@@ -178,9 +178,9 @@ def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
 def measured_hours(
     session: CoreSession, measure: str, column: str, shifts: Mapping[str, str]
 ) -> Iterator[ShiftHours]:
-    """The hours of each system in each shift, by its name; all hours without shifts.
+    """Yield the hours of each system in each shift, by its name; all hours without shifts.
 
-    QueryError if the column has no value in the input.
+    Raise QueryError if the column has no value in the input.
     """
     from zlens.stores.hourly import hourly_values
 
@@ -199,7 +199,7 @@ def measured_hours(
 
 
 def _unit(scenario: Scenario) -> str:
-    """The unit of the column, also if its numbers are in the file."""
+    """Return the unit of the column, even if the file contains its values."""
     measure, name = scenario["measure"], scenario["column"]
     column = measures.load_measure(measure).column(name) if measure in measures.measure_names() else None
     if column is None:
@@ -208,7 +208,7 @@ def _unit(scenario: Scenario) -> str:
 
 
 def growth_columns(unit: str) -> tuple[AnswerColumn, ...]:
-    """How growth is shown; `unit` is that of what grows."""
+    """Return the columns of a table of growth; `unit` is the unit of the measure."""
     per_month = f"{unit} per month".strip()
     return (
         AnswerColumn("system", "System"),
@@ -226,7 +226,7 @@ def growth_columns(unit: str) -> tuple[AnswerColumn, ...]:
 
 
 def row(one: ShiftHours, line: Growth | None, limit: float) -> tuple[Value, ...]:
-    """The row of a system and shift, with `growth_columns`."""
+    """Return the row of a system and shift, with `growth_columns`."""
     days = one.days
     head: tuple[Value, ...] = (one.system, one.shift, len(days))
     last = days[-1][0] if days else None
@@ -261,7 +261,7 @@ def _by_month(one: ShiftHours) -> Iterator[tuple[Value, ...]]:
         by_month.setdefault(f"{_day(end):%Y-%m}", []).append((value, weight))
     for month, hours in sorted(by_month.items()):
         values = [value for value, _ in hours]
-        # Interpolated, as percentiles of measures are; the mean is that of all intervals, by their weights.
+        # Interpolated like percentiles of measures. The mean has the weights of the intervals.
         cuts = quantiles(values, n=20, method="inclusive") if len(values) > 1 else values * 19
         mean = sum(value * weight for value, weight in hours) / sum(weight for _, weight in hours)
         yield (one.system, one.shift, month, len(values), mean, cuts[9], cuts[17], cuts[18], max(values))

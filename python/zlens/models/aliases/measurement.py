@@ -1,4 +1,4 @@
-"""HyperPAV aliases of a measured interval: expected beside observed aliases of each use of a pool.
+"""HyperPAV aliases of a measured interval: expected and observed aliases of each use of a pool.
 
 A use with requests that waited wants all it can get; otherwise it wants what it had in use.
 """
@@ -23,7 +23,7 @@ _BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"
 
 
 def busy(settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy each was: aliases in use and requests that waited, of one pool.
+    """Return SQL of intervals and their utilization: aliases in use and waiting requests of one pool.
 
     An unknown pool selects all intervals, so that compare() can list the pools.
     """
@@ -39,7 +39,7 @@ def busy(settings: Sequence[str] = ()) -> str:
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Expected beside observed. settings: `pool=1` (number or SSID), or values of the scenario."""
+    """Compare expected with observed aliases. settings: `pool=1` (number or SSID), or scenario values."""
     wanted, rest = _split_pool_setting(settings)
     ssid, pool, others = _choose_pool(session, system, end, wanted)
     rows = session.sql(
@@ -86,7 +86,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
 
 
 def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
-    """Notes on uses whose requests waited although the pool had free aliases on average."""
+    """Return notes on uses whose requests waited although the pool had free aliases on average."""
     free = (uses[0][1] or 0) - sum(row[3] or 0.0 for row in uses)
     return [
         f"{use['name']}: {use['queued']:.2g} requests waited on average though {free:.1f} aliases were free "
@@ -100,7 +100,7 @@ def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[
 def _choose_pool(
     session: QuerySession, system: str, end: dt.datetime, wanted: str | None
 ) -> tuple[str | None, int | None, list[str]]:
-    """SSID and number of the requested or busiest pool, and the names of the others."""
+    """Return SSID and number of the requested or busiest pool, and the names of the others."""
     rows = session.sql(
         f"SELECT ssid, pool, {_BUSY} AS busy FROM alias_pool WHERE {interval_sql(system, end)} "
         "GROUP BY ssid, pool ORDER BY busy DESC, pool"
@@ -131,5 +131,5 @@ def _split_pool_setting(settings: Sequence[str]) -> tuple[str | None, list[str]]
 
 
 def _needs(column: str) -> str:
-    """The data that a column of the table needs, from the catalog."""
+    """Return the data that a column of the table requires, from the catalog."""
     return next(entry.needs for entry in measures.load_measure(TABLE).columns if entry.name == column)

@@ -1,4 +1,4 @@
-"""HyperPAV aliases: how uses share a pool, and how long requests wait for a base and its aliases.
+"""HyperPAV aliases: allocation of a pool to its uses, and waiting for a base and its aliases.
 
 Source of the sharing rule: IBM, "z/VM 6.4 Performance Update": SET CU shares work like weights of
 partitions, with entitlement and distribution of excess. Times are in milliseconds.
@@ -107,7 +107,7 @@ conn = 0.480
 bursts = "paging"
 """
 
-#: Most numbers of aliases tabulated for one volume, and most volumes tabulated.
+#: Maximum number of rows for one volume, and of volumes tabulated.
 _MOST_STEPS, _MOST_VOLUMES = 32, 8
 #: Minidisk and paging I/O are two; this is far more than needed.
 _MOST_USES = 100
@@ -166,18 +166,18 @@ _PUBLISHED = (
 
 
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
-    """Aliases in use by each, by share; what one does not want goes to the others by share."""
+    """Return the aliases that each use has in use, by share; unused ones go to the others by share."""
     return water_fill(aliases, shares, [min(want, aliases) for want in wants])
 
 
 def entitlements(aliases: float, shares: Sequence[float]) -> list[float]:
-    """Parts of the pool by share; 0 if no use has a share."""
+    """Return the parts of the pool by share; 0 if no use has a share."""
     total = sum(shares)
     return [aliases * share / total if total else 0.0 for share in shares]
 
 
 def split(aliases: int, needs: Sequence[float]) -> list[int]:
-    """Whole aliases for each by need; the remainder goes to those that rounding down cuts most, in order."""
+    """Return integer aliases by need; the remainder goes to the largest rounding losses, in order."""
     total = sum(needs)
     if not total:
         return [aliases] * len(needs)
@@ -226,21 +226,21 @@ def solve(scenario: Scenario) -> Answer:
 def _without_empty_measurements(
     key: str, title: str, columns: tuple[AnswerColumn, ...], rows: Sequence[tuple[Any, ...]]
 ) -> AnswerTable:
-    """A table without its last two columns (measurements) if they are empty."""
+    """Return a table without its last two columns (measurements) if they are empty."""
     if all(row[-2] is None for row in rows):
         columns, rows = columns[:-2], [row[:-2] for row in rows]
     return AnswerTable(key, title, columns, rows)
 
 
 def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
-    """Aliases each would get if it wanted all."""
+    """Return the aliases that each would get if it wanted all."""
     return [
         allocate(aliases, shares, [*wants[:at], math.inf, *wants[at + 1 :]])[at] for at in range(len(shares))
     ]
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
+    """Raise an error for valid keys that contradict each other."""
     wrong = scenario.problem.general_error
     uses, devices = scenario["use"], scenario["device"]
     if not uses and not devices:
@@ -325,7 +325,7 @@ def volume(
 
 
 def _wants(use: dict[str, Any], volumes: Sequence[Volume]) -> float:
-    """Aliases a use wants: as given, as measured, as its volumes need, or all."""
+    """Return the aliases that a use wants: given, measured, needed by its volumes, or all."""
     if use["wants"] is not None:
         return float(use["wants"])
     if use["in_use"] is not None and use["queued"] is not None:
@@ -363,7 +363,7 @@ def _shares_chart(rows: Sequence[tuple[Any, ...]]) -> Chart:
 def _responses(
     scenario: Scenario, volumes: Sequence[Volume], counts: dict[str, int], notes: list[str]
 ) -> list[tuple[Any, ...]]:
-    """Rows of volumes with all aliases of their use, and with their part of them."""
+    """Return rows of volumes with all aliases of their use, and with their part of them."""
     sharing = {use: [volume for volume in volumes if volume.use == use] for use in counts}
     if any(len(of_use) > 1 and counts[use] for use, of_use in sharing.items()):
         scenario.assume("aliases_shared")
@@ -419,7 +419,7 @@ def _responses(
 
 
 def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...]], list[Chart]]:
-    """Each volume by itself with 0, 1, 2, ... aliases, until waiting is rare."""
+    """Return rows and a chart of each volume with 0, 1, 2, ... aliases of its own, until waiting is rare."""
     rows: list[tuple[Any, ...]] = []
     longest = 0
     curves: list[tuple[str, list[float | None]]] = []
@@ -448,7 +448,7 @@ def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...
                 break
         longest = max(longest, len(responses))
         curves.append((volume.name, responses))
-    # Once waiting is rare the response stays the same.
+    # Once waiting is rare, the response is constant.
     series = tuple(
         ChartSeries(name, [*of_it, *[of_it[-1]] * (longest - len(of_it))]) for name, of_it in curves
     )
@@ -457,7 +457,7 @@ def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...
 
 
 def _published(kinds: set[str]) -> list[AnswerTable]:
-    """The published measurements of the burst factors used."""
+    """Return the published measurements of the burst factors used."""
     rows = [
         (kind, row.rate, row.serv, row.resp, 100 * row.utilization, row.factor, measured.source)
         for kind, measured in dasd.published().items()
@@ -467,7 +467,7 @@ def _published(kinds: set[str]) -> list[AnswerTable]:
 
 
 def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -> AnswerFigure:
-    """Mean response over all requests with aliases split; None if a volume's wait is unbounded."""
+    """Return the mean response over all requests with aliases split; None if a volume's wait is unbounded."""
     responses = [row[8] for row in rows]
     total = sum(volume.rate for volume in volumes)
     mean = None

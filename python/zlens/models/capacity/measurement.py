@@ -39,12 +39,12 @@ _MEASURED = (
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy the processors were."""
+    """Return SQL of intervals and their processor utilization."""
     return BUSY
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Capability beside use. settings: `machine=z14-m05`, or other values of the scenario."""
+    """Compare capability with use. settings: `machine=z14-m05`, or other values of the scenario."""
     title = f"Capability of {system}, interval that ended {local_time(session, system, end)}"
     types, unit_text = _processors(session, interval_sql(system, end))
     number = round(sum(row[1] for row in types))
@@ -70,7 +70,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         values = scenarios.apply_setting(values, setting)
         notes.append(f"changed: {setting}")
     solved = models.solve("capacity", values)
-    # For the measured processors, whatever --set gives as processors.
+    # For the measured processors, even if --set changes processors.
     factor = models.solve("capacity", {**values, "processors": number}).figure("factor")
     rows: list[tuple[Value, ...]] = [
         (kind, online, parked, used, factor, _times(online, factor), _times(used, factor))
@@ -91,7 +91,7 @@ def _times(number: float | None, factor: float | None) -> float | None:
 
 
 def _processors(session: QuerySession, where: str) -> tuple[list[Sequence[Any]], str]:
-    """Type with online, parked and busy processors or cores, and what is counted."""
+    """Return type with online, parked and busy processors or cores, and the name of the unit."""
     cores = session.sql(
         "SELECT cpu_type, count(*), sum(parked_pct) / 100, sum(core_busy_pct) / 100 "
         f"FROM core WHERE {where} GROUP BY cpu_type HAVING count(core_busy_pct) > 0 ORDER BY cpu_type"
@@ -106,7 +106,7 @@ def _processors(session: QuerySession, where: str) -> tuple[list[Sequence[Any]],
 
 
 def _curve(session: QuerySession, system: str) -> curve_sources.NamedCurve:
-    """The curve of the machine of a system; QueryError if no data give it."""
+    """Return the curve of a system's machine; raise QueryError if the data do not determine it."""
     opened = cast(Any, session)
     source = system
     if opened.has_data("role.linux_caf"):

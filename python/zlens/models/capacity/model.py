@@ -1,7 +1,7 @@
 """Capability of n processors in one partition or several, and how workloads scale.
 
 Source: IBM, "z/VM for eighty logical processors": CAF values, effective capability n x c(n), tables 2 to 9.
-The unit of capability is a single processor: one processor by itself has 1.
+The unit of capability is a single processor.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ _DEPLOYMENTS = (
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Add the tables of sizes, deployments and runs that the scenario asks for."""
+    """Add the tables of sizes, deployments and runs that the scenario requests."""
     source = named_curve(scenario)
     answer = Answer("capacity", scenario.title or "Capability", [])
     if source is None and not scenario["run"]:
@@ -204,7 +204,7 @@ def _without_curve(scenario: Scenario) -> None:
 
 
 def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
-    """Add what the curve gives for sizes and deployments."""
+    """Add the results of the curve for sizes and deployments."""
     curve = source.curve
     sizes = scenario["sizes"] or _own_sizes(scenario, curve)
     answer.tables.append(
@@ -291,7 +291,7 @@ def _enumerated(numbers: Sequence[int]) -> str:
 
 
 def _own_sizes(scenario: Scenario, curve: Sequence[Point]) -> list[int]:
-    """Default sizes: those of the runs, or a readable number of stated points."""
+    """Return default sizes: the runs' sizes, or a readable number of stated points."""
     if scenario["run"]:
         return sorted({run["processors"] for run in scenario["run"]})
     if len(curve) <= 20:
@@ -349,6 +349,6 @@ def _percent(error: float | None, value: float | None) -> float | None:
 
 
 def _along(curve: Sequence[Point], sizes: Sequence[int]) -> list[int]:
-    """Places of the chart: some forty from 1 to the larger of the largest size and the end of the curve."""
+    """Return some forty sizes for the chart, from 1 to the largest size or the end of the curve."""
     last = max(curve[-1][0], *sizes)
     return sorted({1, last, *sizes, *range(1, last + 1, max(1, last // 40))})

@@ -1,4 +1,4 @@
-"""The Universal Scalability Law fitted to throughput by size: X(n) = g n / (1 + a (n - 1) + b n (n - 1)).
+"""Universal Scalability Law fitted to throughput by size: X(n) = g n / (1 + a (n - 1) + b n (n - 1)).
 
 g is the throughput of one processor, a the contention (part of the work that waits for others, 0 to 1), b the
 coherency (cost of keeping consistent, 0 or more). Source: N. J. Gunther, "Guerrilla Capacity Planning"
@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from zlens.models import t_distribution
 
-#: Most steps of a search, the relative change of the sum of squares that ends it, and the part of the
-#: squares themselves that is negligible.
+#: Maximum steps of a search, the relative change of the sum of squares that ends it, and the part of the
+#: squares that is negligible.
 _STEPS = 200
 _NEAR = 1e-14
 _EXACT = 1e-24
@@ -28,7 +28,7 @@ Parameters = tuple[float, float, float]
 
 
 class Parameter(Struct, frozen=True):
-    """One of gamma, alpha, beta. low, high: its confidence interval; None if it has none.
+    """One of gamma, alpha, beta. low, high: its confidence interval, if any.
 
     how  "fitted", "given", or "at 0", "at 1" if the best allowed value is a bound
     """
@@ -45,8 +45,8 @@ class UslFit(Struct, frozen=True):
 
     freedom  degrees of freedom; with 0 the fit cannot be checked
     values   fitted throughput of each observation
-    lows, highs  confidence interval of the fitted curve there
-    errors   (fitted - observed) / observed of each
+    lows, highs  confidence interval of the fitted curve at each observation
+    errors   (fitted - observed) / observed of each observation
     squared  coefficient of determination
     peak     processors at which throughput is greatest; None if it always rises
     """
@@ -62,17 +62,17 @@ class UslFit(Struct, frozen=True):
 
     @property
     def largest_error(self) -> float:
-        """The largest relative error of an observation."""
+        """Largest relative error of an observation."""
         return max(map(abs, self.errors))
 
     def throughput_at(self, processors: float) -> float:
-        """Throughput by the law with a number of processors."""
+        """Return the throughput by the law with a number of processors."""
         gamma, alpha, beta = (parameter.value for parameter in self.parameters)
         return throughput(processors, gamma, alpha, beta)
 
 
 def throughput(n: float, gamma: float, alpha: float, beta: float) -> float:
-    """X(n) of the law."""
+    """Return X(n) of the law."""
     return gamma * n / (1 + alpha * (n - 1) + beta * n * (n - 1))
 
 
@@ -94,7 +94,7 @@ def fit(
 def _fit(
     sizes: tuple[float, ...], rates: tuple[float, ...], gamma: float | None, confidence: float
 ) -> UslFit | None:
-    """The same, cached because a sweep over another key fits the same observations repeatedly."""
+    """Fit as above, cached because a sweep over another key fits the same observations repeatedly."""
     unknown = 2 + (gamma is None)
     if len(set(sizes)) < unknown:
         return None
@@ -133,7 +133,7 @@ def _fit(
 
 
 def peak_size(alpha: float, beta: float) -> float | None:
-    """The size at which throughput is greatest, sqrt((1 - a) / b); None if there is none."""
+    """Return the size with the greatest throughput, sqrt((1 - a) / b); None if it always rises."""
     if beta <= 0:
         return None
     return math.sqrt((1 - alpha) / beta) if alpha < 1 - beta else 1.0
@@ -169,7 +169,7 @@ def _squares(sizes: Sequence[float], rates: Sequence[float], at: Parameters) -> 
 
 
 def _slopes(n: float, at: Parameters, free: tuple[int, ...]) -> list[float]:
-    """Derivatives of the throughput of n by each free parameter."""
+    """Return the derivatives of the throughput of n by each free parameter."""
     gamma, alpha, beta = at
     below = 1 + alpha * (n - 1) + beta * n * (n - 1)
     by_alpha = -gamma * n * (n - 1) / below**2
@@ -180,7 +180,7 @@ def _slopes(n: float, at: Parameters, free: tuple[int, ...]) -> list[float]:
 def _least_squares(
     sizes: Sequence[float], rates: Sequence[float], begin: Parameters, free: tuple[int, ...]
 ) -> Parameters:
-    """Least squares by Levenberg-Marquardt. Alpha and beta may become negative."""
+    """Minimize the squares by Levenberg-Marquardt; alpha and beta may become negative."""
     at, damping = begin, 1e-3
     squares = _squares(sizes, rates, at)
     negligible = _EXACT * sum(rate * rate for rate in rates)
@@ -214,7 +214,7 @@ def _least_squares(
 def _improved(
     sizes: Sequence[float], rates: Sequence[float], at: Parameters, squares: float
 ) -> tuple[float, Parameters] | None:
-    """Sum of squares and parameters of a step if it is valid and improves the fit; None otherwise."""
+    """Return the squares and parameters of a step if it is valid and improves the fit; None otherwise."""
     if at[0] <= 0 or any(1 + at[1] * (n - 1) + at[2] * n * (n - 1) <= 0 for n in sizes):
         return None
     lower = _squares(sizes, rates, at)
@@ -222,7 +222,7 @@ def _improved(
 
 
 def _products(rows: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The transpose of the rows times the rows."""
+    """Return the transpose of the rows times the rows."""
     width = range(len(rows[0]))
     return [[sum(row[k] * row[j] for row in rows) for j in width] for k in width]
 
@@ -255,7 +255,7 @@ def _solve_linear(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> 
 def _covariance(
     sizes: Sequence[float], at: Parameters, free: tuple[int, ...], variance: float
 ) -> list[list[float]] | None:
-    """Covariance of the free parameters: variance of an observation times the inverse normal matrix."""
+    """Return the covariance of the free parameters: observation variance times the inverse normal matrix."""
     normal = _products([_slopes(n, at, free) for n in sizes])
     columns = [_solve_linear(normal, [float(k == j) for j in range(len(free))]) for k in range(len(free))]
     if any(column is None for column in columns):
@@ -266,7 +266,7 @@ def _covariance(
 def _spread(
     n: float, at: Parameters, free: tuple[int, ...], covariance: list[list[float]] | None, wide: float
 ) -> float | None:
-    """Half the width of the confidence interval of the curve at n."""
+    """Return half the width of the confidence interval of the curve at n."""
     if covariance is None:
         return None
     slopes = _slopes(n, at, free)

@@ -1,4 +1,4 @@
-"""Paging: space guests can need, how full it gets, and the effect of pages per I/O on the volumes."""
+"""Paging: space that guests can need, its fullness, and the effect of pages per I/O on the volumes."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ _LOADS = (
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve the parts that the scenario asks for: space needed, space available and I/O."""
+    """Solve the parts that the scenario requests: space needed, space available and I/O."""
     answer = Answer("paging", scenario.title or "Paging", [])
     if not scenario["guest"] and scenario["io"] is None:
         raise scenario.problem.general_error("the scenario has neither guest nor io", "add [[guest]] or [io]")
@@ -168,7 +168,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _space(scenario: Scenario, answer: Answer) -> float:
-    """Paging space needed, in bytes."""
+    """Add the paging space needed to the answer; return it in bytes."""
     guests = scenario["guest"]
     primary = sum(guest["storage"] * guest["count"] for guest in guests)
     spaces, disks, shared = scenario["data_spaces"], scenario["vdisks"], scenario["nss_dcss"]
@@ -209,7 +209,7 @@ def _space(scenario: Scenario, answer: Answer) -> float:
 
 
 def _slots(scenario: Scenario, volume: dict[str, Any]) -> int:
-    """Pages that one such volume can hold."""
+    """Return the pages that one such volume can hold."""
     if (volume["cylinders"] is None) == (volume["slots"] is None):
         raise scenario.problem.general_error(
             f"volume.{volume['name']} has no size or two", "write cylinders = 65520, or slots = ..."

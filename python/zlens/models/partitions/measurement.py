@@ -1,8 +1,8 @@
-"""Partitions of a machine in a measured interval: entitlement by PR/SM beside use.
+"""Partitions of a machine in a measured interval: entitlement by PR/SM compared with use.
 
 Demand of a partition is what it used, including PR/SM's time on its behalf, because no data report work that
 waited: expected and used differ only if the model would not have allowed the use. PR/SM's own use is deducted
-from the cores. The answer also shows what each partition could have got if it alone had wanted all.
+from the cores. The answer also shows what each partition could have got if only it had wanted all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TABLE = "partition"
 _USED = "coalesce(total_s / seconds, total_pct / 100 * logical_cpus, effective_pct / 100 * logical_cpus)"
 #: Differences below this many cores are ignored.
 _SAME = 0.005
-#: Most names in a note.
+#: Maximum number of names in a note.
 _MOST_NAMES = 5
 
 _COMPARED = (
@@ -73,7 +73,7 @@ class MeasuredPartitions(Struct):
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy the machine was: cores in use."""
+    """Return SQL of intervals and their utilization: cores in use of the machine."""
     return (
         f"SELECT system, interval_end, seconds, flag, sum({_USED}) AS busy FROM partition "
         "GROUP BY system, source, interval_end, seconds, flag"
@@ -81,7 +81,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
 
 
 def measured_partitions(session: QuerySession, system: str, end: dt.datetime) -> MeasuredPartitions:
-    """The scenario of one interval."""
+    """Return the scenario of one interval."""
     where = interval_sql(system, end)
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
     source = min(map(str, sources))
@@ -154,7 +154,7 @@ def _physical(session: QuerySession, where: str, measurement: MeasuredPartitions
 def _left_out(
     measurement: MeasuredPartitions, pair: Pair, dedicated: bool | None, weight: float | None
 ) -> str | None:
-    """Why a partition is left out of the scenario; None if it is not."""
+    """Return the reason to leave a partition out of the scenario; None to include it."""
     if pair[1] not in measurement.scenario["processors"]:
         return f"left out: the data do not report how many {pair[1]} cores the machine has"
     if not dedicated and (weight is None or round(weight) < 1):
@@ -173,7 +173,7 @@ def _partition_notes(
     used: float | None,
     msu: float | None,
 ) -> Iterator[str]:
-    """Notes on a partition; identical notes of several are merged."""
+    """Yield notes on a partition; identical notes of several are merged."""
     if partition["cores"] - logical > 0.01:
         yield "the number of logical cores changed within the interval: the highest is used"
     if used is None:
@@ -194,7 +194,7 @@ def _partition_notes(
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Expected beside observed. settings: values of the scenario, as of --set."""
+    """Compare expected with observed use. settings: values of the scenario, as of --set."""
     measurement = measured_partitions(session, system, end)
     title = f"Partitions as {system} saw them, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
@@ -250,7 +250,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
 def _demand_notes(
     values: dict[str, Any], measurement: MeasuredPartitions, rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
-    """Note that demand is taken from use, so that agreement proves nothing."""
+    """Yield a note that demand is derived from use, so that agreement proves nothing."""
     wants = {
         (partition["name"], partition.get("type", "CP")): partition.get("demand")
         for partition in values["partition"]
@@ -271,14 +271,14 @@ def _demand_notes(
 
 
 def display_names(values: dict[str, Any]) -> dict[str, Pair]:
-    """Name and type of the partitions of a scenario, in order, by the names shown in answers."""
+    """Return name and type of the partitions of a scenario, in order, by the names shown in answers."""
     pairs = [(str(partition["name"]), str(partition.get("type", "CP"))) for partition in values["partition"]]
     times = Counter(name for name, _ in pairs)
     return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
 
 
 def attainable_share(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
-    """What a partition would get if it wanted all, and what would limit it. name: as shown in answers."""
+    """Return the cores that a partition would get if it wanted all, and its limit. name: as in answers."""
     partitions = list(values["partition"])
     partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})
@@ -289,7 +289,7 @@ def attainable_share(values: dict[str, Any], at: int, name: str) -> tuple[Value,
 def _polarity(
     solved: Answer, pairs: dict[str, Pair], measurement: MeasuredPartitions
 ) -> Iterator[tuple[Value, ...]]:
-    """Rows of vertical partitions: expected beside measured polarity."""
+    """Yield rows of vertical partitions: expected and measured polarity."""
     cores = {row["name"]: row["cores"] for row in _dicts(solved.table("partitions"))}
     for row in _dicts(solved.table("polarization")):
         if row["polarization"] != "vertical":

@@ -175,7 +175,7 @@ unparked = 20                # cores it uses: vertical-lows parked
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve each type of core by itself."""
+    """Solve each type of core separately."""
     check_combinations(scenario)
     pools = [
         _pool(scenario, kind, own)
@@ -294,7 +294,7 @@ def _claim(scenario: Scenario, partition: dict[str, Any], entitled: float) -> Cl
 
 
 def _limit(scenario: Scenario, group: dict[str, Any]) -> float:
-    """Limit of a group, in cores."""
+    """Return the limit of a group, in cores."""
     if group["absolute_cap"] is not None:
         return float(group["absolute_cap"])
     return float(group["capacity"] / scenario["msu_per_core"])
@@ -303,7 +303,7 @@ def _limit(scenario: Scenario, group: dict[str, Any]) -> float:
 def _group_bounds(
     amounts: Sequence[float], claims: Sequence[Claim], groups: Sequence[tuple[str, Sequence[int], float]]
 ) -> dict[int, str]:
-    """Partitions limited by a group: those that had risen highest in it when it was full."""
+    """Return the partitions limited by a group: its members at the highest level when it is full."""
     bounds: dict[int, str] = {}
     for name, members, limit in groups:
         if not members or sum(amounts[at] for at in members) < limit - NEGLIGIBLE:
@@ -317,7 +317,7 @@ def _group_bounds(
 
 
 def _bound(claim: Claim, amount: float, by_group: str | None, *, shared: bool) -> str:
-    """What limits a partition: its own lowest limit, then its groups, else its weight."""
+    """Return what limits a partition: its own lowest limit, then its groups, else its weight."""
     if not shared:
         return "no core"
     if amount >= claim.demand - NEGLIGIBLE:
@@ -329,7 +329,7 @@ def _bound(claim: Claim, amount: float, by_group: str | None, *, shared: bool) -
 
 
 def _figures(pool: Pool) -> list[AnswerFigure]:
-    """Figures of a type of core."""
+    """Return the figures of a type of core."""
     key, kind = pool.kind.lower(), pool.kind
     used = pool.used
     figures = [
@@ -348,7 +348,7 @@ def _figures(pool: Pool) -> list[AnswerFigure]:
 
 
 def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
-    """Report only the assumptions that made a difference."""
+    """Report only the assumptions that affect the answer."""
     members = [member for pool in pools for member in pool.members if member.claim]
     if not any(member.polarity and prsm.is_integer(member.entitled) for member in members):
         scenario.unused("integer_entitlement")
@@ -361,7 +361,7 @@ def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
+    """Raise an error for valid keys that contradict each other."""
     wrong = scenario.problem.general_error
     partitions, groups, processors = scenario["partition"], scenario["group"], scenario["processors"]
     for entry_kind, entries in (("partition", partitions), ("group", groups)):

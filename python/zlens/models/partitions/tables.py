@@ -17,7 +17,7 @@ from zlens.models.partitions.prsm import Claim, Polarity
 NEGLIGIBLE = 1e-9
 #: Weights closer than this count as equal (PR/SM Planning Guide, use of processing weights).
 _SAME_WEIGHT = 0.02
-#: Most names in a note.
+#: Maximum number of names in a note.
 _MOST_NAMES = 5
 
 Row = tuple[Value, ...]
@@ -83,13 +83,13 @@ class Pool(Struct, frozen=True, dict=True):
 
     @cached_property
     def crowding(self) -> float | None:
-        """Those cores per physical core left for them; None if none is left."""
+        """`others` per physical core left for them; None if no core is left."""
         left = self.shared - self.high
         return self.others / left if left > 0 else None
 
 
 def display_name(member: PartitionMember, several: set[str]) -> str:
-    """Name of a partition, with its type if it has several."""
+    """Return the name of a partition, with its type if it has several."""
     name: str = member.facts["name"]
     return f"{name} {member.facts['type']}" if name in several else name
 
@@ -309,7 +309,7 @@ def zvm(rows: Sequence[Row]) -> AnswerTable:
 
 
 def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
-    """One row for each level of multithreading, to choose from."""
+    """Return one row for each level of multithreading."""
     cores: dict[str, dict[str, int]] = {}
     first: dict[str, dict[str, Any]] = {}
     for partition in partitions:
@@ -328,7 +328,7 @@ def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
 
 
 def zvm_notes(rows: Sequence[Row]) -> list[str]:
-    """Notes on problems with the chosen levels of multithreading and on limits."""
+    """Return notes on problems with the selected levels of multithreading and on limits."""
     lines: list[str] = []
     for name, release, mode, smt, chosen, defined, limit, used, _, _ in rows:
         if not chosen:
@@ -364,7 +364,7 @@ def physlog(lines: Sequence[dict[str, Any]]) -> AnswerTable:
 
 
 def notes(pools: Sequence[Pool], shown: Mapping[int, str], crowded_from: float) -> list[str]:
-    """Notes to read with the numbers."""
+    """Return the notes of an answer about partitions."""
     lines: list[str] = []
     for pool in pools:
         lines += _crowding_notes(pool, crowded_from)

@@ -126,7 +126,7 @@ def _mean(of_classes: list[tuple[Any, ...]]) -> float | None:
 def _open(
     scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
-    """Solve each station by itself; queueing stretches all classes alike, as with evenly shared servers."""
+    """Solve each station separately; queueing slows all classes equally, as with evenly shared servers."""
     rows: list[tuple[Any, ...]] = []
     stretched: dict[str, float | None] = {}
     notes = []
@@ -179,9 +179,9 @@ def _open(
 def _served(
     stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[dict[str, float], set[str]]:
-    """Throughput of each open class, and the stations that are full.
+    """Return the throughput of each open class, and the stations that are full.
 
-    Stations fill one after the other, the most overloaded first; each passes on what it can serve.
+    Stations fill in sequence, the most overloaded first; each passes on what it can serve.
     """
     served = {class_["name"]: float(class_["rate"]) for class_ in classes}
     full: set[str] = set()
@@ -207,10 +207,10 @@ def _served(
 def _mixed(
     scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
-    """Open and closed classes at the same stations, exactly.
+    """Solve open and closed classes at the same stations exactly.
 
-    Open work takes its part of each server, and closed classes see what is left: their demands grow by
-    1 / (1 - utilization by open classes). An open transaction finds the closed customers in its way. Source:
+    Open work occupies its part of each server and closed classes use the rest: their demands grow by
+    1 / (1 - utilization by open classes). An open transaction waits for closed customers, too. Source:
     Lazowska et al., Quantitative System Performance, mixed classes; Bruell and Balbo, Computational
     Algorithms for Closed Queueing Networks.
     """
@@ -307,7 +307,7 @@ def _speeds(station: dict[str, Any]) -> list[float] | None:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
+    """Raise an error for valid keys that contradict each other."""
     wrong = scenario.problem.general_error
     stations, classes = scenario["station"], scenario["class"]
     names = {station["name"] for station in stations}

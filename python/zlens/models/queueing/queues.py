@@ -15,7 +15,7 @@ from operator import mul
 
 from msgspec import Struct
 
-#: Most states solved for several classes; more would take minutes.
+#: Maximum number of states of several classes; solving more would last minutes.
 MOST_STATES = 2_000_000
 
 
@@ -30,7 +30,7 @@ class Queue(Struct, frozen=True):
 
 
 def erlang_c(servers: int, offered: float) -> float:
-    """Probability that an arrival waits; offered: arrivals per service time. 1 if overloaded."""
+    """Return the probability that an arrival waits; offered: arrivals per service time. 1 if overloaded."""
     if offered >= servers:
         return 1.0
     blocked = 1.0
@@ -42,7 +42,7 @@ def erlang_c(servers: int, offered: float) -> float:
 def multi_server_queue(
     rate: float, service: float, servers: int = 1, *, arrivals: float = 1.0, services: float = 1.0
 ) -> Queue | None:
-    """M/M/c, and G/G/c by Allen-Cunneen; None if more arrives than can be served.
+    """Solve M/M/c, or G/G/c by Allen-Cunneen; return None if more arrives than can be served.
 
     rate      arrivals per unit of time
     service   mean service time
@@ -76,7 +76,7 @@ def one_class(
     think: float = 0.0,
     rates: Sequence[Sequence[float] | None] = (),
 ) -> ClosedNetwork:
-    """One class of customers, exactly.
+    """Solve one class of customers exactly.
 
     demands   service of one customer at each station per cycle
     think     time a customer spends outside
@@ -101,10 +101,10 @@ def one_class(
 def _convolved(
     demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
 ) -> ClosedNetwork:
-    """The same by convolution: with load-dependent speeds, mean value analysis loses all precision.
+    """Solve one class by convolution: with load-dependent speeds, mean value analysis loses all precision.
 
     Every term is positive. Each station's terms are tilted by an estimate of the throughput and scaled to a
-    largest of 1, which changes no ratio and keeps them in range.
+    largest of 1, which changes no ratio and avoids overflow and underflow.
     """
     if not customers:
         none = tuple(0.0 for _ in demands)
@@ -135,7 +135,7 @@ def _convolved(
 def _estimate(
     demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
 ) -> float:
-    """Throughput bound: the slowest station, or all customers without waiting, whichever is less."""
+    """Return a bound on throughput: the slowest station, or all customers without waiting, if less."""
     bounds = [
         (max(kind) if kind else 1.0) / demand
         for demand, kind in zip(demands, kinds, strict=True)
@@ -145,7 +145,7 @@ def _estimate(
 
 
 def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate: float) -> list[float]:
-    """Weights of 0, 1, ... customers at a station, the largest of them 1."""
+    """Return the weights of 0, 1, ... customers at a station, the largest of them 1."""
     if not demand:
         return [1.0] + [0.0] * customers
     logs, total = [0.0], 0.0
@@ -158,7 +158,7 @@ def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate
 
 
 def _convolve(first: Sequence[float], second: Sequence[float]) -> list[float]:
-    """Convolution of two sequences of equal length, truncated to that length."""
+    """Return the convolution of two sequences of equal length, truncated to that length."""
     count = len(first)
     turned = second[::-1]
     return [sum(map(mul, first[: at + 1], turned[count - 1 - at :])) for at in range(count)]
@@ -174,9 +174,9 @@ def multi_class_network(
     thinks: Sequence[float],
     delays: Sequence[bool] = (),
 ) -> ClosedNetwork:
-    """Exact mean value analysis of several classes at single-server stations or delays.
+    """Solve several classes at single-server stations or delays by exact mean value analysis.
 
-    demands[c][k]: service of a class c customer at station k per cycle. ValueError if there are more than
+    demands[c][k]: service of a class c customer at station k per cycle. Raise ValueError for more than
     MOST_STATES states.
     """
     states = math.prod(count + 1 for count in customers)

@@ -62,7 +62,7 @@ _DEVICES = (
 
 
 def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTable], list[str]]:
-    """Throughput of the link in MiB/s, with figures, tables and notes."""
+    """Return the throughput of the link in MiB/s, with figures, tables and notes."""
     settings, chpids = scenario["link"], scenario["link"]["chpid"]
     if not chpids:
         scenario.unused("isfc_rate_per_gb")
@@ -96,7 +96,7 @@ def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTabl
 
 
 def _sides(settings: dict[str, Any]) -> tuple[str, str, list[str]]:
-    """Names of sender and receiver, and notes; any two names in order if not given."""
+    """Return names of sender and receiver, and notes; any two names in order if not given."""
     own, peer = settings["from"], settings["to"]
     if own is None or peer is None:
         return "A", "B", ["without link.from and link.to the sender is assumed to sort first"]
@@ -135,7 +135,7 @@ def _device_row(
 def _link_notes(
     chpids: Sequence[dict[str, Any]], rows: Sequence[tuple[Any, ...]], devices: Sequence[isfc.Device]
 ) -> list[str]:
-    """What IBM's best practices for ISFC links would change; none if all are followed."""
+    """Return notes on deviations from IBM's best practices for ISFC links."""
     notes = []
     most = isfc.max_chpids()
     if len(chpids) > most:
@@ -171,7 +171,7 @@ def _link_notes(
 
 
 def _devices(scenario: Scenario) -> list[isfc.Device]:
-    """All devices of the link by number; without device numbers, numbered in the order of the chpids."""
+    """Return all devices of the link by number; by default, numbered in the order of the chpids."""
     devices: list[isfc.Device] = []
     for at, chpid in enumerate(scenario["link"]["chpid"]):
         numbers = (
@@ -184,7 +184,7 @@ def _devices(scenario: Scenario) -> list[isfc.Device]:
 
 
 def numbers(scenario: Scenario) -> list[int]:
-    """Device numbers of the link's CTCs, in order; those that are not given count from C000."""
+    """Return device numbers of the link's CTCs, in order; numbers that are not given count from C000."""
     chpids = scenario["link"]["chpid"]
     return [
         device.number + (0 if chpids[device.chpid]["rdevs"] is not None else _FIRST_NUMBER)

@@ -1,8 +1,8 @@
-"""Live guest relocation: how long it takes, how long the guest is quiesced, and whether it succeeds.
+"""Live guest relocation: relocation time, quiesce time and outcome.
 
 Source of the rules: IBM z/VM Performance Report, Live Guest Relocation; "z/VM Performance Update 6.2 and
-6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What they leave
-open is a key of the scenario.
+6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What
+they do not settle is a key of the scenario.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ def _options(
     rate: float,
     most_each: float,
 ) -> AnswerTable:
-    """The same guests one after another and at once, with and without IMMEDIATE, ignoring limits."""
+    """Return the same guests in sequence and at once, with and without IMMEDIATE, ignoring limits."""
     many = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
     ways = (
         [(1, "one after the other")]
@@ -345,7 +345,7 @@ def _notes(
 
 
 def _makes_no_progress(outcome: precopy.RelocationOutcome) -> bool:
-    """Whether the last pass before the quiesce left nearly as many pages as it sent."""
+    """Return whether the last pass before the quiesce left nearly as many pages as it sent."""
     live = [pass_.pages for pass_ in outcome.passes if not pass_.quiesced]
     left = next((pass_.pages for pass_ in outcome.passes if pass_.quiesced), 0.0)
     return left > 0.95 * live[-1]
@@ -379,7 +379,7 @@ def _charts(outcomes: Sequence[precopy.RelocationOutcome]) -> list[Chart]:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
+    """Raise an error for valid keys that contradict each other."""
     wrong = scenario.problem.general_error
     names = [guest["name"] for guest in scenario["guest"]]
     if len(set(names)) < len(names):

@@ -1,11 +1,11 @@
-"""Guests relocated while they run: passes over their pages, and each guest's share of the link.
+"""Relocation of running guests: passes over their pages, and each guest's share of the link.
 
-The first pass sends every page ever touched, each further pass the pages changed meanwhile; then the guest is
-quiesced for the last passes. With V pages to send, a rate of B pages per second and a model of writes:
+The first pass sends every page ever touched, each further pass the pages changed in the previous one; then
+the guest is quiesced for the last passes. With V pages to send at B pages per second and a model of writes:
 
     T(i) = V(i) / B,   V(i+1) = changed(T(i)),   quiesce = V(last) / B + fixed time
 
-Changes count from the beginning of a pass. Concurrent relocations share the link equally.
+Changes count from the start of a pass. Concurrent relocations share the link equally.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from msgspec import Struct, field
 
 from zlens.models.relocation.dirtying import WriteModel
 
-#: Moments this close together, relative to the time itself, count as the same: an event just in time is in
-#: time.
+#: Times with a smaller relative difference count as equal: an event at its limit is in time.
 _SAME = 1e-9
 COMPLETED, MAXTOTAL, MAXQUIESCE = 0, 4, 5
 
@@ -29,10 +28,10 @@ class StopRules(Struct, frozen=True):
     """Rules for stopping a guest for its last passes.
 
     stop_pages      stop when no more pages than this are left
-    live_least      least passes while it runs (one with IMMEDIATE)
-    passes_most     most passes in total, those of the quiesce included
+    live_least      minimum passes while it runs (one with IMMEDIATE)
+    passes_most     maximum passes in total, including the quiesce
     quiesce_passes  passes during the quiesce; the first of them sends what is left
-    no_progress     stop when a pass leaves at least this part of what it sent; None: never
+    no_progress     stop when a pass leaves at least this part of its pages; None: never
     """
 
     stop_pages: float
@@ -56,7 +55,7 @@ class RelocatingGuest(Struct, frozen=True):
 
 
 class CopyPass(Struct):
-    """One pass. quiesced: the guest is stopped. whole: the pass was not cut short."""
+    """One pass. quiesced: the guest is stopped. whole: the pass was complete."""
 
     quiesced: bool
     begins: float
@@ -66,7 +65,7 @@ class CopyPass(Struct):
 
 
 class RelocationOutcome(Struct):
-    """The result of a relocation. Seconds since the first one began.
+    """Result of a relocation. Times are seconds since the first relocation began.
 
     stopped_by      why the guest was stopped: "little left", "no progress", "passes", "IMMEDIATE"; or ""
     quiesce_needed  length of the quiesce without MAXQUIESCE and MAXTOTAL; None if it never began
@@ -99,11 +98,11 @@ def relocate(
     at_once: int = 1,
     most_each: float = math.inf,
 ) -> list[RelocationOutcome]:
-    """Relocate the guests; their outcomes.
+    """Relocate the guests and return their outcomes.
 
     rate       pages per second that the link carries, above 0
-    at_once    concurrent relocations: 1 is one after another
-    most_each  most pages per second that one relocation sends, above 0
+    at_once    concurrent relocations; 1: in sequence
+    most_each  maximum pages per second of one relocation, above 0
     """
     return _Run(guests, rules, rate, at_once, most_each).outcomes()
 
@@ -122,8 +121,8 @@ class _State(Struct):
 class _Run:
     """All relocations on one clock.
 
-    `sent` counts the pages of a relocation that had sent all the time: all send at the same rate, so a pass
-    of V pages ends when `sent` has advanced by V, however many others come and go meanwhile.
+    `sent` is the number of pages that one relocation would have sent by always sending: all send at the same
+    rate, so a pass of V pages ends when `sent` has advanced by V, regardless of the other relocations.
     """
 
     def __init__(
@@ -146,11 +145,11 @@ class _Run:
         return [state.outcome for state in self.all]
 
     def _rate_per_relocation(self) -> float:
-        """Current pages per second of each relocation."""
+        """Return current pages per second of each relocation."""
         return min(self.most_each, self.rate / max(1, self.senders))
 
     def _step(self) -> bool:
-        """Advance to the next event; False if there is none."""
+        """Advance to the next event; return False if there is none."""
         while self.targets and self.targets[0][2].target != self.targets[0][0]:
             heapq.heappop(self.targets)
         while self.timers and self.timers[0][3].over:
@@ -179,7 +178,7 @@ class _Run:
         self._schedule(state.guest.max_total, state, "maxtotal")
 
     def _schedule(self, seconds: float, state: _State, event: str) -> None:
-        # An event just in time is in time: limits come after all other events of the same moment.
+        # An event at its limit is in time: limits follow all other events of the same time.
         self.turns += 1
         at = self.now + seconds
         if not math.isinf(at):
@@ -220,7 +219,7 @@ class _Run:
         self._send(state, left, quiesced=bool(state.outcome.stopped_by))
 
     def _stop_reason(self, state: _State, left: float) -> str:
-        """Why the guest is stopped now; "" if it runs on."""
+        """Return why the guest is stopped; "" if it continues to run."""
         rules, live = self.rules, len(state.outcome.passes)
         if state.guest.immediate:
             return "IMMEDIATE"

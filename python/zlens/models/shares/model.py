@@ -1,4 +1,4 @@
-"""CP shares: what each z/VM user is entitled to, what it gets, and what limits it.
+"""CP shares: entitlement, allocation and limit of each z/VM user.
 
 Source of the rules: IBM, z/VM CP Commands and Utilities Reference, SET SHARE and DEFINE CPUPOOL; "z/VM 6.4
 Performance" (the scheduler's test cases). Amounts are percent of one logical processor.
@@ -128,7 +128,7 @@ _COLUMNS = (
 
 
 class ShareUser(Struct, frozen=True):
-    """A user of one type of processor. demands: percent of one processor for each undedicated virtual one."""
+    """A user of one type of processor. demands: percent of one processor for each undedicated virtual CPU."""
 
     name: str
     demands: tuple[float, ...]
@@ -141,7 +141,7 @@ class ShareUser(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """The result for a user, percent of one processor; normalized in percent of everything scheduled."""
+    """Result for a user, percent of one processor; normalized: percent of everything scheduled."""
 
     normalized: float
     entitlement: float
@@ -163,7 +163,7 @@ def allocate(
     pools            limit of each CPU pool, percent of one processor
     absolute_at_most total to which absolute shares are scaled down if they sum to more, percent
 
-    A user's share is split evenly over its virtual processors, each of which rises with its part and stops at
+    A user's share is split evenly over its virtual CPUs, each of which rises with its part and stops at
     one processor, at its demand, or when a limit of the user or of its pool is reached.
     """
     capacity = 100.0 * processors
@@ -181,7 +181,7 @@ def allocate(
     hard = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
     allocated = hard
     if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NEGLIGIBLE:
-        # What no one else can use goes to users with soft limits; the others keep what they have.
+        # Capacity that no other user can use goes to users with soft limits; the others are unchanged.
         free = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
         allocated = free
     sums = [sum(allocated[places]) for places in inside]
@@ -196,7 +196,7 @@ def allocate(
 
 
 def normalized(users: Sequence[ShareUser], absolute_at_most: float) -> list[float]:
-    """Shares as parts of 1: absolute ones as given or scaled down, relative ones of the remainder."""
+    """Return shares as parts of 1: absolute ones as given or scaled down, relative ones of the remainder."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
     scale, rest = _scale(absolute, relative, absolute_at_most)
@@ -207,14 +207,14 @@ def normalized(users: Sequence[ShareUser], absolute_at_most: float) -> list[floa
 
 
 def _scale(absolute: float, relative: float, absolute_at_most: float) -> tuple[float, float]:
-    """Factor for absolute shares (sum in percent), and the part of 1 left for relative ones."""
+    """Return the factor for absolute shares (sum in percent), and the part of 1 left for relative ones."""
     allowed = absolute_at_most / 100 if relative else 1.0
     scale = allowed / (absolute / 100) if absolute / 100 > allowed else 1.0
     return scale, 1.0 - absolute / 100 * scale
 
 
 def _maxima(users: Sequence[ShareUser], absolute_at_most: float) -> list[float | None]:
-    """Maximum shares as parts of 1; a relative maximum counts as a share of that size would."""
+    """Return maximum shares as parts of 1; a relative maximum counts as a share of that size would."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
     maxima: list[float | None] = []
@@ -243,7 +243,7 @@ def _fill(
     soft: bool,
     floor: Sequence[float] | None = None,
 ) -> list[float]:
-    """Allocation of each virtual processor. soft: enforce soft limits, too; floor: amounts always kept."""
+    """Return the allocation of each virtual CPU. soft: enforce soft limits, too; floor: minimum amounts."""
     kept = floor or [0.0] * len(caps)
     groups: list[CapGroup] = []
     members: dict[str, list[int | CapGroup]] = {}
@@ -268,7 +268,7 @@ def _fill(
 
 
 def _full_pools(users: Sequence[ShareUser], sums: Sequence[float], pools: dict[str, float]) -> set[str]:
-    """CPU pools whose members use the whole limit of the pool."""
+    """Return the CPU pools whose members use the entire limit of the pool."""
     used = dict.fromkeys(pools, 0.0)
     for user, total in zip(users, sums, strict=True):
         if user.pool in used:
@@ -279,7 +279,7 @@ def _full_pools(users: Sequence[ShareUser], sums: Sequence[float], pools: dict[s
 def _bound(
     user: ShareUser, allocation: float, wanted: float, limit: float | None, full: bool, full_pools: set[str]
 ) -> str:
-    """What limits a user: the first of demand, virtual processors, limit, pool that applies; else share."""
+    """Return what limits a user: the first of demand, virtual CPUs, limit, pool that applies; else share."""
     if allocation >= wanted - _NEGLIGIBLE:
         asked = sum(user.demands)
         return "virtual CPUs" if asked > wanted + _NEGLIGIBLE else "demand"
@@ -293,7 +293,7 @@ def _bound(
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve each type of processor by itself."""
+    """Solve each type of processor separately."""
     users, pools = scenario["user"], scenario["pool"]
     check_combinations(scenario)
     rows: list[tuple[Any, ...]] = []
@@ -357,7 +357,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
+    """Raise an error for valid keys that contradict each other."""
     wrong = scenario.problem.general_error
     users, pools = scenario["user"], scenario["pool"]
     entries = Counter((user["name"], user["type"]) for user in users)
@@ -405,7 +405,7 @@ def check_combinations(scenario: Scenario) -> None:
 
 
 def _pool_limit(pool: dict[str, Any], processors: float) -> float:
-    """Limit of a CPU pool, percent of one processor."""
+    """Return the limit of a CPU pool, percent of one processor."""
     if pool["capacity"] is not None:
         return 100.0 * float(pool["capacity"])
     return math.inf if pool["limithard"] == 100 else float(pool["limithard"]) * processors
@@ -413,7 +413,7 @@ def _pool_limit(pool: dict[str, Any], processors: float) -> float:
 
 def _user(user: dict[str, Any], processors: float) -> ShareUser:
     sharing = user["virtual_cpus"] - user["dedicated"]
-    # Without a demand it wants all it can get, at most one processor for each virtual processor.
+    # Without a demand it wants all it can get, at most one processor for each virtual CPU.
     demand = 100.0 if user["demand"] is None else user["demand"] / sharing
     return ShareUser(
         user["name"],

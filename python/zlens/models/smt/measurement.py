@@ -1,4 +1,4 @@
-"""Multithreading of a measured interval: calculated metrics of cores beside those the system recorded.
+"""Multithreading of a measured interval: solved metrics of cores compared with recorded ones.
 
 Thread density comes from the busy times of a core and its threads, everything else from that and the largest
 capacity factor that the system recorded for the type: an independent check of productivity and utilization.
@@ -29,7 +29,7 @@ TABLE = "core"
 _ROUNDING = 0.02
 #: This close to two threads always active, productivity does not determine the largest capacity factor.
 _NEARLY_TWO = 0.02
-#: Most names in a note, most guests shown.
+#: Maximum number of names in a note, and of guests shown.
 _MOST_NAMES = 8
 _MOST_GUESTS = 20
 
@@ -77,7 +77,7 @@ class MeasuredCores(Struct):
 
     cores   by name of core: density, productivity and utilization, None if not recorded
     types   by type: values recorded for all its cores, by columns of core_type
-    alone   cores whose density or productivity is the recorded one, so it cannot be checked
+    alone   cores whose density or productivity is the recorded value, so it cannot be checked
     """
 
     scenario: dict[str, Any]
@@ -91,7 +91,7 @@ class MeasuredCores(Struct):
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy the cores were."""
+    """Return SQL of intervals and their core utilization."""
     return (
         "SELECT system, interval_end, seconds, flag, avg(core_busy_pct) AS busy FROM core "
         "GROUP BY system, source, interval_end, seconds, flag"
@@ -111,7 +111,7 @@ _OF_TYPE = (
 
 
 def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredCores:
-    """The scenario of one interval."""
+    """Return the scenario of one interval."""
     where = interval_sql(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM core WHERE {where}").rows]
     where += f" AND source = {literal(min(sources))}"
@@ -165,7 +165,7 @@ def _thread_data(
     threads: Sequence[float | None],
     recorded: tuple[float | None, float | None],
 ) -> dict[str, Any]:
-    """Data on the threads of a core: how busy they were, else the recorded values."""
+    """Return data on the threads of a core: their busy, else the recorded values."""
     density, productivity = recorded
     if not of_core:
         return {"threads_busy": [0.0]}
@@ -191,7 +191,7 @@ def _thread_data(
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Solved beside recorded. settings: `max_capacity_factor=130` of all cores, or values of the scenario."""
+    """Compare solved with recorded values. settings: `max_capacity_factor=130`, or values of the scenario."""
     measurement = measured(session, system, end)
     title = f"Multithreading of {system}, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
@@ -237,7 +237,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
 
 
 def _row(measurement: MeasuredCores, says: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
-    """Row of a core: solved and recorded values. Values that only repeat the record are left out."""
+    """Return the row of a core: solved and recorded values, without values that only repeat the record."""
     name = str(says["name"])
     density_said, productivity_said, utilization_said = measurement.cores[name]
     own = name not in measurement.alone
@@ -266,7 +266,7 @@ def _row(measurement: MeasuredCores, says: Mapping[str, Any], row: Mapping[str, 
 
 
 def _maximum(density: float | None, productivity: float | None) -> float | None:
-    """Largest capacity factor from density and productivity, percent.
+    """Return the largest capacity factor from density and productivity, percent.
 
     productivity = (1 + (density - 1)(maximum - 1)) / maximum, solved for maximum; None near two threads
     always active, where productivity is always 100 %, with one thread, and without a plausible solution.
@@ -281,7 +281,7 @@ def _maximum(density: float | None, productivity: float | None) -> float | None:
 def _type_rows(
     measurement: MeasuredCores, row: Mapping[str, Any], says: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[Value, ...]]:
-    """Rows of the values of a type: solved, recorded, and what it was solved from."""
+    """Yield rows of the values of a type: solved, recorded, and what it was solved from."""
     kind = str(row["type"])
     recorded = measurement.types.get(kind, {})
     cores = [core for core in says.values() if core["type"] == kind]
@@ -333,7 +333,7 @@ def _type_rows(
 
 
 def _times(session: QuerySession, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
-    """Rows of guest times by density and capacity factor of their type, beside recorded ones, and notes."""
+    """Return rows of guest times by density and capacity factor of their type, and notes."""
     types = {str(row["type"]): row for row in _dicts(solved.table("types"))}
     rows = session.sql(
         "SELECT userid, cpu_type, sum(cpu_s), "
@@ -369,7 +369,7 @@ def _times(session: QuerySession, where: str, solved: Answer) -> tuple[list[tupl
 def _missing_notes(
     measurement: MeasuredCores, says: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
-    """Notes on why values are missing."""
+    """Yield notes on why values are missing."""
     without = [name for name, core in says.items() if "max_capacity_factor" not in core]
     if without:
         yield (
@@ -395,7 +395,7 @@ def _missing_notes(
 
 
 def _unrecorded_notes(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
-    """Notes on values of a type that were solved but not recorded."""
+    """Yield notes on values of a type that were solved but not recorded."""
     for kind in sorted({str(row[0]) for row in types}):
         names = [str(row[1]) for row in types if row[0] == kind and row[4] is None]
         if names:

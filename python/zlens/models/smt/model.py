@@ -253,7 +253,7 @@ def solve(scenario: Scenario) -> Answer:
 def _cores(
     scenario: Scenario, answer: Answer, metrics: Sequence[CoreMetrics]
 ) -> tuple[list[tuple[Value, ...]], list[tuple[Value, ...]]]:
-    """A row for each core, and one for the time of each thread with samples."""
+    """Return a row for each core, and one for the time of each thread with samples."""
     rows: list[tuple[Value, ...]] = []
     times: list[tuple[Value, ...]] = []
     unseen, idle = [], []
@@ -299,7 +299,7 @@ def _cores(
 
 
 def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
-    """Metrics of a core from the one kind of data it gives."""
+    """Return the metrics of a core from its one kind of data."""
     wrong, path = scenario.problem.general_error, f"core.{core['name']}"
     counters = ("cycles_one", "instructions_one", "cycles_two", "instructions_two")
     counts = [core[key] for key in counters]
@@ -364,7 +364,7 @@ def _check_samples(scenario: Scenario, core: Mapping[str, Any]) -> None:
 
 
 def _metric_cells(metrics: CoreMetrics) -> tuple[float | None, ...]:
-    """Metrics as in the columns, without utilization."""
+    """Return metrics as in the columns, without utilization."""
     return (
         _percent(metrics.busy),
         metrics.density,

@@ -29,7 +29,7 @@ from zlens.schema.validators import Integer, Number
 
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
-#: Most bounds shown for a type of cores, the lowest ones.
+#: Maximum number of bounds shown for a type of cores, the lowest ones.
 _MOST_BOUNDS = 12
 #: Name of the remainder: CP itself, and guests that the data do not report.
 _REST = ""
@@ -96,7 +96,7 @@ class Settings(Struct):
 class SwitchedCores(Struct):
     """Cores of one type in the interval. raw: threads busy on average. Factors are ratios.
 
-    slowing  raw time of work over its time alone on a core
+    slowing  raw time of work over its time with one thread active
     numbers  rows of numbers: name, value, unit, how, source
     """
 
@@ -114,7 +114,7 @@ class SwitchedCores(Struct):
 
 
 class GuestProcessors(Struct, frozen=True):
-    """Virtual processors of one type of a guest: number, processors used, and use of the busiest."""
+    """Virtual CPUs of one type of a guest: number, processors used, and use of the busiest."""
 
     name: str
     virtual_cpus: int
@@ -125,7 +125,7 @@ class GuestProcessors(Struct, frozen=True):
 def switch_bounds(
     session: QuerySession, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
 ) -> Answer:
-    """Bounds on the throughput of an interval with a number of threads on each core.
+    """Return the bounds on the throughput of an interval with a number of threads on each core.
 
     settings: `max_capacity_factor=130` (percent), `path=1.6`, `guest.NAME.path=1.6`, `guest.NAME.serial=40`
     (percent of its CPU time), `guest.NAME.serial_at_once=2`.
@@ -208,7 +208,7 @@ def _parse_settings(settings: Sequence[str]) -> Settings:
 
 
 def _cores(session: QuerySession, where: str, system: str, chosen: Settings) -> Iterator[SwitchedCores]:
-    """Cores of each type: number, busy, and slowing of their threads."""
+    """Yield the cores of each type: number, busy, and slowdown of their threads."""
     sampled = {
         row[0]: row[1:]
         for row in session.sql(
@@ -249,7 +249,7 @@ def _cores(session: QuerySession, where: str, system: str, chosen: Settings) -> 
 
 
 def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings) -> None:
-    """Set how much threads slowed each other, and the largest capacity factor."""
+    """Set the slowdown of threads and the largest capacity factor."""
     density, factor, recorded = of_type[1], _ratio(of_type[2]), _ratio(of_type[3])
     cores.maximum = chosen.maximum or recorded
     if chosen.maximum:
@@ -287,7 +287,7 @@ def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings
 def _switchable(
     answer: Answer, changing: Sequence[SwitchedCores], threads: int, source: str
 ) -> list[SwitchedCores]:
-    """The types whose cores can be switched."""
+    """Return the types whose cores can be switched."""
     if threads == 1:
         return list(changing)
     under = "z/VM" if source == "zvm-monitor" else "z/OS"
@@ -314,7 +314,7 @@ def _note_left_out(
 def _users(
     session: QuerySession, where: str, kinds: Sequence[str]
 ) -> tuple[dict[str, list[GuestProcessors]], list[str]]:
-    """Guests by type of their virtual processors, and those whose use is unknown."""
+    """Return guests by type of their virtual CPUs, and guests whose use is unknown."""
     only = kinds[0] if len(kinds) == 1 else None
     rows = session.sql(
         "SELECT userid, cpu_type, count(*), sum(cpu_pct) / 100, max(cpu_pct) / 100, "
@@ -333,7 +333,7 @@ def _users(
 
 
 def _parts(cores: SwitchedCores, users: Sequence[GuestProcessors], chosen: Settings) -> list[DemandPart]:
-    """Work per second of each guest and of the remainder, in cores with one thread active."""
+    """Return the work per second of each guest and of the remainder, in cores with one thread active."""
     raw = cores.raw or 0.0
     parts = []
     for user in users:
@@ -356,7 +356,7 @@ def _parts(cores: SwitchedCores, users: Sequence[GuestProcessors], chosen: Setti
 def _switch_type(
     answer: Answer, cores: SwitchedCores, users: Sequence[GuestProcessors], threads: int, chosen: Settings
 ) -> tuple[tuple[Value, ...], list[tuple[Value, ...]]]:
-    """The row of a type of cores, and the rows of its bounds."""
+    """Return the row of a type of cores, and the rows of its bounds."""
     parts = _parts(cores, users, chosen)
     maximum = cores.maximum or _TWICE
     work = sum(part.demand for part in parts)
@@ -430,7 +430,7 @@ def _predicted(
     chosen: Settings,
     bound_now: float | None,
 ) -> float | None:
-    """Throughput relative to now, at the same part of the bound; None without path factors."""
+    """Return the throughput relative to now, at the same part of the bound; None without path factors."""
     if not chosen.point or not bound_now:
         return None
     if cores.maximum is None:
@@ -447,7 +447,7 @@ def _predicted(
 
 
 def _is_shown(bound: ThroughputBound) -> bool:
-    """Whether to show a bound: not those of virtual processors of the remainder."""
+    """Return whether to show a bound: bounds of the remainder's virtual CPUs are left out."""
     return bound.most is not None and bound.held_by != f"virtual CPUs of {_REST}"
 
 
@@ -456,7 +456,7 @@ def _part_name(bound: ThroughputBound) -> str:
 
 
 def _is_assumed(bound: ThroughputBound, chosen: Settings) -> bool:
-    """Whether a bound is serialization only inferred from the busiest virtual processor."""
+    """Return whether a bound is serialization only inferred from the busiest virtual CPU."""
     return bound.held_by.startswith("serialization") and _part_name(bound) not in chosen.serial
 
 
@@ -471,7 +471,7 @@ def _bound_basis(bound: ThroughputBound, chosen: Settings) -> str:
 
 
 def _published(threads: int) -> AnswerTable:
-    """IBM's published ranges of throughput, inverted if threads are switched off."""
+    """Return IBM's published ranges of throughput, inverted if threads are switched off."""
     rows: list[tuple[Value, ...]] = []
     for row in smt_tables.ranges():
         if "throughput" not in row["what"]:
@@ -486,7 +486,7 @@ def _published(threads: int) -> AnswerTable:
 def _add_transactions(
     session: QuerySession, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]
 ) -> None:
-    """Note the bounds in transactions, if the input reports them."""
+    """Add notes on the bounds in transactions, if the input reports them."""
     rows = session.sql(f"SELECT etr FROM load WHERE {where} AND etr IS NOT NULL").rows
     if len(rows) != 1:
         return

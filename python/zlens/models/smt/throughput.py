@@ -1,7 +1,7 @@
 """Throughput of runs with and without multithreading: measured values, bounds and predictions.
 
-A point value is given only with path factors, calibrated from a measured pair of runs or given by hand:
-capacity factors give the speed of cores, not the work that a transaction takes.
+A point value requires path factors, calibrated from a measured pair of runs or given by hand: capacity
+factors determine the speed of cores, not the work of a transaction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Sp
 _ROUNDING = 0.02
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
-#: Most runs with figures: a sweep of more is unreadable.
+#: Maximum number of runs with figures: a sweep of more is unreadable.
 _MOST_FIGURES = 20
 MISSES = (
     "Capacity factors do not predict throughput: for IBM's published serialization workload they give 1.05 "
@@ -106,7 +106,7 @@ class SmtRun(Struct, frozen=True):
 
     @property
     def work(self) -> tuple[float, ...] | None:
-        """MT-1 equivalent demand of each part: as if alone on a core."""
+        """MT-1 equivalent demand of each part: with one thread active per core."""
         if self.raw is None or self.density is None or self.factor is None:
             return None
         slowing = smt_bounds.slowdown(self.density, self.factor)
@@ -126,7 +126,7 @@ class SmtRun(Struct, frozen=True):
 
 
 class ExpectedThroughput(Struct, frozen=True):
-    """What is expected of a run. predicted: None without path factors."""
+    """Expected throughput of a run. predicted: None without path factors."""
 
     bounds: list[ThroughputBound]
     limiting: ThroughputBound | None
@@ -216,7 +216,7 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
 
 
 def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
-    """Thread density, capacity factor and largest capacity factor, measured or derived from the others."""
+    """Return thread density, capacity factor and largest capacity factor, measured or derived."""
     if says["threads"] == 1:
         for key in ("thread_density", "capacity_factor"):
             if says[key] is not None:
@@ -258,7 +258,7 @@ def _check_combinations(scenario: Scenario, runs: Sequence[SmtRun]) -> None:
 
 
 def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | None:
-    """The base run: the named one, else the first measured one, preferring runs without multithreading."""
+    """Return the base run: the named one, else the first measured one, preferably without multithreading."""
     name = scenario["base"]
     if name is None:
         return min(
@@ -281,7 +281,7 @@ def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str,
 def _expected(
     scenario: Scenario, answer: Answer, run: SmtRun, base: SmtRun | None, with_demands: Mapping[str, SmtRun]
 ) -> ExpectedThroughput:
-    """Bounds from its own demands, else from those of the base run; a point value with path factors."""
+    """Return bounds from its own demands, else from the base run; a point value with path factors."""
     point = any(part["path"] for part in run.says["part"]) or run.says["calibrated_by"] is not None
     own = None
     if run.raw is not None:
@@ -351,7 +351,7 @@ def _expected(
 
 
 def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[float]:
-    """Work of each part of a run, taken from another run by part name."""
+    """Return the work of each part of a run, from another run by part name."""
     if source.work is None:
         raise scenario.problem.general_error(
             f"run.{source.name} does not give how much its threads slowed each other",
@@ -375,7 +375,7 @@ def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[floa
 
 
 def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> float | None:
-    """Largest capacity factor of a run: its own, or of the run with its path factors, or of the base."""
+    """Return the largest capacity factor of a run, or of the run with its path factors, or of the base."""
     if run.says["threads"] == 1:
         return 1.0
     if run.maximum is not None:
@@ -394,7 +394,7 @@ def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> flo
 
 
 def _part_of_bound_reached(scenario: Scenario, run: SmtRun) -> float | None:
-    """Part of its own bound that a measured run reached."""
+    """Return the part of its own bound that a measured run reached."""
     if run.work is None:
         return None
     if run.maximum is None:

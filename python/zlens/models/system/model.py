@@ -1,6 +1,6 @@
-"""A whole machine at rest: what its partitions get, and what the users of each z/VM system get of that.
+"""Allocation of a machine: to its partitions, and by each z/VM system to its users.
 
-Composes the models of partitions and shares; the moving parts are for zlens simulate.
+Composes the models of partitions and shares; other tables are for zlens simulate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUMMARY = "a whole machine: partitions, and the users of each z/VM system by wha
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve partitions by what their users want, then the users by what their partition gets."""
+    """Solve partitions by the demand of their users, then users by the allocation of their partition."""
     parts = system_parts.system_partitions(scenario)
     notes: list[str] = []
     entries = [_with_user_demand(scenario, part, entry, notes) for part in parts for entry in part.cores]
@@ -39,7 +39,7 @@ def solve(scenario: Scenario) -> Answer:
             amount = gets[part.name, entry["type"]]
             own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
             dedicated = sum(user["dedicated"] for user in own)
-            # What is dedicated is not for sharing, and no more than the partition gets.
+            # Dedicated processors count even if the partition gets less.
             processors[entry["type"]] = max(amount, float(dedicated))
         answer = shares.solve(system_parts.shares_scenario(scenario, part, processors))
         key = "users" if len(systems) == 1 else f"users_{part.name}"
@@ -68,7 +68,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _unique(figures: list[AnswerFigure]) -> list[AnswerFigure]:
-    """Figures of users under other keys than those of partitions."""
+    """Return the figures with unique keys: users get other keys than partitions."""
     found: dict[str, AnswerFigure] = {}
     for figure in figures:
         key = figure.key if figure.key not in found else f"{figure.key}_by_users"
@@ -77,7 +77,7 @@ def _unique(figures: list[AnswerFigure]) -> list[AnswerFigure]:
 
 
 def _with_user_demand(scenario: Scenario, part: SystemPartition, entry: Entry, notes: list[str]) -> Entry:
-    """A partition's entry with the demand of its users, unless it has one."""
+    """Return a partition's entry with the demand of its users, unless it has one."""
     own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
     for user in own:
         load = demand(part, user)
@@ -98,7 +98,7 @@ def _with_user_demand(scenario: Scenario, part: SystemPartition, entry: Entry, n
 
 
 def _user_demand(user: Entry) -> float:
-    """What a user would use, percent of one processor."""
+    """Return the demand of a user, percent of one processor."""
     dedicated: int = user["dedicated"]
     sharing: int = user["virtual_cpus"] - dedicated
     if user["demands"] is not None:
@@ -112,9 +112,9 @@ def _named(transaction: Entry) -> set[str]:
 
 
 def demand(part: SystemPartition, user: Entry) -> float | None:
-    """CPU demand of transactions on a user, percent of one processor; None if it has none.
+    """Return the CPU demand of transactions on a user, percent of one processor; None without any.
 
-    A closed class offers what its customers would if nothing made them wait.
+    A closed class offers the load of customers that never wait.
     """
     total: float = 0.0
     found = False

@@ -1,4 +1,4 @@
-"""What belongs to each partition of a whole machine, and what does not fit together."""
+"""Partitions of a machine with the entries of their systems, and checks of consistency."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPERANDS = ("user", "core", "pool", "limit", "relative", "absolute", "type", "t
 
 
 class SystemPartition(Struct):
-    """A partition: its cores, an entry for each type, and what is in its z/VM system, if it has one."""
+    """A partition: its cores, an entry for each type, and the entries of its z/VM system, if any."""
 
     name: str
     cores: list[Entry]
@@ -54,26 +54,26 @@ class SystemPartition(Struct):
 
     @property
     def names_zvm_release(self) -> bool:
-        """Whether the scenario names its release of z/VM, or that of its records."""
+        """Whether the scenario names its release of z/VM, or the release of its records."""
         return any(self.common_entry(key) is not None for key in ("zvm", "records"))
 
     @property
     def system(self) -> str:
-        """The name of its system."""
+        """Name of its system."""
         named: str = self.common_entry("system") or self.name
         return named
 
     def common_entry(self, key: str) -> Any:
-        """What one of its entries says of the whole partition; None if none does."""
+        """Return the first value of a key in its entries; None if all leave it out."""
         return next((entry[key] for entry in self.cores if entry[key] is not None), None)
 
     def processors(self, kind: str) -> int:
-        """Its logical cores of a type."""
+        """Return its logical cores of a type."""
         return sum(entry["cores"] for entry in self.cores if entry["type"] == kind)
 
 
 def partitions_scenario(scenario: Scenario, part_cores: list[Entry] | None = None) -> Scenario:
-    """The partitions of a machine as a scenario of their own model, which shares its assumptions."""
+    """Return the partitions of a machine as a scenario of their own model, which shares its assumptions."""
     keys = partitions.PARTITION.by_name
     entries = scenario["partition"] if part_cores is None else part_cores
     values = {name: scenario[name] for name in partitions.SPEC.by_name if name != "partition"}
@@ -82,7 +82,7 @@ def partitions_scenario(scenario: Scenario, part_cores: list[Entry] | None = Non
 
 
 def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[str, float]) -> Scenario:
-    """The users of a partition who are logged on at the beginning as a scenario of the model of shares."""
+    """Return the users of a partition that are logged on at the start as a scenario of the shares model."""
     users = [{name: user[name] for name in shares.USER.by_name} for user in part.users if user["logged_on"]]
     pools = [{name: pool[name] for name in shares.POOL.by_name} for pool in part.pools]
     at_most = scenario["absolute_shares_at_most"]
@@ -97,7 +97,7 @@ def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[
 
 
 def system_partitions(scenario: Scenario) -> list[SystemPartition]:
-    """The partitions with what belongs to each; ScenarioError for what does not fit together."""
+    """Return the partitions with their entries; raise ScenarioError for inconsistent ones."""
     found: dict[str, SystemPartition] = {}
     for entry in scenario["partition"]:
         found.setdefault(entry["name"], SystemPartition(entry["name"], [])).cores.append(entry)
@@ -138,7 +138,7 @@ def _partition_of(
         return found[name]
     of_zvm = [part for part in found.values() if part.names_zvm_release]
     if "user" in entry and entry["user"] is not None and not where.startswith("user"):
-        # The partition is that of the user.
+        # The user's partition applies.
         homes = [part for part in found.values() if any(user["name"] == entry["user"] for user in part.users)]
         if len(homes) == 1:
             return homes[0]
@@ -187,7 +187,7 @@ def _named(scenario: Scenario, what: str, name: str, form: re.Pattern[str] = _NA
 
 
 def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
-    """What is unique in a machine."""
+    """Check names and numbers that are unique in a machine."""
     for part in all_parts:
         _named(scenario, "a partition", part.name)
         _named(scenario, "a system", part.system)
@@ -315,7 +315,7 @@ def _check_users(scenario: Scenario, part: SystemPartition, path: str, names: Se
 
 
 def users_of(step: Entry) -> list[str]:
-    """The users that a step names."""
+    """Return the users that a step names."""
     named = step["user"]
     return [named] if isinstance(named, str) else list(named or [])
 

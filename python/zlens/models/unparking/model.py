@@ -304,7 +304,7 @@ def _with_data(
 def _decisions(
     uses: Sequence[float | None], wanted: Sequence[float], counts: dict[str, list[int]]
 ) -> list[AnswerTable]:
-    """The decisions after each interval of a history."""
+    """Return the decisions after each interval of a history."""
     if len(uses) < 2:
         return []
     rows = [(at, *values) for at, values in enumerate(zip(uses, wanted, *counts.values(), strict=True), 1)]
@@ -324,7 +324,7 @@ def _over_time(uses: Sequence[float | None], counts: dict[str, list[int]]) -> li
 def _lows(
     scenario: Scenario, cores: policies.VerticalCores, notes: list[str]
 ) -> tuple[list[float], list[AnswerFigure]]:
-    """Power that each vertical-low appears to have."""
+    """Return the power that each vertical-low appears to have."""
     wrong = scenario.problem.general_error
     setting = scenario["excessuse"]
     sources = [key for key in ("excess", "lows_power") if scenario[key] is not None]
@@ -410,7 +410,7 @@ def _model(
     uses: Sequence[float | None],
     in_effect: bool,
 ) -> tuple[Any, ...]:
-    """Row of means over the decisions; cores are taken as highs, then mediums, then lows."""
+    """Return the row of means over the decisions; cores count as highs, then mediums, then lows."""
     mean = fmean(counts)
     reported = [used for used in uses if used is not None]
     busy = min(100.0, fmean(reported) / mean) if reported and mean else None
