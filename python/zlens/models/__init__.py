@@ -66,10 +66,10 @@ def measured(name: str) -> Any:
 
 def prepared(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Scenario:
     """Return a scenario checked for a model; it may also have the tables that only a simulation uses."""
-    other = scenario.get("model")
-    if isinstance(other, str) and other != name:
-        said = f"the scenario is for the model {other}, not {name}"
-        raise ScenarioError(said, file=file, cure=phrase("solve_model", model=other))
+    scenario_model = scenario.get("model")
+    if isinstance(scenario_model, str) and scenario_model != name:
+        message = f"the scenario is for the model {scenario_model}, not {name}"
+        raise ScenarioError(message, file=file, cure=phrase("solve_model", model=scenario_model))
     return check_scenario(Spec((*simulation_spec.KEYS, *find(name).SPEC.keys)), scenario, file=file)
 
 

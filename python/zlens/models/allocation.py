@@ -26,26 +26,26 @@ def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float])
     left = capacity - sum(allocations)
     if level == float("inf") and left > 0:
         allocations = [cap if weight else 0.0 for weight, cap in zip(weights, caps, strict=True)]
-        idle = [at for at, weight in enumerate(weights) if not weight and caps[at]]
+        idle = [index for index, weight in enumerate(weights) if not weight and caps[index]]
         if idle:
-            level = _level(capacity - sum(allocations), [1.0] * len(idle), [caps[at] for at in idle])
-            for at in idle:
-                allocations[at] = min(caps[at], level)
+            level = _level(capacity - sum(allocations), [1.0] * len(idle), [caps[index] for index in idle])
+            for index in idle:
+                allocations[index] = min(caps[index], level)
     return allocations
 
 
 def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> float:
     """Return the level to which all rise; infinite if the caps of all with weight fit into the capacity."""
-    rising = [at for at, weight in enumerate(weights) if weight and caps[at]]
-    full = {at: caps[at] / weights[at] for at in rising}
-    rising.sort(key=full.__getitem__)
+    rising = [index for index, weight in enumerate(weights) if weight and caps[index]]
+    full_levels = {index: caps[index] / weights[index] for index in rising}
+    rising.sort(key=full_levels.__getitem__)
     # Weights still rising at each step, summed from the end: subtracting would accumulate rounding errors.
-    slopes = list(accumulate(weights[at] for at in reversed(rising)))[::-1]
+    slopes = list(accumulate(weights[index] for index in reversed(rising)))[::-1]
     left = capacity
-    for at, slope in zip(rising, slopes, strict=True):
-        if full[at] * slope >= left:
+    for index, slope in zip(rising, slopes, strict=True):
+        if full_levels[index] * slope >= left:
             return max(left, 0.0) / slope
-        left -= caps[at]
+        left -= caps[index]
     return float("inf")
 
 
@@ -75,17 +75,17 @@ def _limit_group(group: CapGroup, weights: Sequence[float], caps: list[float]) -
     inside: list[int] = []
     for member in group.members:
         inside += [member] if isinstance(member, int) else _limit_group(member, weights, caps)
-    wanted = [caps[at] for at in inside]
-    if sum(wanted) <= group.limit:
+    group_caps = [caps[index] for index in inside]
+    if sum(group_caps) <= group.limit:
         return inside
-    heavy = [weights[at] for at in inside]
-    if len({*wanted}) == len({*heavy}) == 1:
+    group_weights = [weights[index] for index in inside]
+    if len({*group_caps}) == len({*group_weights}) == 1:
         # Equal claimants, such as the virtual CPUs of a user, need no sorting.
         filled = [group.limit / len(inside)] * len(inside)
     else:
-        filled = water_fill(group.limit, heavy, wanted)
-    for at, cap in zip(inside, filled, strict=True):
-        caps[at] = cap
+        filled = water_fill(group.limit, group_weights, group_caps)
+    for index, cap in zip(inside, filled, strict=True):
+        caps[index] = cap
     return inside
 
 
@@ -101,37 +101,37 @@ def crossing_fill(
     """
     count = len(weights)
     sets = [list(members) for members, _ in groups] + [list(range(count))]
-    left = [limit for _, limit in groups] + [capacity]
-    of: list[list[int]] = [[] for _ in range(count)]
+    remaining = [limit for _, limit in groups] + [capacity]
+    sets_of: list[list[int]] = [[] for _ in range(count)]
     for number, members in enumerate(sets):
-        for at in members:
-            of[at].append(number)
+        for index in members:
+            sets_of[index].append(number)
     allocations = [0.0] * count
-    moving = {at for at in range(count) if weights[at]}
+    moving = {index for index in range(count) if weights[index]}
     # Total weight of the rising members of each set.
-    speeds = [sum(weights[at] for at in members) for members in sets]
-    order = sorted(moving, key=lambda at: caps[at] / weights[at], reverse=True)
+    speeds = [sum(weights[index] for index in members) for members in sets]
+    order = sorted(moving, key=lambda index: caps[index] / weights[index], reverse=True)
 
-    def stop(at: int, amount: float) -> None:
-        moving.discard(at)
-        allocations[at] = amount
-        for number in of[at]:
-            left[number] -= amount
-            speeds[number] -= weights[at]
+    def stop(index: int, amount: float) -> None:
+        moving.discard(index)
+        allocations[index] = amount
+        for number in sets_of[index]:
+            remaining[number] -= amount
+            speeds[number] -= weights[index]
 
     while moving:
         while order[-1] not in moving:
             order.pop()
-        full = caps[order[-1]] / weights[order[-1]]
+        full_level = caps[order[-1]] / weights[order[-1]]
         levels = [
-            max(0.0, left[number]) / speeds[number] if speeds[number] > 0 else float("inf")
+            max(0.0, remaining[number]) / speeds[number] if speeds[number] > 0 else float("inf")
             for number in range(len(sets))
         ]
         first = min(range(len(sets)), key=levels.__getitem__)
-        if full <= levels[first]:
+        if full_level <= levels[first]:
             stop(order[-1], caps[order[-1]])
             continue
-        for at in [at for at in sets[first] if at in moving]:
-            stop(at, min(caps[at], levels[first] * weights[at]))
+        for index in [index for index in sets[first] if index in moving]:
+            stop(index, min(caps[index], levels[first] * weights[index]))
         speeds[first] = 0.0
     return allocations

@@ -33,22 +33,22 @@ def interval_sql(system: str, end: dt.datetime) -> str:
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
 
 
-def local_time(session: QuerySession, system: str, when: dt.datetime) -> str:
+def local_time(session: QuerySession, system: str, time: dt.datetime) -> str:
     """Return a time in the system's zone, as --at accepts it: 2024-05-14 10:24:00 (UTC+02:00)."""
-    local = session.display(when.astimezone(dt.UTC), system)
+    local = session.display(time.astimezone(dt.UTC), system)
     return f"{local:%Y-%m-%d %H:%M:%S} ({local.tzname() or 'UTC'})"
 
 
-def choose_system(session: QuerySession, table: str, wanted: str | None) -> str:
+def choose_system(session: QuerySession, table: str, requested: str | None) -> str:
     """Return the only system with rows in a table; raise QueryError if there is none or more than one."""
     systems = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
-    if wanted is not None:
+    if requested is not None:
         known = [row[0] for row in session.sql("SELECT DISTINCT system FROM system ORDER BY 1").rows]
-        if wanted not in known:
+        if requested not in known:
             raise QueryError(
-                f"there is no system {wanted} in the input", expected=f"one of {', '.join(known)}"
+                f"there is no system {requested} in the input", expected=f"one of {', '.join(known)}"
             )
-        systems = [name for name in systems if name == wanted]
+        systems = [name for name in systems if name == requested]
     if not systems:
         raise QueryError(f"the input has no data for table {table}", cure=phrase("explain", name=table))
     if len(systems) > 1:
@@ -84,7 +84,7 @@ def busiest(rows: Sequence[BusyInterval]) -> BusyInterval:
     return max(rows, key=lambda row: -1.0 if row.busy is None else row.busy)
 
 
-def choose_interval(session: QuerySession, name: str, at: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
+def choose_interval(session: QuerySession, name: str, time: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
     """Return the end of the interval that contains a time, or of the busiest; raise QueryError without one.
 
     busy: a query for the intervals of the model, with the columns of BUSY. In all models, what-ifs and the
@@ -96,13 +96,13 @@ def choose_interval(session: QuerySession, name: str, at: TimeSpec | None, busy:
     rows = complete_intervals(session, name, busy)
     if not rows:
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
-    if at is not None:
+    if time is not None:
         last = session.display(rows[-1].end, name)
-        when = at.utc(last.tzinfo or dt.UTC, last.date())
-        rows = [row for row in rows if row.start < when <= row.end]
+        time_utc = time.utc(last.tzinfo or dt.UTC, last.date())
+        rows = [row for row in rows if row.start < time_utc <= row.end]
         if not rows:
             raise QueryError(
-                f"{name} has no complete interval at {local_time(session, name, when)}",
+                f"{name} has no complete interval at {local_time(session, name, time_utc)}",
                 cure=phrase("times_of_data"),
             )
     else:

@@ -85,18 +85,18 @@ def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:
         kind = key.kind
         unit = f", {key.unit}" if key.unit else ""
         if key.is_required:
-            begin = "required"
+            requirement = "required"
         elif key.constant is not None:
-            begin = f"default {constant(key.constant).default}, an assumption"
+            requirement = f"default {constant(key.constant).default}, an assumption"
         else:
-            begin = "optional" if key.default is None else f"default {key.default}"
+            requirement = "optional" if key.default is None else f"default {key.default}"
         inner = kind.of if isinstance(kind, ListOf | MapOf) else kind
         words = (
             ("[[...]]" if isinstance(kind, ListOf) else "[...]")
             if isinstance(inner, Spec)
             else kind.describe()
         )
-        yield f"{indent}{key.name}: {key.text}; {words}{unit}; {begin}\n"
+        yield f"{indent}{key.name}: {key.text}; {words}{unit}; {requirement}\n"
         if isinstance(inner, Spec):
             yield from describe_keys(inner, indent + "    ")
 
@@ -145,9 +145,9 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
         return {**values, first: value}
     inner = values.get(first, {})
     if isinstance(inner, list):
-        at, rest = _find_entry(inner, rest, path)
-        entry = _put(inner[at], rest, value) if rest else value
-        return {**values, first: [*inner[:at], entry, *inner[at + 1 :]]}
+        index, rest = _find_entry(inner, rest, path)
+        entry = _put(inner[index], rest, value) if rest else value
+        return {**values, first: [*inner[:index], entry, *inner[index + 1 :]]}
     if not isinstance(inner, dict):
         raise ScenarioError(f"{first} of {path} is not a table", cure="name a key of the scenario")
     return {**values, first: _put(inner, rest, value)}
@@ -155,25 +155,29 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
     """Return the index of the named entry, with its type if several have the name, and the other steps."""
-    which, _, rest = steps.partition(".")
-    named = [at for at, one in enumerate(entries) if isinstance(one, dict) and one.get("name") == which]
-    if len(named) == 1:
-        return named[0], rest
-    if named:
-        kind, _, after = rest.partition(".")
+    name, _, rest = steps.partition(".")
+    matches = [
+        index
+        for index, candidate in enumerate(entries)
+        if isinstance(candidate, dict) and candidate.get("name") == name
+    ]
+    if len(matches) == 1:
+        return matches[0], rest
+    if matches:
+        kind, _, remaining = rest.partition(".")
         # Entries without a type are of type CP.
-        places = {entries[at].get("type", "CP"): at for at in named}
-        if kind not in places:
+        by_type = {entries[index].get("type", "CP"): index for index in matches}
+        if kind not in by_type:
             raise ScenarioError(
-                f"{path[:40]} does not say which of {len(named)} entries named {which[:40]} it sets",
-                expected=" or ".join(f"{which[:40]}.{one}" for one in places),
+                f"{path[:40]} does not say which of {len(matches)} entries named {name[:40]} it sets",
+                expected=" or ".join(f"{name[:40]}.{candidate}" for candidate in by_type),
             )
-        return places[kind], after
-    if which.isdecimal() and len(which) < 10 and 1 <= int(which) <= len(entries):
-        return int(which) - 1, rest
+        return by_type[kind], remaining
+    if name.isdecimal() and len(name) < 10 and 1 <= int(name) <= len(entries):
+        return int(name) - 1, rest
     names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
     raise ScenarioError(
-        f"{which[:40]} of {path[:40]} does not exist",
+        f"{name[:40]} of {path[:40]} does not exist",
         expected=", ".join([*names[:20], "or 1" + f" to {len(entries)}" * (len(entries) > 1)])
         if entries
         else "an entry of the scenario, which has none here",
@@ -202,6 +206,6 @@ def sweep_values(sweep: str) -> Iterator[float | int]:
             expected="START:STOP or START:STOP:STEP",
             cure="write 1:80 or 0:1:0.1",
         )
-    for at in range(math.floor(count + 1e-9) + 1):
-        value = start + at * step
+    for index in range(math.floor(count + 1e-9) + 1):
+        value = start + index * step
         yield int(value) if value == int(value) and "." not in sweep else value

@@ -68,11 +68,11 @@ def shared_subjects(
         )
         for name, members in uses.items()
     ]
-    return sorted(subjects, key=lambda one: (-(one.together or 0.0), one.name))
+    return sorted(subjects, key=lambda subject: (-(subject.together or 0.0), subject.name))
 
 
-def _added(one: object, other: float | None) -> float | None:
-    return None if other is None or not isinstance(one, int | float) else one + other
+def _added(value: object, total: float | None) -> float | None:
+    return None if total is None or not isinstance(value, int | float) else value + total
 
 
 def _query(kind: SharedMeasure, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
@@ -81,17 +81,17 @@ def _query(kind: SharedMeasure, systems: Collection[str], span: Span) -> tuple[s
     name = table.column(kind.name)
     assert name is not None
     conditions = [f"system IN ({', '.join(map(literal, sorted(systems)))})"]
-    for moment, sign in zip(span, (">", "<="), strict=True):
-        if moment is not None:
-            conditions.append(f"interval_end {sign} TIMESTAMPTZ '{moment.isoformat(sep=' ')}'")
-    wanted = [(kind.measured(), ["mean"])]
+    for timestamp, sign in zip(span, (">", "<="), strict=True):
+        if timestamp is not None:
+            conditions.append(f"interval_end {sign} TIMESTAMPTZ '{timestamp.isoformat(sep=' ')}'")
+    columns = [(kind.measured(), ["mean"])]
     if kind.name != kind.key:
-        wanted.append((name, ["last"]))
-    question = aggregation.MeasureQuery(
-        table, wanted, quote(table.name), [kind.key], where=" AND ".join(conditions)
+        columns.append((name, ["last"]))
+    query = aggregation.MeasureQuery(
+        table, columns, quote(table.name), [kind.key], where=" AND ".join(conditions)
     )
-    mean, *last = map(quote, question.names())
-    named = last[0] if last else quote(kind.key)
-    return f"SELECT system, source, {named}, {mean} FROM ({question.sql()}) ORDER BY ALL", {
-        table.name: [*question.columns()]
+    mean, *last = map(quote, query.names())
+    name_column = last[0] if last else quote(kind.key)
+    return f"SELECT system, source, {name_column}, {mean} FROM ({query.sql()}) ORDER BY ALL", {
+        table.name: [*query.columns()]
     }

@@ -73,16 +73,16 @@ def members(session: CoreSession, span: Span, before: Span | None = None) -> lis
 
 def partitions(session: CoreSession, machine: str, span: Span) -> list[Partition]:
     """Return the partitions of a machine that its systems report, by type and name."""
-    found = []
+    reported = []
     for of_partition in hours_of_machine(session, machine, PARTITIONS, [USED]):
-        own = [hour for hour in of_partition if _within(hour, span)]
+        hours = [hour for hour in of_partition if _within(hour, span)]
         # Another system may have taken over reporting within an hour.
-        values = [(end, mean(some)) for end, some in groupby(own, key=lambda hour: hour.end)]
+        values = [(end, mean(some)) for end, some in groupby(hours, key=lambda hour: hour.end)]
         known = [(end, value) for end, value in values if value is not None]
         if known:
-            _, name, cpu_type = own[0].keys
-            found.append(Partition(name or "", cpu_type or "", mean(own), known))
-    return sorted(found, key=lambda partition: (partition.cpu_type, partition.name))
+            _, name, cpu_type = hours[0].keys
+            reported.append(Partition(name or "", cpu_type or "", mean(hours), known))
+    return sorted(reported, key=lambda partition: (partition.cpu_type, partition.name))
 
 
 def unit() -> str:
@@ -97,20 +97,20 @@ def clusters(session: CoreSession) -> dict[str, str]:
         rows = session.sql("SELECT system, arg_max(cluster, tod) FROM role.ssi GROUP BY system").rows
         recorded = {str(system): str(cluster) for system, cluster in rows if cluster}
     names = {info.system for info in session.systems}
-    given = {name: session.cluster(name) for name in names}
-    return recorded | {name: cluster for name, cluster in given.items() if cluster is not None}
+    explicit = {name: session.cluster(name) for name in names}
+    return recorded | {name: cluster for name, cluster in explicit.items() if cluster is not None}
 
 
 def _member(
     session: CoreSession, system: str, source: str, all_hours: Sequence[Hour], span: Span, before: Span | None
 ) -> FleetMember:
     known = [(hour, value) for hour in all_hours for value in [hour.mean()] if value is not None]
-    own = [hour for hour in all_hours if _within(hour, span)]
+    hours = [hour for hour in all_hours if _within(hour, span)]
     values = [(hour.end, value) for hour, value in known if _within(hour, span)]
-    at, busiest = max(values, key=itemgetter(1), default=(None, None))
+    busiest_end, busiest = max(values, key=itemgetter(1), default=(None, None))
     growth, meets = _trend(session, system, source, known)
     earlier = None if before is None else mean(hour for hour in all_hours if _within(hour, before))
-    return FleetMember(system, source, mean(own), busiest, at, earlier, growth, meets, values)
+    return FleetMember(system, source, mean(hours), busiest, busiest_end, earlier, growth, meets, values)
 
 
 def _within(hour: Hour, span: Span) -> bool:
@@ -123,10 +123,10 @@ def _trend(
 ) -> tuple[float | None, str | None]:
     zone = session.zone(system, source)
     values = [(_local(hour.end, zone), value, hour.weights[0] or 0.0) for hour, value in known]
-    one = trend.ShiftHours(system, trend.ALL, values)
-    line = trend.fit_trend(one, int(constant("trend_days").default))
+    shift_hours = trend.ShiftHours(system, trend.ALL, values)
+    line = trend.fit_trend(shift_hours, int(constant("trend_days").default))
     names = [column.key for column in trend.growth_columns("")]
-    row = dict(zip(names, trend.row(one, line, float(constant("trend_limit").default)), strict=True))
+    row = dict(zip(names, trend.row(shift_hours, line, float(constant("trend_limit").default)), strict=True))
     return row["growth"], row["meets"]  # type: ignore[return-value]
 
 

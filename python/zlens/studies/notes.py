@@ -21,9 +21,9 @@ def shorten_list(names: Sequence[object], between: str = ", ") -> str:
 def shorten_notes(sentences: Iterator[str]) -> Iterator[str]:
     """Yield the first sentences of a kind and the number of the others."""
     yield from islice(sentences, MOST)
-    left = sum(1 for _ in sentences)
-    if left:
-        yield f"There are {left:,} more of these."
+    remaining = sum(1 for _ in sentences)
+    if remaining:
+        yield f"There are {remaining:,} more of these."
 
 
 def run_notes(runs: Sequence[tuple[WorkloadRun, MeasuredRun | None]]) -> Iterator[str]:
@@ -33,12 +33,12 @@ def run_notes(runs: Sequence[tuple[WorkloadRun, MeasuredRun | None]]) -> Iterato
         yield from measured.notes if measured is not None else ()
 
 
-def machine_note(runs: Sequence[MeasuredRun | None], begin: str) -> Iterator[str]:
+def machine_note(runs: Sequence[MeasuredRun | None], subject: str) -> Iterator[str]:
     """Yield a note if compared runs were measured on different machines."""
     machines = sorted({run.machine for run in runs if run is not None and run.machine})
     if len(machines) > 1:
         yield (
-            f"{begin} are from different machines ({shorten_list(machines)}): "
+            f"{subject} are from different machines ({shorten_list(machines)}): "
             "their CPU times are not comparable."
         )
 

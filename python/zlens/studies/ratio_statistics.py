@@ -53,8 +53,8 @@ def outlier_scores(values: Sequence[float | None]) -> list[float | None]:
     if not present:
         return logs
     middle = statistics.median(present)
-    far = [abs(value - middle) for value in present]
-    scale = statistics.median(far) / _NORMAL_MEDIAN
+    distances = [abs(value - middle) for value in present]
+    scale = statistics.median(distances) / _NORMAL_MEDIAN
     if scale <= 1e-9:
-        scale = statistics.fmean(far) / _NORMAL_MEAN
+        scale = statistics.fmean(distances) / _NORMAL_MEAN
     return [None if value is None else (value - middle) / scale if scale > 1e-12 else 0.0 for value in logs]

@@ -15,12 +15,12 @@ def other_numbers(runs: Sequence[WorkloadRun]) -> AnswerTable | None:
     names = list(dict.fromkeys(name for run in runs for name in run.also))
     if not names:
         return None
-    heads = (
+    columns = (
         AnswerColumn("run", "Run"),
         *(AnswerColumn(name, name, decimals=_decimals(runs, name)) for name in names),
     )
     rows = [(run.name, *(run.also.get(name) for name in names)) for run in runs]
-    return AnswerTable("also", "Other numbers", heads, rows)
+    return AnswerTable("also", "Other numbers", columns, rows)
 
 
 def _decimals(runs: Sequence[WorkloadRun], name: str) -> int:
@@ -33,7 +33,7 @@ def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
     """Return the table of the sources of measured runs; None without runs."""
     if not runs:
         return None
-    heads = (
+    columns = (
         AnswerColumn("run", "Run"),
         AnswerColumn("file", "File"),
         AnswerColumn("system", "System"),
@@ -53,4 +53,4 @@ def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
         )
         for name, measured in runs
     ]
-    return AnswerTable("measured", "Measured", heads, rows)
+    return AnswerTable("measured", "Measured", columns, rows)

@@ -58,10 +58,10 @@ def fewest_aliases(rate: float, serv: float) -> int:
 
 def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | None:
     """Return the measured wait over the wait of M/M/c; None if the latter is 0 or unbounded."""
-    chance = alias_queue(rate, serv, aliases, 1.0)
-    if chance is None or not chance.wait:
+    queue = alias_queue(rate, serv, aliases, 1.0)
+    if queue is None or not queue.wait:
         return None
-    return (resp - serv) / chance.wait
+    return (resp - serv) / queue.wait
 
 
 class Burst(Struct, frozen=True):
@@ -82,14 +82,14 @@ class PublishedBursts(Struct, frozen=True):
 
     def factor_at(self, utilization: float) -> float:
         """Return the factor interpolated linearly between rows; beyond the ends, of the nearest row."""
-        before = self.rows[0]
+        previous = self.rows[0]
         for row in self.rows:
             if utilization <= row.utilization:
-                span = row.utilization - before.utilization
-                part = (utilization - before.utilization) / span if span > 0 else 1.0
-                return before.factor + part * (row.factor - before.factor)
-            before = row
-        return before.factor
+                span = row.utilization - previous.utilization
+                part = (utilization - previous.utilization) / span if span > 0 else 1.0
+                return previous.factor + part * (row.factor - previous.factor)
+            previous = row
+        return previous.factor
 
 
 @cache

@@ -61,8 +61,8 @@ def _check_path(path: str) -> None:
 
 def _resolve(scenario: str | None, path: str) -> str:
     """Resolve a path against the folder of the scenario file if it exists there, else return it unchanged."""
-    beside = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
-    return beside if beside is not None and os.path.exists(beside) else path
+    candidate = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
+    return candidate if candidate is not None and os.path.exists(candidate) else path
 
 
 def _catalog_curve_of(scenario: Scenario) -> NamedCurve:
@@ -167,9 +167,9 @@ def _of_monitor(session: CoreSession, system: str) -> NamedCurve:
     rows = _rows(session, "capability", last, system)
     primary, secondary = rows[0] if rows else (None, None)
     types = session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = {literal(system)}").rows
-    kinds = {row[0] for row in types}
-    full = bool(kinds) and kinds <= processor_types.full_speed_types()
-    capability = secondary if full and secondary is not None else primary
+    cpu_types = {row[0] for row in types}
+    has_full_speed = bool(cpu_types) and cpu_types <= processor_types.full_speed_types()
+    capability = secondary if has_full_speed and secondary is not None else primary
     machine = capacity_curves.curve_of_type(
         str(machine_type), None if capability is None else int(capability)
     )

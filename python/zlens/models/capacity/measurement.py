@@ -54,10 +54,10 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
     notes = [f"{number:,} {unit_text}"]
     text = None
     if not any(setting.startswith(_CURVES) for setting in settings):
-        named = _curve(session, system)
-        values["factors"] = {str(n): factor for n, factor in named.curve}
-        text = named.text
-        notes += [f"Curve: {named.text} ({named.status}: {named.source})", *named.notes]
+        curve = _curve(session, system)
+        values["factors"] = {str(n): factor for n, factor in curve.curve}
+        text = curve.text
+        notes += [f"Curve: {curve.text} ({curve.status}: {curve.source})", *curve.notes]
     parked_all = sum(row[2] or 0.0 for row in types)
     if parked_all >= 0.5:
         notes.append(
@@ -110,12 +110,12 @@ def _curve(session: QuerySession, system: str) -> curve_sources.NamedCurve:
     opened = cast(Any, session)
     source = system
     if opened.has_data("role.linux_caf"):
-        beside = session.sql(
+        peers = session.sql(
             "SELECT other.system FROM system AS own JOIN system AS other ON own.machine = other.machine "
             f"WHERE own.system = {literal(system)} AND other.system IN (SELECT system FROM role.linux_caf) "
             "ORDER BY other.system"
         ).rows
-        source = str(beside[0][0]) if beside else system
+        source = str(peers[0][0]) if peers else system
     try:
         return curve_sources.curve_of_session(opened, source)
     except ScenarioError as error:

@@ -194,12 +194,13 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _without_curve(scenario: Scenario) -> None:
-    asked = [key for key in ("sizes", "processors") if scenario[key] is not None]
+    requested = [key for key in ("sizes", "processors") if scenario[key] is not None]
     if scenario["usl"] == "curve":
-        asked.append("usl")
-    if asked:
+        requested.append("usl")
+    if requested:
         raise scenario.problem.general_error(
-            f"{asked[0]} needs the curve of a machine", "write machine = ..., factors, adjustments or data"
+            f"{requested[0]} needs the curve of a machine",
+            "write machine = ..., factors, adjustments or data",
         )
 
 
@@ -232,24 +233,26 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
             )
         )
         answer.follow = ("deployments", "capability")
-        if more := [n for n in scenario["partitions"] if n > total]:
-            answer.notes.append(f"{total:,} processors cannot form {_enumerated(more)} partitions: left out")
-    along = _along(curve, sizes)
+        if too_many := [n for n in scenario["partitions"] if n > total]:
+            answer.notes.append(
+                f"{total:,} processors cannot form {_enumerated(too_many)} partitions: left out"
+            )
+    chart_sizes = _along(curve, sizes)
     answer.charts.append(
         Chart(
             "Effective capability",
             "lines",
-            [float(n) for n in along],
+            [float(n) for n in chart_sizes],
             (
-                ChartSeries("capability", [scaling.capability(curve, n) for n in along]),
-                ChartSeries("linear", [float(n) for n in along]),
+                ChartSeries("capability", [scaling.capability(curve, n) for n in chart_sizes]),
+                ChartSeries("linear", [float(n) for n in chart_sizes]),
             ),
             "processors",
             "processors",
         )
     )
     if source.status == "given":
-        rises = next((n for (_, before), (n, after) in pairwise(curve) if after > before), None)
+        rises = next((n for (_, previous), (n, current) in pairwise(curve) if current > previous), None)
         if rises is not None:
             answer.notes.append(
                 f"The curve rises at {rises:,} processors: on no known machine does the factor grow with "

@@ -100,13 +100,13 @@ def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = 
     of the interpolation error if the curve bends as at the neighbors (second divided difference) and the
     largest error of such a line between the same neighbors on complete curves.
     """
-    at = bisect_left(curve, processors, key=lambda point: point[0])
-    if at < len(curve) and curve[at][0] == processors:
-        return Factor(curve[at][1], 0.0, "stated")
-    how = "between" if 0 < at < len(curve) else "beyond"
-    if len(curve) < 2 or at == 0 or processors > 2 * curve[-1][0]:
+    index = bisect_left(curve, processors, key=lambda point: point[0])
+    if index < len(curve) and curve[index][0] == processors:
+        return Factor(curve[index][1], 0.0, "stated")
+    how = "between" if 0 < index < len(curve) else "beyond"
+    if len(curve) < 2 or index == 0 or processors > 2 * curve[-1][0]:
         return Factor(None, None, how)
-    right = min(at, len(curve) - 1)
+    right = min(index, len(curve) - 1)
     value = _line(curve[right - 1], curve[right], processors)
     if value <= 0:
         return Factor(None, None, how)
@@ -152,8 +152,8 @@ def capability(curve: Sequence[Point], processors: int) -> float | None:
 
 def capability_ratio(curve: Sequence[Point], processors: int, base: int) -> float | None:
     """Return (m x c(m)) / (n x c(n)): expected ratio of m processors to the base of n."""
-    ours, theirs = capability(curve, processors), capability(curve, base)
-    return None if ours is None or theirs is None else ours / theirs
+    value, base_value = capability(curve, processors), capability(curve, base)
+    return None if value is None or base_value is None else value / base_value
 
 
 def deployment(
@@ -194,19 +194,19 @@ def compared(runs: Sequence[ScalingRun], curve: Sequence[Point] | None = None) -
     results: list[Scaled] = []
     base: Scaled | None = None
     for run in sorted(runs, key=lambda run: run.processors):
-        own = run.itr
-        if own is None and run.etr is not None and run.busy is not None:
-            own = itr(run.etr, run.busy)
+        run_itr = run.itr
+        if run_itr is None and run.etr is not None and run.busy is not None:
+            run_itr = itr(run.etr, run.busy)
         first = base.run if base else run
         expected = (
             run.processors / first.processors
             if curve is None
             else capability_ratio(curve, run.processors, first.processors)
         )
-        itrr = ratio(own, base.itr if base else own)
+        itrr = ratio(run_itr, base.itr if base else run_itr)
         scaled = Scaled(
             run,
-            own,
+            run_itr,
             ratio(run.etr, first.etr),
             itrr,
             expected,
@@ -218,10 +218,10 @@ def compared(runs: Sequence[ScalingRun], curve: Sequence[Point] | None = None) -
     return results
 
 
-def _gain(before: Scaled, itrr: float | None, expected: float | None) -> float | None:
-    if itrr is None or expected is None or before.itrr is None or before.ratio is None:
+def _gain(previous: Scaled, itrr: float | None, expected: float | None) -> float | None:
+    if itrr is None or expected is None or previous.itrr is None or previous.ratio is None:
         return None
-    return ratio(itrr - before.itrr, expected - before.ratio)
+    return ratio(itrr - previous.itrr, expected - previous.ratio)
 
 
 def rolloffs(runs: Sequence[Scaled], below: float) -> list[Rolloff]:
@@ -230,7 +230,7 @@ def rolloffs(runs: Sequence[Scaled], below: float) -> list[Rolloff]:
     A workload that falls short of the curve evenly has no rolloff as long as each step gains enough.
     """
     return [
-        Rolloff(before.run.processors, after.run.processors, after.gain)
-        for before, after in pairwise(runs)
-        if after.gain is not None and after.gain < below
+        Rolloff(previous.run.processors, current.run.processors, current.gain)
+        for previous, current in pairwise(runs)
+        if current.gain is not None and current.gain < below
     ]

@@ -90,8 +90,8 @@ def paging_load(
     rate = page_rate / pages
     each = rate / volumes
     low, high = (100 * each * time for time in service)
-    fewest, highest = (_volumes(rate * time, at_most) for time in service)
-    return Load(pages, rate, each, low, high, fewest, highest)
+    lowest, highest = (_volumes(rate * time, at_most) for time in service)
+    return Load(pages, rate, each, low, high, lowest, highest)
 
 
 def _volumes(busy: float, at_most: float) -> int:

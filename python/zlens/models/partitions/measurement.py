@@ -100,7 +100,7 @@ def measured_partitions(session: QuerySession, system: str, end: dt.datetime) ->
         "ORDER BY cpu_type, partition, partition_number"
     ).rows
     names_by_note: dict[str, list[str]] = {}
-    for name, kind, dedicated, weight, capped, caps, most, logical, used, vh, vm, vl, msu in rows:
+    for name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu in rows:
         pair = (str(name), str(kind))
         reason = _left_out(measurement, pair, dedicated, weight)
         if reason is not None:
@@ -109,8 +109,8 @@ def measured_partitions(session: QuerySession, system: str, end: dt.datetime) ->
         cores = math.ceil(logical - 1e-6)
         partition: dict[str, Any] = {"name": pair[0], "type": pair[1], "cores": cores}
         partition |= {"dedicated": True} if dedicated else {"weight": round(weight), "capped": bool(capped)}
-        if most is not None and not dedicated:
-            partition["absolute_cap"] = most
+        if absolute_cap is not None and not dedicated:
+            partition["absolute_cap"] = absolute_cap
         if used is not None:
             partition["demand"] = measurement.observed[pair] = used
         if vh is not None and vm is not None and vl is not None and not dedicated:
@@ -204,7 +204,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         values = scenarios.apply_setting(values, setting)
     solved = models.solve("partitions", values)
     pairs = display_names(values)
-    places = {pair: at for at, pair in enumerate(pairs.values())}
+    indexes = {pair: index for index, pair in enumerate(pairs.values())}
     rows, errors = [], []
     for row in _dicts(solved.table("partitions")):
         pair = pairs[str(row["name"])]
@@ -212,9 +212,9 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         error = None if used is None else used - float(str(expected))
         errors += [] if error is None else [error]
         beyond = None if used is None else used - float(str(row["entitlement"]))
-        could, bound = attainable_share(values, places[pair], str(row["name"]))
-        begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
-        rows.append((*begin, expected, used, error, beyond, could, bound))
+        could, bound = attainable_share(values, indexes[pair], str(row["name"]))
+        subject = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
+        rows.append((*subject, expected, used, error, beyond, could, bound))
     polarity = list(_polarity(solved, pairs, measurement))
     tables = [AnswerTable("compared", "Expected beside used", _COMPARED, rows)]
     if polarity:
@@ -277,10 +277,10 @@ def display_names(values: dict[str, Any]) -> dict[str, Pair]:
     return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
 
 
-def attainable_share(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
+def attainable_share(values: dict[str, Any], index: int, name: str) -> tuple[Value, Value]:
     """Return the cores that a partition would get if it wanted all, and its limit. name: as in answers."""
     partitions = list(values["partition"])
-    partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
+    partitions[index] = {key: value for key, value in partitions[index].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})
     row = {row["name"]: row for row in _dicts(solved.table("partitions"))}[name]
     return row["allocation"], row["bound_by"]
@@ -295,11 +295,11 @@ def _polarity(
         if row["polarization"] != "vertical":
             continue
         expected = (row["high"], row["medium"], row["low"])
-        seen = measurement.vertical.get(pairs[str(row["name"])])
-        same = None if seen is None else "yes" if seen == expected else "no"
+        measured = measurement.vertical.get(pairs[str(row["name"])])
+        same = None if measured is None else "yes" if measured == expected else "no"
         entitled = float(str(row["entitlement_pct"])) / 100
-        begin = (row["name"], row["type"], cores[row["name"]], entitled)
-        yield (*begin, *expected, *(seen or (None, None, None)), same)
+        subject = (row["name"], row["type"], cores[row["name"]], entitled)
+        yield (*subject, *expected, *(measured or (None, None, None)), same)
 
 
 def _dicts(table: AnswerTable) -> list[dict[str, Value]]:

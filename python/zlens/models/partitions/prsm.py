@@ -116,7 +116,7 @@ def allocate(
     """
     weights = [claim.weight for claim in claims]
     caps = [max(0.0, claim.max_cores) for claim in claims]
-    inside = [at for members, _ in groups for at in members]
+    inside = [index for members, _ in groups for index in members]
     if len(set(inside)) == len(inside):
         disjoint = [CapGroup(tuple(members), limit) for members, limit in groups]
         return group_fill(max(0.0, capacity), weights, caps, disjoint)
@@ -136,13 +136,13 @@ def accuracy_band(share: float, weakest: float, *, capped: bool) -> tuple[float,
     return max(0.0, share - off), min(1.0, share + off)
 
 
-def run_time(shared: float, logical: int, longest: float) -> float:
+def run_time(shared: float, logical: int, max_run_ms: float) -> float:
     """Return the default run time of a logical core until PR/SM reclaims the physical core, ms.
 
     Source: PR/SM Planning Guide, processor running time, for the range; the formula is only an image there;
     this one is recalled (constant `run_time_longest`).
     """
-    return max(SHORTEST, min(LONGEST, longest * shared / logical)) if logical else LONGEST
+    return max(SHORTEST, min(LONGEST, max_run_ms * shared / logical)) if logical else LONGEST
 
 
 def physical(lgclc: float, ovrhd: float, lpmgt: float) -> tuple[float, float | None, float | None]:

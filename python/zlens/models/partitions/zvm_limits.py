@@ -129,5 +129,5 @@ def _numbers(count: int, step: int) -> str:
     if not count:
         return ""
     last = f"{(count - 1) * step:02X}"
-    begin = "00" if step == 1 else "00, 02"
-    return last if count == 1 else f"00, {last}" if count == 2 else f"{begin} to {last}"
+    start = "00" if step == 1 else "00, 02"
+    return last if count == 1 else f"00, {last}" if count == 2 else f"{start} to {last}"

@@ -66,7 +66,7 @@ def uniform(pages: float, rate: float) -> RandomWrites:
 def hot_set(pages: float, rate: float, hot_pages: float, hot_writes: float) -> RandomWrites:
     """Return the model of a part of the pages (0 to 1) with a part of the writes (0 to 1), each uniform."""
     parts = ((pages * hot_pages, rate * hot_writes), (pages * (1 - hot_pages), rate * (1 - hot_writes)))
-    return RandomWrites(tuple((many, writes / many) for many, writes in parts if many > 0))
+    return RandomWrites(tuple((count, writes / count) for count, writes in parts if count > 0))
 
 
 def zipf(pages: float, rate: float, exponent: float) -> RandomWrites:
@@ -78,11 +78,11 @@ def zipf(pages: float, rate: float, exponent: float) -> RandomWrites:
     ranks: list[tuple[float, float]] = [
         (1.0, float(rank)) for rank in range(1, min(int(pages), _ONE_BY_ONE) + 1)
     ]
-    begin, end = len(ranks) + 0.5, pages + 0.5
-    while begin < end:
-        stop = min(begin * _GROWTH, end)
-        middle, half = (begin + stop) / 2, (stop - begin) / 2
-        ranks += [(weight * half, middle + place * half) for place, weight in _GAUSS]
-        begin = stop
-    total = math.fsum(many * rank**-exponent for many, rank in ranks)
-    return RandomWrites(tuple((many, rate * rank**-exponent / total) for many, rank in ranks))
+    start, end = len(ranks) + 0.5, pages + 0.5
+    while start < end:
+        stop = min(start * _GROWTH, end)
+        middle, half = (start + stop) / 2, (stop - start) / 2
+        ranks += [(weight * half, middle + node * half) for node, weight in _GAUSS]
+        start = stop
+    total = math.fsum(count * rank**-exponent for count, rank in ranks)
+    return RandomWrites(tuple((count, rate * rank**-exponent / total) for count, rank in ranks))

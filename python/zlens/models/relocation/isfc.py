@@ -53,14 +53,14 @@ def usable_device_count(devices: int) -> int:
     return 0
 
 
-def comes_first(own: str, peer: str) -> bool:
+def comes_first(system: str, peer: str) -> bool:
     """Return whether a system name sorts before its peer's in EBCDIC, as in CP: letters before digits."""
-    return own.upper().encode("cp037", "replace") < peer.upper().encode("cp037", "replace")
+    return system.upper().encode("cp037", "replace") < peer.upper().encode("cp037", "replace")
 
 
-def writes_on(devices: Sequence[Device], own: str, peer: str) -> list[Device]:
+def writes_on(devices: Sequence[Device], system: str, peer: str) -> list[Device]:
     """Return devices that a system writes on, in the order of use."""
-    ordered = sorted(devices, key=lambda device: device.number, reverse=not comes_first(own, peer))
+    ordered = sorted(devices, key=lambda device: device.number, reverse=not comes_first(system, peer))
     return ordered[: usable_device_count(len(devices))]
 
 

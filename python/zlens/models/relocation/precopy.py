@@ -165,9 +165,9 @@ class _Run:
             self.now, self.sent = max(self.now, sent_at), target
             self._pass_ends(state)
         else:
-            _, _, at, state, event = heapq.heappop(self.timers)
-            self.sent += self._rate_per_relocation() * max(0.0, at - self.now)
-            self.now = max(self.now, at)
+            _, _, due, state, event = heapq.heappop(self.timers)
+            self.sent += self._rate_per_relocation() * max(0.0, due - self.now)
+            self.now = max(self.now, due)
             self._timer(state, event)
         return True
 
@@ -180,10 +180,10 @@ class _Run:
     def _schedule(self, seconds: float, state: _State, event: str) -> None:
         # An event at its limit is in time: limits follow all other events of the same time.
         self.turns += 1
-        at = self.now + seconds
-        if not math.isinf(at):
-            late = _SAME * max(1.0, at) if event.startswith("max") else 0.0
-            heapq.heappush(self.timers, (at + late, self.turns, at, state, event))
+        due = self.now + seconds
+        if not math.isinf(due):
+            late = _SAME * max(1.0, due) if event.startswith("max") else 0.0
+            heapq.heappush(self.timers, (due + late, self.turns, due, state, event))
 
     def _timer(self, state: _State, event: str) -> None:
         if event == "set up":
@@ -203,30 +203,33 @@ class _Run:
     def _pass_ends(self, state: _State) -> None:
         state.target = None
         self.senders -= 1
-        done = state.outcome.passes[-1]
-        done.seconds = self.now - done.begins
-        if done.quiesced:
-            more = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
+        ended = state.outcome.passes[-1]
+        ended.seconds = self.now - ended.begins
+        if ended.quiesced:
+            empty_passes = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
             # The guest is stopped, so nothing has changed: these passes have nothing to send.
-            state.outcome.passes += [CopyPass(True, self.now, 0.0, 0.0) for _ in range(more)]
+            state.outcome.passes += [CopyPass(True, self.now, 0.0, 0.0) for _ in range(empty_passes)]
             self._schedule(state.guest.fixed, state, "fixed")
             return
-        left = state.guest.writes.changed(done.seconds)
-        state.outcome.stopped_by = self._stop_reason(state, left)
+        remaining = state.guest.writes.changed(ended.seconds)
+        state.outcome.stopped_by = self._stop_reason(state, remaining)
         if state.outcome.stopped_by:
             state.stopped_at = self.now
             self._schedule(state.guest.max_quiesce, state, "maxquiesce")
-        self._send(state, left, quiesced=bool(state.outcome.stopped_by))
+        self._send(state, remaining, quiesced=bool(state.outcome.stopped_by))
 
-    def _stop_reason(self, state: _State, left: float) -> str:
+    def _stop_reason(self, state: _State, remaining: float) -> str:
         """Return why the guest is stopped; "" if it continues to run."""
         rules, live = self.rules, len(state.outcome.passes)
         if state.guest.immediate:
             return "IMMEDIATE"
         if live >= rules.live_least:
-            if left <= rules.stop_pages:
+            if remaining <= rules.stop_pages:
                 return "little left"
-            if rules.no_progress is not None and left >= rules.no_progress * state.outcome.passes[-1].pages:
+            if (
+                rules.no_progress is not None
+                and remaining >= rules.no_progress * state.outcome.passes[-1].pages
+            ):
                 return "no progress"
         return "passes" if live >= rules.passes_most - rules.quiesce_passes else ""
 
@@ -236,18 +239,22 @@ class _Run:
         outcome.end_code, outcome.ends = code, self.now
         missing = 0.0
         if state.target is not None:
-            cut = outcome.passes[-1]
+            last_pass = outcome.passes[-1]
             missing = max(0.0, state.target - self.sent)
-            cut.seconds, cut.pages, cut.whole = self.now - cut.begins, cut.pages - missing, False
+            last_pass.seconds, last_pass.pages, last_pass.whole = (
+                self.now - last_pass.begins,
+                last_pass.pages - missing,
+                False,
+            )
             state.target = None
             self.senders -= 1
         if state.stopped_at is not None:
             outcome.quiesce = self.now - state.stopped_at
-            rest = missing / rate_each + state.guest.fixed
+            remaining_s = missing / rate_each + state.guest.fixed
             if code != COMPLETED and outcome.passes[-1].whole:
                 # Only the fixed time was left.
                 sent_by = max(pass_.begins + pass_.seconds for pass_ in outcome.passes)
-                rest = state.guest.fixed - (self.now - sent_by)
-            outcome.quiesce_needed = outcome.quiesce + (rest if code != COMPLETED else 0.0)
+                remaining_s = state.guest.fixed - (self.now - sent_by)
+            outcome.quiesce_needed = outcome.quiesce + (remaining_s if code != COMPLETED else 0.0)
         if self.waiting:
             self._begin()

@@ -76,7 +76,7 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
         by_user.setdefault((row[0], row[1] or only), []).append(row)
     left_out: list[str] = []
     unknown: dict[str, list[str]] = {}
-    blind = 0
+    unsampled = 0
     pools = _pools(session, system, end)
     for (userid, kind), virtual in by_user.items():
         used = [row[3] for row in virtual if row[3] is not None]
@@ -89,7 +89,7 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
             unknown.setdefault(kind, []).append(userid)
             continue
         waits = [row[4] for row in virtual]
-        blind += waits.count(None)
+        unsampled += waits.count(None)
         user = {
             "name": userid,
             "type": kind,
@@ -136,9 +136,9 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
         )
     if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
         measurement.notes.append("parked processors are unknown: all online processors are counted")
-    if blind:
+    if unsampled:
         measurement.notes.append(
-            f"{blind} virtual processors have no samples of states: their demand is taken to be their use"
+            f"{unsampled} virtual processors have no samples of states: their demand is taken to be their use"
         )
     empty = [name for name in sorted(pools) if name not in occupied]
     if empty:

@@ -208,14 +208,18 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
                 values, f"core.{core['name']}.max_capacity_factor={text.strip()}"
             )
     solved = models.solve("smt", values)
-    says = {core["name"]: core for core in values["core"]}
-    rows = [_row(measurement, says[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
-    types = [line for row in _dicts(solved.table("types")) for line in _type_rows(measurement, row, says)]
+    entries = {core["name"]: core for core in values["core"]}
+    rows = [_row(measurement, entries[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
+    types = [
+        type_row
+        for row in _dicts(solved.table("types"))
+        for type_row in _type_rows(measurement, row, entries)
+    ]
     tables = [
         AnswerTable("compared", "Solved beside recorded, core by core", _COMPARED, rows),
         AnswerTable("types", "Types of cores", _TYPES, types),
     ]
-    times, more = _times(session, interval_sql(system, end), solved)
+    times, time_notes = _times(session, interval_sql(system, end), solved)
     if times:
         tables.append(AnswerTable("times", "CPU time of guests", _TIMES, times))
     figures = [
@@ -227,23 +231,23 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         "Solved: density from busy of threads and cores; capacity factor, productivity and MT utilization "
         "from that and the recorded largest capacity factor of the type",
         *_merged_notes(measurement),
-        *_missing_notes(measurement, says, rows),
+        *_missing_notes(measurement, entries, rows),
         *_unrecorded_notes(types),
-        *more,
+        *time_notes,
         *(f"changed, and assumed: {setting}" for setting in settings),
         *(note for note in solved.notes if "no largest capacity factor" not in note),
     ]
     return replace(solved, title=title, tables=tables, figures=figures, notes=notes)
 
 
-def _row(measurement: MeasuredCores, says: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
+def _row(measurement: MeasuredCores, entry: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
     """Return the row of a core: solved and recorded values, without values that only repeat the record."""
-    name = str(says["name"])
+    name = str(entry["name"])
     density_said, productivity_said, utilization_said = measurement.cores[name]
-    own = name not in measurement.alone
+    is_solved = name not in measurement.alone
     density = row["thread_density"]
-    solved_density = density if own else None
-    circular = "productivity" in says
+    solved_density = density if is_solved else None
+    circular = "productivity" in entry
     productivity = None if circular else row["productivity_pct"]
     utilization = None if circular else row["mt_utilization_pct"]
     return (
@@ -279,12 +283,12 @@ def _maximum(density: float | None, productivity: float | None) -> float | None:
 
 
 def _type_rows(
-    measurement: MeasuredCores, row: Mapping[str, Any], says: Mapping[str, Mapping[str, Any]]
+    measurement: MeasuredCores, row: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[Value, ...]]:
     """Yield rows of the values of a type: solved, recorded, and what it was solved from."""
     kind = str(row["type"])
     recorded = measurement.types.get(kind, {})
-    cores = [core for core in says.values() if core["type"] == kind]
+    cores = [core for core in entries.values() if core["type"] == kind]
     shares = all("share" in core for core in cores)
     density, factor = recorded.get("thread_density"), recorded.get("capacity_factor_pct")
     maximum = None
@@ -343,53 +347,53 @@ def _times(session: QuerySession, where: str, solved: Answer) -> tuple[list[tupl
         "GROUP BY userid, cpu_type HAVING count(cpu_s) = count(*) AND sum(cpu_s) > 0 "
         "ORDER BY sum(cpu_s) DESC, userid"
     ).rows
-    lines: list[tuple[Value, ...]] = []
+    time_rows: list[tuple[Value, ...]] = []
     for kind, of_type in types.items():
         density, factor = of_type["thread_density"], of_type["capacity_factor_pct"]
-        own = [row for row in rows if row[1] == kind or (row[1] is None and len(types) == 1)]
-        if density is None or not own:
+        type_rows = [row for row in rows if row[1] == kind or (row[1] is None and len(types) == 1)]
+        if density is None or not type_rows:
             continue
-        total = ("all guests", kind, *(_sum([row[at] for row in own]) for at in (2, 3, 4)))
-        for name, _, raw, mt1, prorated in (total, *own[:_MOST_GUESTS]):
+        total = ("all guests", kind, *(_sum([row[index] for row in type_rows]) for index in (2, 3, 4)))
+        for name, _, raw, mt1, prorated in (total, *type_rows[:_MOST_GUESTS]):
             share = None if raw is None else raw / density
-            alone = None if share is None or factor is None else share * factor / 100.0
-            begin = (name, kind, raw, alone, mt1, _relative_error(mt1, alone))
-            lines.append((*begin, share, prorated, _relative_error(prorated, share)))
+            mt1_solved = None if share is None or factor is None else share * factor / 100.0
+            subject = (name, kind, raw, mt1_solved, mt1, _relative_error(mt1, mt1_solved))
+            time_rows.append((*subject, share, prorated, _relative_error(prorated, share)))
     notes = []
-    if lines:
+    if time_rows:
         notes.append(
             "Times of guests are solved with the mean density and capacity factor of their type: a guest "
             "that ran beside other threads more than most has less MT-1 and prorated time"
         )
-        if all(line[4] is None and line[7] is None for line in lines):
+        if all(time_row[4] is None and time_row[7] is None for time_row in time_rows):
             notes.append("the data do not report MT-1 equivalent or prorated time of guests")
-    return lines, notes
+    return time_rows, notes
 
 
 def _missing_notes(
-    measurement: MeasuredCores, says: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
+    measurement: MeasuredCores, entries: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
     """Yield notes on why values are missing."""
-    without = [name for name, core in says.items() if "max_capacity_factor" not in core]
-    if without:
+    without_factor = [name for name, core in entries.items() if "max_capacity_factor" not in core]
+    if without_factor:
         yield (
-            f"{format_list(without, _MOST_NAMES)}: the system recorded no largest capacity factor, "
+            f"{format_list(without_factor, _MOST_NAMES)}: the system recorded no largest capacity factor, "
             "so capacity factor, productivity and utilization are not solved; "
             "try one with max_capacity_factor=130"
         )
-    silent = [str(row[0]) for row in rows if row[10] is None and row[2]]
-    if silent:
+    missing = [str(row[0]) for row in rows if row[10] is None and row[2]]
+    if missing:
         yield (
-            f"{format_list(silent, _MOST_NAMES)}: productivity was not recorded; z/VM does not compute it "
+            f"{format_list(missing, _MOST_NAMES)}: productivity was not recorded; z/VM does not compute it "
             "for a core that is nearly idle or nearly always busy"
         )
     no_density = [str(row[0]) for row in rows if row[4] is None and row[2]]
     if no_density:
         yield f"{format_list(no_density, _MOST_NAMES)}: thread density was not recorded"
-    alone = [name for name in says if name in measurement.alone]
-    if alone:
+    copied = [name for name in entries if name in measurement.alone]
+    if copied:
         yield (
-            f"{format_list(alone, _MOST_NAMES)}: density or productivity is the recorded value, not solved, "
+            f"{format_list(copied, _MOST_NAMES)}: density or productivity is the recorded value, not solved, "
             "so its error is unknown"
         )
 
@@ -406,8 +410,8 @@ def _merged_notes(measurement: MeasuredCores) -> list[str]:
     return [f"core {format_list(names, _MOST_NAMES)}: {words}" for words, names in measurement.notes.items()]
 
 
-def _worst(key: str, rows: Sequence[tuple[Value, ...]], at: int, unit: str, text: str) -> AnswerFigure:
-    errors = [abs(value) for row in rows if isinstance(value := row[at], float)]
+def _worst(key: str, rows: Sequence[tuple[Value, ...]], index: int, unit: str, text: str) -> AnswerFigure:
+    errors = [abs(value) for row in rows if isinstance(value := row[index], float)]
     return AnswerFigure(key, max(errors, default=None), unit, text, 3)
 
 

@@ -141,13 +141,13 @@ class CpuTimes(Struct, frozen=True):
         return self.prorated / self.raw if self.raw else None
 
 
-def cpu_times(alone: float, beside: float, maximum: float | None) -> CpuTimes:
+def cpu_times(single: float, double: float, maximum: float | None) -> CpuTimes:
     """Return the three times of work while the other thread of the core was idle and while it was active.
 
     With two threads active, each runs at half the largest capacity factor (the firmware's estimate differs).
     """
-    mt1 = alone if not beside else None if maximum is None else alone + beside * maximum / 2.0
-    return CpuTimes(alone + beside, mt1, alone + beside / 2.0)
+    mt1 = single if not double else None if maximum is None else single + double * maximum / 2.0
+    return CpuTimes(single + double, mt1, single + double / 2.0)
 
 
 def thread_cpu_times(
@@ -155,11 +155,11 @@ def thread_cpu_times(
 ) -> list[CpuTimes]:
     """Return the three times of each thread of a core from samples of its work."""
     of_each = []
-    for at, works in enumerate(threads):
-        others = threads[1 - at] if len(threads) == 2 else [0.0] * len(works)
-        beside = sum(work > 0 and other_work > 0 for work, other_work in zip(works, others, strict=True))
-        alone = sum(work > 0 for work in works) - beside
-        of_each.append(cpu_times(alone * sample, beside * sample, maximum))
+    for index, works in enumerate(threads):
+        others = threads[1 - index] if len(threads) == 2 else [0.0] * len(works)
+        double = sum(work > 0 and other_work > 0 for work, other_work in zip(works, others, strict=True))
+        single = sum(work > 0 for work in works) - double
+        of_each.append(cpu_times(single * sample, double * sample, maximum))
     return of_each
 
 
@@ -184,10 +184,10 @@ def combined_metrics(
 
     Densities are weighted by busy time, as in RMF's multithreading analysis; available = shares - used.
     """
-    alone = [metrics for metrics, _ in cores]
-    busy = _sum([metrics.busy for metrics in alone])
-    used = _sum([metrics.utilization for metrics in alone])
-    running = [metrics for metrics in alone if metrics.busy != 0]
+    all_metrics = [metrics for metrics, _ in cores]
+    busy = _sum([metrics.busy for metrics in all_metrics])
+    used = _sum([metrics.utilization for metrics in all_metrics])
+    running = [metrics for metrics in all_metrics if metrics.busy != 0]
     density = _weighted(running, "density")
     maxima = {metrics.maximum for metrics in running}
     maximum = maxima.pop() if len(maxima) == 1 else None

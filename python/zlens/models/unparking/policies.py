@@ -74,7 +74,7 @@ def add_pad(projection: float, pad: float, entitlement: float, *, beyond: bool) 
 
 
 def excess_power(
-    weight: float, most_wanted: float, others: Sequence[tuple[float, float, float, float]]
+    weight: float, max_excess: float, others: Sequence[tuple[float, float, float, float]]
 ) -> tuple[float, float]:
     """Return the entitlement that the others leave unused, and this partition's part of it.
 
@@ -88,7 +88,7 @@ def excess_power(
     fills = water_fill(
         spare,
         [weight, *(other_weight for other_weight, _ in hungry)],
-        [most_wanted, *(wanted for _, wanted in hungry)],
+        [max_excess, *(shortage for _, shortage in hungry)],
     )
     return spare, fills[0]
 
@@ -97,10 +97,10 @@ def low_power(excess: float, lows: int, *, evenly: bool) -> list[float]:
     """Return the power of each vertical-low: the excess spread evenly, or a full core each while it lasts."""
     if evenly:
         return [min(100.0, excess / lows)] * lows
-    return [min(100.0, max(0.0, excess - 100.0 * at)) for at in range(lows)]
+    return [min(100.0, max(0.0, excess - 100.0 * index)) for index in range(lows)]
 
 
-def zvm(cores: VerticalCores, lows: Sequence[float], wanted: float, powered_from: float) -> Unparked:
+def zvm(cores: VerticalCores, lows: Sequence[float], projection: float, powered_from: float) -> Unparked:
     """Return the cores of the three models of z/VM with Global Performance Data on.
 
     lows          power that each vertical-low appears to have
@@ -109,24 +109,24 @@ def zvm(cores: VerticalCores, lows: Sequence[float], wanted: float, powered_from
     """
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums
     powers += sorted((power for power in lows if power >= powered_from), reverse=True)
-    needed = _fewest_cores(powers, wanted)
+    needed = _fewest_cores(powers, projection)
     small = max(needed, min(1, cores.online))
     powered = max(len(powers), min(1, cores.online))
-    short = max(0.0, wanted - sum(powers))
-    return Unparked(powered, max(cores.entitled, small), small, powered, small, short)
+    missing = max(0.0, projection - sum(powers))
+    return Unparked(powered, max(cores.entitled, small), small, powered, small, missing)
 
 
-def zvm_without_gpd(cores: VerticalCores, wanted: float) -> int:
+def zvm_without_gpd(cores: VerticalCores, projection: float) -> int:
     """Return cores that z/VM runs in without Global Performance Data, at full power of vertical-lows."""
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums + [100.0] * cores.lows
-    return max(_fewest_cores(powers, wanted), min(1, cores.online))
+    return max(_fewest_cores(powers, projection), min(1, cores.online))
 
 
-def _fewest_cores(powers: Iterable[float], wanted: float) -> int:
+def _fewest_cores(powers: Iterable[float], projection: float) -> int:
     """Return how many powers, from the first, reach the projection; all if they do not."""
     count = 0
     for reached in accumulate(powers, initial=0.0):
-        if reached >= wanted - _NEGLIGIBLE:
+        if reached >= projection - _NEGLIGIBLE:
             return count
         count += 1
     return count - 1
