@@ -1,10 +1,10 @@
-"""Models of the machine that are solved exactly: a scenario goes in, an answer comes out.
+"""Models of the machine with exact solutions: each computes an answer from a scenario.
 
 Each model is a package whose module `model` has SUMMARY, SPEC (the keys of a scenario), EXAMPLE (a scenario
 to start from) and `solve`, a plain function from a checked scenario to an answer. Where a scenario can be
-built from a measured interval, its module `measured` has `TABLE` (the measure it queries), `busy(settings)`
-(SQL for how busy each interval was) and `compare(session, system, moment, settings)`, which shows observed
-beside expected values. To add a model, add a package and list its name here.
+built from a measured interval, its module `measurement` has `TABLE` (the measure it queries),
+`busy(settings)` (SQL of the utilization of each interval) and `compare(session, system, end, settings)`,
+which compares expected with observed values. To add a model, add a package and list its name here.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Model(Protocol):
 
 
 def find(name: str) -> Model:
-    """The model with this name; QueryError if there is none."""
+    """Return the model with this name; raise QueryError if there is none."""
     if name not in MODELS:
         raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure=phrase("models"))
     return cast(Model, import_module(f"zlens.models.{name}.model"))
 
 
 def measured(name: str) -> Any:
-    """The module that builds scenarios of a model from measured intervals; QueryError if it has none."""
+    """Return the module that builds scenarios from measured intervals; raise QueryError if there is none."""
     if name not in MEASURED:
         raise QueryError(
             f"{name} scenarios cannot be built from measured data",
@@ -65,16 +65,16 @@ def measured(name: str) -> Any:
 
 
 def prepared(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Scenario:
-    """A scenario checked for a model; it may also have the tables that only a simulation uses."""
-    other = scenario.get("model")
-    if isinstance(other, str) and other != name:
-        said = f"the scenario is for the model {other}, not {name}"
-        raise ScenarioError(said, file=file, cure=phrase("solve_model", model=other))
+    """Return a scenario checked for a model; it may also have the tables that only a simulation uses."""
+    scenario_model = scenario.get("model")
+    if isinstance(scenario_model, str) and scenario_model != name:
+        message = f"the scenario is for the model {scenario_model}, not {name}"
+        raise ScenarioError(message, file=file, cure=phrase("solve_model", model=scenario_model))
     return check_scenario(Spec((*simulation_spec.KEYS, *find(name).SPEC.keys)), scenario, file=file)
 
 
 def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:
-    """The answer of a model to a scenario as parsed from TOML; ScenarioError if the scenario is wrong."""
+    """Return the answer of a model to a scenario parsed from TOML; raise ScenarioError if it is invalid."""
     model = find(name)
     ready = prepared(name, scenario, file=file)
     answer = model.solve(ready)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> list[float]:
-    """min(cap, level x weight) for each claimant; the level uses up the capacity or all caps.
+    """Return min(cap, level x weight) for each claimant; the level uses up the capacity or all caps.
 
     A claimant without weight gets nothing while any with weight wants more; those without weight then
     share the rest equally.
@@ -26,26 +26,26 @@ def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float])
     left = capacity - sum(allocations)
     if level == float("inf") and left > 0:
         allocations = [cap if weight else 0.0 for weight, cap in zip(weights, caps, strict=True)]
-        idle = [at for at, weight in enumerate(weights) if not weight and caps[at]]
+        idle = [index for index, weight in enumerate(weights) if not weight and caps[index]]
         if idle:
-            level = _level(capacity - sum(allocations), [1.0] * len(idle), [caps[at] for at in idle])
-            for at in idle:
-                allocations[at] = min(caps[at], level)
+            level = _level(capacity - sum(allocations), [1.0] * len(idle), [caps[index] for index in idle])
+            for index in idle:
+                allocations[index] = min(caps[index], level)
     return allocations
 
 
 def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> float:
-    """The level to which all rise; infinite if the caps of all with weight fit into the capacity."""
-    rising = [at for at, weight in enumerate(weights) if weight and caps[at]]
-    full = {at: caps[at] / weights[at] for at in rising}
-    rising.sort(key=full.__getitem__)
+    """Return the level to which all rise; infinite if the caps of all with weight fit into the capacity."""
+    rising = [index for index, weight in enumerate(weights) if weight and caps[index]]
+    full_levels = {index: caps[index] / weights[index] for index in rising}
+    rising.sort(key=full_levels.__getitem__)
     # Weights still rising at each step, summed from the end: subtracting would accumulate rounding errors.
-    slopes = list(accumulate(weights[at] for at in reversed(rising)))[::-1]
+    slopes = list(accumulate(weights[index] for index in reversed(rising)))[::-1]
     left = capacity
-    for at, slope in zip(rising, slopes, strict=True):
-        if full[at] * slope >= left:
+    for index, slope in zip(rising, slopes, strict=True):
+        if full_levels[index] * slope >= left:
             return max(left, 0.0) / slope
-        left -= caps[at]
+        left -= caps[index]
     return float("inf")
 
 
@@ -59,10 +59,10 @@ class CapGroup(Struct, frozen=True):
 def group_fill(
     capacity: float, weights: Sequence[float], caps: Sequence[float], groups: Sequence[CapGroup]
 ) -> list[float]:
-    """Like water_fill, but claimants of a group also stop when their sum reaches its limit.
+    """Allocate like water_fill, but stop claimants of a group also when their sum reaches its limit.
 
-    Groups may nest but not cross. A group that stops does so at its own level, so its members never get more
-    than a fill of the group alone gives them; that amount is their cap outside.
+    Groups may nest but not cross. A full group stops at its own level, so its members never get more than a
+    fill of only that group allocates to them; that amount is their cap outside.
     """
     limited = list(caps)
     for group in groups:
@@ -71,21 +71,21 @@ def group_fill(
 
 
 def _limit_group(group: CapGroup, weights: Sequence[float], caps: list[float]) -> list[int]:
-    """Lower the caps of a group's claimants to what its limit allows; the claimants' indexes."""
+    """Lower the caps of a group's claimants to its limit; return the claimants' indexes."""
     inside: list[int] = []
     for member in group.members:
         inside += [member] if isinstance(member, int) else _limit_group(member, weights, caps)
-    wanted = [caps[at] for at in inside]
-    if sum(wanted) <= group.limit:
+    group_caps = [caps[index] for index in inside]
+    if sum(group_caps) <= group.limit:
         return inside
-    heavy = [weights[at] for at in inside]
-    if len({*wanted}) == len({*heavy}) == 1:
-        # All alike, such as the virtual processors of a user: no need to sort.
+    group_weights = [weights[index] for index in inside]
+    if len({*group_caps}) == len({*group_weights}) == 1:
+        # Equal claimants, such as the virtual CPUs of a user, need no sorting.
         filled = [group.limit / len(inside)] * len(inside)
     else:
-        filled = water_fill(group.limit, heavy, wanted)
-    for at, cap in zip(inside, filled, strict=True):
-        caps[at] = cap
+        filled = water_fill(group.limit, group_weights, group_caps)
+    for index, cap in zip(inside, filled, strict=True):
+        caps[index] = cap
     return inside
 
 
@@ -95,43 +95,43 @@ def crossing_fill(
     caps: Sequence[float],
     groups: Sequence[tuple[Sequence[int], float]],
 ) -> list[float]:
-    """Like group_fill, but groups (members by index, and limit) may cross.
+    """Allocate like group_fill, but groups (indexes of members, and limit) may cross.
 
-    All rise together; each group that fills up stops its members. Claimants without weight get nothing.
+    All claimants rise at once; a full group stops its members. Claimants without weight get nothing.
     """
     count = len(weights)
     sets = [list(members) for members, _ in groups] + [list(range(count))]
-    left = [limit for _, limit in groups] + [capacity]
-    of: list[list[int]] = [[] for _ in range(count)]
+    remaining = [limit for _, limit in groups] + [capacity]
+    sets_of: list[list[int]] = [[] for _ in range(count)]
     for number, members in enumerate(sets):
-        for at in members:
-            of[at].append(number)
+        for index in members:
+            sets_of[index].append(number)
     allocations = [0.0] * count
-    moving = {at for at in range(count) if weights[at]}
-    # How fast the members of each set that still rise do so together.
-    speeds = [sum(weights[at] for at in members) for members in sets]
-    order = sorted(moving, key=lambda at: caps[at] / weights[at], reverse=True)
+    moving = {index for index in range(count) if weights[index]}
+    # Total weight of the rising members of each set.
+    speeds = [sum(weights[index] for index in members) for members in sets]
+    order = sorted(moving, key=lambda index: caps[index] / weights[index], reverse=True)
 
-    def stop(at: int, amount: float) -> None:
-        moving.discard(at)
-        allocations[at] = amount
-        for number in of[at]:
-            left[number] -= amount
-            speeds[number] -= weights[at]
+    def stop(index: int, amount: float) -> None:
+        moving.discard(index)
+        allocations[index] = amount
+        for number in sets_of[index]:
+            remaining[number] -= amount
+            speeds[number] -= weights[index]
 
     while moving:
         while order[-1] not in moving:
             order.pop()
-        full = caps[order[-1]] / weights[order[-1]]
+        full_level = caps[order[-1]] / weights[order[-1]]
         levels = [
-            max(0.0, left[number]) / speeds[number] if speeds[number] > 0 else float("inf")
+            max(0.0, remaining[number]) / speeds[number] if speeds[number] > 0 else float("inf")
             for number in range(len(sets))
         ]
         first = min(range(len(sets)), key=levels.__getitem__)
-        if full <= levels[first]:
+        if full_level <= levels[first]:
             stop(order[-1], caps[order[-1]])
             continue
-        for at in [at for at in sets[first] if at in moving]:
-            stop(at, min(caps[at], levels[first] * weights[at]))
+        for index in [index for index in sets[first] if index in moving]:
+            stop(index, min(caps[index], levels[first] * weights[index]))
         speeds[first] = 0.0
     return allocations

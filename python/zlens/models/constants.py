@@ -22,7 +22,7 @@ STATUSES = ("verified", "carried", "constructed", "derived", "unverified", "ours
 
 
 class Constant(Struct, frozen=True):
-    """default: a number, text or flag. closes: the document that would settle it, or ""."""
+    """Unsettled value. default: number, text or flag. closes: the document that would settle it, or ""."""
 
     name: str
     model: str
@@ -34,13 +34,13 @@ class Constant(Struct, frozen=True):
     closes: str
 
     def assumed(self) -> Assumption:
-        """The constant as an assumption of an answer."""
+        """Return the constant as an assumption of an answer."""
         return Assumption(self.name, self.default, self.unit, self.text, self.status, self.source)
 
 
 @cache
 def constants() -> dict[str, Constant]:
-    """All constants by name."""
+    """Return all constants by name."""
     loaded: dict[str, Constant] = {}
     for name, facts in document.load_unchecked(_FILE).items():
         try:
@@ -53,12 +53,12 @@ def constants() -> dict[str, Constant]:
 
 
 def constant(name: str) -> Constant:
-    """A constant by name. Only models call this, so an unknown name is a bug."""
+    """Return a constant by name. Only models call this, so an unknown name is a bug."""
     return constants()[name]
 
 
 def open_questions() -> list[Constant]:
-    """Unsettled constants, by model."""
+    """Return unsettled constants, by model."""
     return sorted(
         (
             question

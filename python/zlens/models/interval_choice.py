@@ -1,4 +1,4 @@
-"""Choose the system and the interval that a scenario is built from."""
+"""Choice of the system and the interval that a scenario is built from."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ class QuerySession(Protocol):
     def sql(self, query: str) -> Any: ...
 
     def display(self, when: dt.datetime, system: str) -> dt.datetime:
-        """A time in the time zone of a system."""
+        """Return a time in the time zone of a system."""
         ...
 
 
-#: Intervals of all systems and how busy their processors were.
+#: Intervals of all systems and their processor utilization.
 BUSY = "SELECT system, interval_end, seconds, flag, busy_pct AS busy FROM load"
 
 
 def interval_sql(system: str, end: dt.datetime) -> str:
-    """SQL condition for the rows of one interval of a system."""
+    """Return the SQL condition for the rows of one interval of a system."""
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
 
 
-def local_time(session: QuerySession, system: str, when: dt.datetime) -> str:
-    """A time as answers show it and --at takes it back: 2024-05-14 10:24:00 (UTC+02:00), the system's own."""
-    local = session.display(when.astimezone(dt.UTC), system)
+def local_time(session: QuerySession, system: str, time: dt.datetime) -> str:
+    """Return a time in the system's zone, as --at accepts it: 2024-05-14 10:24:00 (UTC+02:00)."""
+    local = session.display(time.astimezone(dt.UTC), system)
     return f"{local:%Y-%m-%d %H:%M:%S} ({local.tzname() or 'UTC'})"
 
 
-def choose_system(session: QuerySession, table: str, wanted: str | None) -> str:
-    """The only system with rows in a table; QueryError if there is none or more than one."""
+def choose_system(session: QuerySession, table: str, requested: str | None) -> str:
+    """Return the only system with rows in a table; raise QueryError if there is none or more than one."""
     systems = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
-    if wanted is not None:
+    if requested is not None:
         known = [row[0] for row in session.sql("SELECT DISTINCT system FROM system ORDER BY 1").rows]
-        if wanted not in known:
+        if requested not in known:
             raise QueryError(
-                f"there is no system {wanted} in the input", expected=f"one of {', '.join(known)}"
+                f"there is no system {requested} in the input", expected=f"one of {', '.join(known)}"
             )
-        systems = [name for name in systems if name == wanted]
+        systems = [name for name in systems if name == requested]
     if not systems:
         raise QueryError(f"the input has no data for table {table}", cure=phrase("explain", name=table))
     if len(systems) > 1:
@@ -59,7 +59,7 @@ def choose_system(session: QuerySession, table: str, wanted: str | None) -> str:
 
 
 class BusyInterval(Struct, frozen=True):
-    """A complete interval and how busy it was."""
+    """A complete interval and its utilization."""
 
     end: dt.datetime
     seconds: float
@@ -71,7 +71,7 @@ class BusyInterval(Struct, frozen=True):
 
 
 def complete_intervals(session: QuerySession, name: str, busy: str = BUSY) -> list[BusyInterval]:
-    """The complete intervals of a system in order of time; `busy` as in `moment`."""
+    """Return the complete intervals of a system in order of time; `busy` as in `choose_interval`."""
     rows = session.sql(
         f"SELECT interval_end, seconds, busy FROM ({busy}) WHERE system = {literal(name)} "
         "AND seconds IS NOT NULL AND flag IS NULL ORDER BY interval_end"
@@ -80,29 +80,29 @@ def complete_intervals(session: QuerySession, name: str, busy: str = BUSY) -> li
 
 
 def busiest(rows: Sequence[BusyInterval]) -> BusyInterval:
-    """The busiest interval, as models, plans and the overview choose it: the first with the largest busy."""
+    """Return the busiest interval of models, what-ifs and the overview: the first with the largest busy."""
     return max(rows, key=lambda row: -1.0 if row.busy is None else row.busy)
 
 
-def choose_interval(session: QuerySession, name: str, at: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
-    """End of the interval that contains a time, or of the busiest interval; QueryError if there is none.
+def choose_interval(session: QuerySession, name: str, time: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
+    """Return the end of the interval that contains a time, or of the busiest; raise QueryError without one.
 
-    busy: a query for the intervals that the model has, with the columns of BUSY. One rule decides which is
-    the busiest, in all models, plans and the overview: the highest busy of the processors (`load`). What
-    the query calls busy decides only in inputs without that.
+    busy: a query for the intervals of the model, with the columns of BUSY. In all models, what-ifs and the
+    overview, the busiest interval is the one with the highest processor busy (`load`); busy of the query
+    decides only in inputs without `load`.
 
-    A time without a date is on the last day of the data; one without a zone is in the system's own.
+    A time without a date is on the last day of the data; a time without a zone is in the system's zone.
     """
     rows = complete_intervals(session, name, busy)
     if not rows:
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
-    if at is not None:
+    if time is not None:
         last = session.display(rows[-1].end, name)
-        when = at.utc(last.tzinfo or dt.UTC, last.date())
-        rows = [row for row in rows if row.start < when <= row.end]
+        time_utc = time.utc(last.tzinfo or dt.UTC, last.date())
+        rows = [row for row in rows if row.start < time_utc <= row.end]
         if not rows:
             raise QueryError(
-                f"{name} has no complete interval at {local_time(session, name, when)}",
+                f"{name} has no complete interval at {local_time(session, name, time_utc)}",
                 cure=phrase("times_of_data"),
             )
     else:

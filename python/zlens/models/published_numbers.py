@@ -27,7 +27,7 @@ class PublishedNumber(Struct, frozen=True):
 
 @cache
 def published() -> dict[str, PublishedNumber]:
-    """All published numbers by name."""
+    """Return all published numbers by name."""
     try:
         return {
             name: PublishedNumber(name=name, **facts)
@@ -40,5 +40,5 @@ def published() -> dict[str, PublishedNumber]:
 
 
 def number(name: str) -> float:
-    """A published number by name. Only models call this, so an unknown name is a bug."""
+    """Return a published number by name. Only models call this, so an unknown name is a bug."""
     return published()[name].value

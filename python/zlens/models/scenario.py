@@ -1,4 +1,4 @@
-"""Scenarios: small TOML files, checked key by key against what a model understands."""
+"""Scenarios: TOML files, checked key by key against the spec of a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.schema import document, toml, user_files
 from zlens.schema.validators import MOST, Key, ListOf, MapOf, SingleLine, Spec
 from zlens.schema.wording import phrase
 
-#: Longest scenario in bytes: some ten thousand users.
+#: Maximum size of a scenario in bytes: some ten thousand users.
 LONGEST = 16_000_000
 #: Keys that every scenario may have.
 _COMMON = (
@@ -26,7 +26,7 @@ _COMMON = (
 
 
 class ScenarioValues(dict[str, Any]):
-    """Contents of a scenario file, with its text, which gives errors their lines."""
+    """Contents of a scenario file, with its text, in which errors locate their lines."""
 
     def __init__(self, values: Mapping[str, Any], text: str) -> None:
         super().__init__(values)
@@ -51,11 +51,11 @@ class Scenario(Struct):
         return title
 
     def assume(self, name: str) -> None:
-        """Record that the answer rests on a constant that is not a key of the scenario."""
+        """Record that the answer depends on a constant that is not a key of the scenario."""
         self.problem.assumed.setdefault(name, constant(name).assumed())
 
     def unused(self, name: str) -> None:
-        """Record that the default of a key made no difference to the answer."""
+        """Record that the default of a key did not affect the answer."""
         self.problem.assumed.pop(name, None)
         self.problem.moving.pop(name, None)
 
@@ -68,9 +68,9 @@ class Scenario(Struct):
 def check_scenario(
     spec: Spec, values: Mapping[str, Any], *, file: str | None = None, problem: ScenarioErrors | None = None
 ) -> Scenario:
-    """A scenario from parsed TOML; ScenarioError with the key, the value and what is allowed.
+    """Return a scenario from parsed TOML; raise ScenarioError with the key, its value and what is allowed.
 
-    problem   collects its assumptions with those of another scenario, which it was made from
+    problem   collector of the scenario that this one is derived from; both share assumptions
     """
     problem = problem or ScenarioErrors(
         file, text=values.text if isinstance(values, ScenarioValues) else None
@@ -80,29 +80,29 @@ def check_scenario(
 
 
 def describe_keys(spec: Spec, indent: str = "") -> Iterator[str]:
-    """The keys of a scenario, one line each, nested as in TOML."""
+    """Yield the keys of a scenario, one line each, nested as in TOML."""
     for key in spec.keys if indent else (*_COMMON, *spec.keys):
         kind = key.kind
         unit = f", {key.unit}" if key.unit else ""
         if key.is_required:
-            begin = "required"
+            requirement = "required"
         elif key.constant is not None:
-            begin = f"default {constant(key.constant).default}, an assumption"
+            requirement = f"default {constant(key.constant).default}, an assumption"
         else:
-            begin = "optional" if key.default is None else f"default {key.default}"
+            requirement = "optional" if key.default is None else f"default {key.default}"
         inner = kind.of if isinstance(kind, ListOf | MapOf) else kind
         words = (
             ("[[...]]" if isinstance(kind, ListOf) else "[...]")
             if isinstance(inner, Spec)
             else kind.describe()
         )
-        yield f"{indent}{key.name}: {key.text}; {words}{unit}; {begin}\n"
+        yield f"{indent}{key.name}: {key.text}; {words}{unit}; {requirement}\n"
         if isinstance(inner, Spec):
             yield from describe_keys(inner, indent + "    ")
 
 
 def read(path: str) -> ScenarioValues:
-    """Contents of a scenario file; ScenarioError if it cannot be read or is not TOML."""
+    """Return the contents of a scenario file; raise ScenarioError if it cannot be read or is not TOML."""
     cure = phrase("scenario_example")
     try:
         text = user_files.decoded(user_files.read_content(path, LONGEST, "scenario", cure), path, cure)
@@ -114,9 +114,9 @@ def read(path: str) -> ScenarioValues:
 
 
 def apply_setting(values: _Table, setting: str) -> _Table:
-    """The scenario with one value changed: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`.
+    """Change one value of a scenario: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`.
 
-    Of several entries with a name, `user.LINUX1.IFL.demand=50` names that of a type.
+    If several entries have a name, `user.LINUX1.IFL.demand=50` selects one by type.
     """
     path, equals, text = setting.partition("=")
     if not equals or not path.strip():
@@ -132,7 +132,7 @@ def apply_setting(values: _Table, setting: str) -> _Table:
 
 
 def set_value(values: _Table, path: str, value: Any) -> _Table:
-    """A copy of the scenario with the value at a path changed; list entries go by name or from 1."""
+    """Return a copy of the scenario with a value changed; a path names list entries or counts from 1."""
     copy: Mapping[str, Any] = _put(values, path, value)
     if isinstance(values, ScenarioValues):
         copy = ScenarioValues(copy, values.text)
@@ -145,35 +145,39 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
         return {**values, first: value}
     inner = values.get(first, {})
     if isinstance(inner, list):
-        at, rest = _find_entry(inner, rest, path)
-        entry = _put(inner[at], rest, value) if rest else value
-        return {**values, first: [*inner[:at], entry, *inner[at + 1 :]]}
+        index, rest = _find_entry(inner, rest, path)
+        entry = _put(inner[index], rest, value) if rest else value
+        return {**values, first: [*inner[:index], entry, *inner[index + 1 :]]}
     if not isinstance(inner, dict):
         raise ScenarioError(f"{first} of {path} is not a table", cure="name a key of the scenario")
     return {**values, first: _put(inner, rest, value)}
 
 
 def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
-    """The entry that the first step names, with its type if several have the name, and the other steps."""
-    which, _, rest = steps.partition(".")
-    named = [at for at, one in enumerate(entries) if isinstance(one, dict) and one.get("name") == which]
-    if len(named) == 1:
-        return named[0], rest
-    if named:
-        kind, _, after = rest.partition(".")
-        # CP is the type of entries that have none.
-        places = {entries[at].get("type", "CP"): at for at in named}
-        if kind not in places:
+    """Return the index of the named entry, with its type if several have the name, and the other steps."""
+    name, _, rest = steps.partition(".")
+    matches = [
+        index
+        for index, candidate in enumerate(entries)
+        if isinstance(candidate, dict) and candidate.get("name") == name
+    ]
+    if len(matches) == 1:
+        return matches[0], rest
+    if matches:
+        kind, _, remaining = rest.partition(".")
+        # Entries without a type are of type CP.
+        by_type = {entries[index].get("type", "CP"): index for index in matches}
+        if kind not in by_type:
             raise ScenarioError(
-                f"{path[:40]} does not say which of {len(named)} entries named {which[:40]} it sets",
-                expected=" or ".join(f"{which[:40]}.{one}" for one in places),
+                f"{path[:40]} does not say which of {len(matches)} entries named {name[:40]} it sets",
+                expected=" or ".join(f"{name[:40]}.{candidate}" for candidate in by_type),
             )
-        return places[kind], after
-    if which.isdecimal() and len(which) < 10 and 1 <= int(which) <= len(entries):
-        return int(which) - 1, rest
+        return by_type[kind], remaining
+    if name.isdecimal() and len(name) < 10 and 1 <= int(name) <= len(entries):
+        return int(name) - 1, rest
     names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
     raise ScenarioError(
-        f"{which[:40]} of {path[:40]} does not exist",
+        f"{name[:40]} of {path[:40]} does not exist",
         expected=", ".join([*names[:20], "or 1" + f" to {len(entries)}" * (len(entries) > 1)])
         if entries
         else "an entry of the scenario, which has none here",
@@ -181,7 +185,7 @@ def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
 
 
 def _value(text: str) -> Any:
-    """A value parsed as TOML; a bare word is text."""
+    """Return a value parsed as TOML; a bare word is text."""
     try:
         return toml.parse(f"value = {text}")["value"]
     except toml.TomlError:
@@ -189,7 +193,7 @@ def _value(text: str) -> Any:
 
 
 def sweep_values(sweep: str) -> Iterator[float | int]:
-    """The values of `start:stop` or `start:stop:step`, both ends included; integers stay integers."""
+    """Yield the values of `start:stop` or `start:stop:step`, both ends included; integers stay integers."""
     parts = sweep.split(":")
     try:
         start, stop, step = ([float(part) for part in parts] + [1.0])[:3]
@@ -202,6 +206,6 @@ def sweep_values(sweep: str) -> Iterator[float | int]:
             expected="START:STOP or START:STOP:STEP",
             cure="write 1:80 or 0:1:0.1",
         )
-    for at in range(math.floor(count + 1e-9) + 1):
-        value = start + at * step
+    for index in range(math.floor(count + 1e-9) + 1):
+        value = start + index * step
         yield int(value) if value == int(value) and "." not in sweep else value

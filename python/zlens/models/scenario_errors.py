@@ -17,8 +17,8 @@ from zlens.schema.validators import Spec
 class ScenarioErrors(validators.DocumentErrors):
     """Builds the errors of one scenario and collects its assumptions.
 
-    assumed   those that its answer rests on
-    moving    those that only a simulation uses
+    assumed   assumptions of its answer
+    moving    assumptions of its simulation only
     """
 
     error: type[ZlensError] = ScenarioError
@@ -33,7 +33,7 @@ class ScenarioErrors(validators.DocumentErrors):
 
 
 class SimulationSpec(Spec, frozen=True):
-    """A table that only a simulation uses: what it leaves out is no assumption of a solved answer."""
+    """A table that only a simulation uses; its defaults are not assumptions of a solved answer."""
 
     def check(self, value: Any, where: str, problem: validators.DocumentErrors) -> Any:
         if isinstance(problem, ScenarioErrors):

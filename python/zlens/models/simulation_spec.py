@@ -206,7 +206,7 @@ CP = SimulationSpec(
     )
 )  # fmt: skip
 
-#: What every scenario may have besides the keys of its model.
+#: Keys that every scenario may have besides the keys of its model.
 KEYS = (
     Key("simulation", SIMULATION, "how zlens simulate runs it", default=None, target="/"),
     Key("machine", MACHINE, "the machine that zlens simulate runs it on", default=None),

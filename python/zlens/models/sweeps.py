@@ -1,4 +1,4 @@
-"""Solve one scenario for many values of a key."""
+"""Sweeps: one scenario solved for many values of a key."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zlens.models.scenario import set_value, sweep_values
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.wording import phrase
 
-#: Rows of an answer that a sweep follows; nobody would read more.
+#: Maximum number of rows of an answer that a sweep follows: more are unreadable.
 MOST_FOLLOWED = 20
 
 
 def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | None = None) -> Answer:
-    """The answer of a model for each value of `KEY=START:STOP[:STEP]`, one row per value."""
+    """Return the answer of a model for each value of `KEY=START:STOP[:STEP]`, one row per value."""
     path, equals, texts = sweep.partition("=")
     if not equals:
         raise ScenarioError(
@@ -26,45 +26,48 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
             expected="KEY=START:STOP[:STEP]",
             cure="write virtual_cpus=1:8",
         )
-    places = list(sweep_values(texts))
+    values = list(sweep_values(texts))
     results: list[dict[str, AnswerFigure]] = []
     assumed: dict[str, Assumption] = {}
     notes: dict[str, None] = {}
-    for done, place in enumerate(places):
-        report_progress(done, len(places), f"{path} = {place}")
-        answer = models.solve(model, set_value(dict(scenario), path, place), file=file)
+    for index, value in enumerate(values):
+        report_progress(index, len(values), f"{path} = {value}")
+        answer = models.solve(model, set_value(dict(scenario), path, value), file=file)
         results.append({figure.key: figure for figure in (*answer.figures, *_row_figures(answer))})
         assumed.update((assumption.name, assumption) for assumption in answer.assumptions)
         notes.update(dict.fromkeys(answer.notes))
-    kinds = {key: figure for result in results for key, figure in result.items()}
-    if not kinds:
+    figure_by_key = {key: figure for result in results for key, figure in result.items()}
+    if not figure_by_key:
         raise ScenarioError(
             f"{model} has no number to show for each value", file=file, cure=phrase("no_sweep")
         )
     columns = (
         AnswerColumn("value", path, text="value of the key", decimals=3),
-        *(AnswerColumn(kind.key, kind.text, kind.unit, decimals=kind.decimals) for kind in kinds.values()),
+        *(
+            AnswerColumn(kind.key, kind.text, kind.unit, decimals=kind.decimals)
+            for kind in figure_by_key.values()
+        ),
     )
     rows: list[tuple[Value, ...]] = [
-        (place, *(result[key].value if key in result else None for key in kinds))
-        for place, result in zip(places, results, strict=True)
+        (value, *(result[key].value if key in result else None for key in figure_by_key))
+        for value, result in zip(values, results, strict=True)
     ]
-    along = [float(place) for place in places]
+    axis = [float(value) for value in values]
     charts = []
-    for unit in dict.fromkeys(kind.unit for kind in kinds.values()):
+    for unit in dict.fromkeys(kind.unit for kind in figure_by_key.values()):
         series = tuple(
             ChartSeries(kind.text, [result[key].value if key in result else None for result in results])
-            for key, kind in kinds.items()
+            for key, kind in figure_by_key.items()
             if kind.unit == unit
         )
-        charts.append(Chart(f"By {path}", "lines", along, series, unit, path))
-    title = f"{scenario.get('title') or model}: {path} from {places[0]} to {places[-1]}"
+        charts.append(Chart(f"By {path}", "lines", axis, series, unit, path))
+    title = f"{scenario.get('title') or model}: {path} from {values[0]} to {values[-1]}"
     table = AnswerTable("sweep", "", columns, rows)
     return Answer(model, title, [table], [], charts, list(notes), list(assumed.values()))
 
 
 def _row_figures(answer: Answer) -> Iterator[AnswerFigure]:
-    """One column of an answer's table as figures, named after its rows."""
+    """Yield one column of an answer's table as figures, named after its rows."""
     if answer.follow is None:
         return
     key, name = answer.follow

@@ -12,7 +12,7 @@ _TINY = 1e-300
 
 @lru_cache(maxsize=1000)
 def quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's t with `freedom` degrees of freedom; probability from 0 to 1."""
+    """Return the quantile of Student's t with `freedom` degrees of freedom; probability from 0 to 1."""
     if probability == 0.5:
         return 0.0
     if probability < 0.5:
@@ -33,13 +33,13 @@ def quantile(probability: float, freedom: float) -> float:
 
 
 def cumulative(value: float, freedom: float) -> float:
-    """Probability that Student's t with `freedom` degrees of freedom is at most a value."""
+    """Return the probability that Student's t with `freedom` degrees of freedom is at most a value."""
     tail = _beta(freedom / (freedom + value * value), freedom / 2, 0.5) / 2
     return 1 - tail if value >= 0 else tail
 
 
 def _beta(x: float, a: float, b: float) -> float:
-    """Regularized incomplete beta function by its continued fraction (Lentz)."""
+    """Return the regularized incomplete beta function by its continued fraction (Lentz)."""
     if not 0 < x < 1:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):
@@ -67,5 +67,5 @@ def _beta(x: float, a: float, b: float) -> float:
 
 
 def _nonzero(value: float) -> float:
-    """The value, or a tiny one for zero, where the continued fraction would break down."""
+    """Return the value, or a tiny one for zero, with which the continued fraction would fail."""
     return value if abs(value) > _TINY else _TINY

@@ -31,7 +31,7 @@ class Study(Protocol):
 
 
 def find(name: str) -> Study:
-    """The study with this name; QueryError if there is none."""
+    """Return the study with this name; raise QueryError if there is none."""
     if name not in STUDIES:
         raise QueryError(f"no study is called {name}", expected=", ".join(STUDIES), cure=phrase("studies"))
     return cast(Study, import_module(f"zlens.studies.{name}"))
@@ -40,7 +40,7 @@ def find(name: str) -> Study:
 def solve(
     name: str, values: Mapping[str, Any], *, file: str | None = None, as_published: bool = False
 ) -> Answer:
-    """The answer of a study to a file as parsed from TOML; ScenarioError if the file is wrong.
+    """Return the answer of a study to a file parsed from TOML; raise ScenarioError if it is invalid.
 
     as_published: compute ITR from busy rounded to 0.1 %, as in published tables.
     """

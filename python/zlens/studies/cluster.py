@@ -1,4 +1,4 @@
-"""What the members of a cluster share: volumes by device busy of all, guests by name."""
+"""Volumes and guests that the members of a cluster share, with the use of each member."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from zlens.studies.fleet import Span
 
 
 class SharedMeasure(NamedTuple):
-    """A measure of subjects that members have in common.
+    """A measure whose subjects several members share.
 
-    name     the column whose value is the same on all members; with another key, its last value
-    column   what is shown of them: a column that facts/measures adds over subjects
+    name     column whose value is the same on all members; with another key, its last value
+    column   column shown for each subject; it adds over subjects (facts/measures)
     """
 
     table: str
@@ -40,8 +40,8 @@ GUESTS = SharedMeasure("guest", "userid", "userid", "cpu_pct")
 class SharedSubject(NamedTuple):
     """A subject of one or more members.
 
-    together   the mean of all members, added; None if one of them is not known
-    members    the mean of each member that has it
+    together   sum of the means of all members; None if one is unknown
+    members    mean of each member that has the subject
     """
 
     name: str
@@ -52,7 +52,7 @@ class SharedSubject(NamedTuple):
 def shared_subjects(
     session: CoreSession, kind: SharedMeasure, systems: Collection[str], span: Span
 ) -> list[SharedSubject]:
-    """The subjects of some systems by name, those of most use first."""
+    """Return the subjects of some systems by name, in descending order of use."""
     if not session.has_data(kind.table):
         return []
     uses: dict[str, dict[str, float | None]] = {}
@@ -68,30 +68,30 @@ def shared_subjects(
         )
         for name, members in uses.items()
     ]
-    return sorted(subjects, key=lambda one: (-(one.together or 0.0), one.name))
+    return sorted(subjects, key=lambda subject: (-(subject.together or 0.0), subject.name))
 
 
-def _added(one: object, other: float | None) -> float | None:
-    return None if other is None or not isinstance(one, int | float) else one + other
+def _added(value: object, total: float | None) -> float | None:
+    return None if total is None or not isinstance(value, int | float) else value + total
 
 
 def _query(kind: SharedMeasure, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
-    """SQL of system, source, name and mean of each subject, and the columns that it reads."""
+    """Return SQL of system, source, name and mean of each subject, and the columns that it reads."""
     table = measures.load_measure(kind.table)
     name = table.column(kind.name)
     assert name is not None
     conditions = [f"system IN ({', '.join(map(literal, sorted(systems)))})"]
-    for moment, sign in zip(span, (">", "<="), strict=True):
-        if moment is not None:
-            conditions.append(f"interval_end {sign} TIMESTAMPTZ '{moment.isoformat(sep=' ')}'")
-    wanted = [(kind.measured(), ["mean"])]
+    for timestamp, sign in zip(span, (">", "<="), strict=True):
+        if timestamp is not None:
+            conditions.append(f"interval_end {sign} TIMESTAMPTZ '{timestamp.isoformat(sep=' ')}'")
+    columns = [(kind.measured(), ["mean"])]
     if kind.name != kind.key:
-        wanted.append((name, ["last"]))
-    question = aggregation.MeasureQuery(
-        table, wanted, quote(table.name), [kind.key], where=" AND ".join(conditions)
+        columns.append((name, ["last"]))
+    query = aggregation.MeasureQuery(
+        table, columns, quote(table.name), [kind.key], where=" AND ".join(conditions)
     )
-    mean, *last = map(quote, question.names())
-    named = last[0] if last else quote(kind.key)
-    return f"SELECT system, source, {named}, {mean} FROM ({question.sql()}) ORDER BY ALL", {
-        table.name: [*question.columns()]
+    mean, *last = map(quote, query.names())
+    name_column = last[0] if last else quote(kind.key)
+    return f"SELECT system, source, {name_column}, {mean} FROM ({query.sql()}) ORDER BY ALL", {
+        table.name: [*query.columns()]
     }

@@ -39,7 +39,7 @@ _AVERAGED = {
 
 
 def _query() -> str:
-    """SQL of one row per interval; rates are per second, percentages of one logical processor."""
+    """Return SQL of one row per interval; rates are per second, percentages of one logical processor."""
     averaged = []
     for name, (measure, table) in _AVERAGED.items():
         column = measures.load_measure(measure).column(name)
@@ -75,7 +75,7 @@ Row = dict[str, Any]
 
 
 class MeasuredRun(Struct, frozen=True):
-    """Means of a window. numbers: attributes of a Run. machine: type and model, None if not reported."""
+    """Means over a window. numbers: attributes of WorkloadRun. machine: type and model, if reported."""
 
     file: str
     system: str
@@ -89,12 +89,12 @@ class MeasuredRun(Struct, frozen=True):
     notes: list[str] = field(default_factory=list)
 
 
-def measure_run(file: str, window: dict[str, Any], beside: str | None) -> MeasuredRun:
-    """Means over the window of one system of a file. Paths are relative to the file of runs, `beside`."""
+def measure_run(file: str, window: dict[str, Any], base_file: str | None) -> MeasuredRun:
+    """Return means over the window of one system of a file. Paths are relative to `base_file`."""
     import zlens
 
-    path = resolve_path(file, beside)
-    with zlens.open([path], options=_options(window, beside)) as session:
+    path = resolve_path(file, base_file)
+    with zlens.open([path], options=_options(window, base_file)) as session:
         systems = list(dict.fromkeys(info.system for info in session.systems))
         if len(systems) != 1:
             raise InputError(
@@ -106,7 +106,7 @@ def measure_run(file: str, window: dict[str, Any], beside: str | None) -> Measur
         return _of_session(session, path)
 
 
-def _options(window: dict[str, Any], beside: str | None) -> Any:
+def _options(window: dict[str, Any], base_file: str | None) -> Any:
     from zlens.inputs import options
     from zlens.inputs.options import Options
 
@@ -121,17 +121,17 @@ def _options(window: dict[str, Any], beside: str | None) -> Any:
         shift=parsed("shift", options.parse_shift),
         peak_minutes=parsed("peak", options.parse_minutes),
         tz=parsed("tz", options.parse_zone),
-        throughput=None if achieved is None else resolve_path(achieved, beside),
+        throughput=None if achieved is None else resolve_path(achieved, base_file),
         throughput_columns=window["throughput_columns"],
         throughput_offset_s=window["throughput_offset"] or 0.0,
     )
 
 
-def resolve_path(name: str, beside: str | None) -> str:
-    """Resolve a path in the file of runs against the folder of that file."""
-    if beside is None or beside in ("-", "/dev/stdin"):
+def resolve_path(name: str, base_file: str | None) -> str:
+    """Resolve a path against the folder of `base_file`, the file that contains it."""
+    if base_file is None or base_file in ("-", "/dev/stdin"):
         return name
-    return str(Path(beside).parent / name)
+    return str(Path(base_file).parent / name)
 
 
 def _of_session(session: CoreSession, path: str) -> MeasuredRun:
@@ -140,7 +140,7 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
     complete = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
     sources = list(dict.fromkeys(row["source"] for row in complete))
     if len(sources) > 1:
-        # Count a time that several sources report only once.
+        # Count intervals that several sources report only once.
         best = max(sources, key=lambda source: sum(1 for row in complete if row["source"] == source))
         complete = [row for row in complete if row["source"] == best]
         rows = [row for row in rows if row["source"] == best]
@@ -158,8 +158,10 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
             "only those are used"
         )
     if len(complete) < len(rows):
-        left = len(rows) - len(complete)
-        notes.append(f"{path}: {left:,} intervals that are short, follow a gap or have no data are left out")
+        left_out = len(rows) - len(complete)
+        notes.append(
+            f"{path}: {left_out:,} intervals that are short, follow a gap or have no data are left out"
+        )
     used = with_etr or complete
     info = session.systems[0]
     facts = {key: value for key, value in _means(used).items() if value is not None}
@@ -167,11 +169,11 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
     if cores and cores[0][0]:
         facts["cores_given"] = float(cores[0][0])
         facts.update(_core_facts(session, used, facts["cores_given"]))
-    named = [str(part) for part in (info.machine_type, info.model) if part]
+    machine_parts = [str(part) for part in (info.machine_type, info.model) if part]
     return MeasuredRun(
         path,
         info.system,
-        "-".join(named) or None,
+        "-".join(machine_parts) or None,
         info.release,
         _shown(session, used[0], 1),
         _shown(session, used[-1], 0),
@@ -183,16 +185,16 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
 
 
 def _core_facts(session: CoreSession, used: list[Row], cores: float) -> dict[str, float]:
-    """Busy of the cores and the largest capacity factor, if every used interval reports them."""
+    """Return core busy and the largest capacity factor, if every used interval reports them."""
     by_end = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
-    mine = [by_end[row["interval_end"]] for row in used if row["interval_end"] in by_end]
-    if len(mine) < len(used):
+    core_values = [by_end[row["interval_end"]] for row in used if row["interval_end"] in by_end]
+    if len(core_values) < len(used):
         return {}
-    busy = _mean([values[1] for values in mine], [values[0] for values in mine])
+    busy = _mean([values[1] for values in core_values], [values[0] for values in core_values])
     if busy is None:
         return {}
     # Weight by busy time: idle cores show little of what two threads can do.
-    maximum = _mean([values[2] for values in mine], [values[0] * values[1] for values in mine])
+    maximum = _mean([values[2] for values in core_values], [values[0] * values[1] for values in core_values])
     facts = {"core_busy_pct": busy / cores}
     return facts if maximum is None else facts | {"maximum_pct": maximum}
 
@@ -203,7 +205,7 @@ def _shown(session: CoreSession, row: Row, start: int) -> str:
 
 
 def _means(rows: list[Row]) -> dict[str, float | None]:
-    """Means over time; per transaction, ratios of sums. A value missing in an interval is None."""
+    """Return means over time, and ratios of sums per transaction; None if an interval has no value."""
     seconds = [row["seconds"] for row in rows]
 
     def mean(name: str) -> float | None:
@@ -214,7 +216,7 @@ def _means(rows: list[Row]) -> dict[str, float | None]:
 
     online = mean("online")
 
-    def together(name: str) -> float | None:
+    def summed(name: str) -> float | None:
         share = mean(name)
         return None if share is None or online is None else share * online
 
@@ -226,10 +228,10 @@ def _means(rows: list[Row]) -> dict[str, float | None]:
     return {
         "processors": online,
         "unparked": mean("unparked"),
-        "total_pct": together("busy_pct"),
-        "guest_pct": together("guest_pct"),
-        "chargeable_pct": together("chargeable_cp_pct"),
-        "nonchargeable_pct": together("nonchargeable_cp_pct"),
+        "total_pct": summed("busy_pct"),
+        "guest_pct": summed("guest_pct"),
+        "chargeable_pct": summed("chargeable_cp_pct"),
+        "nonchargeable_pct": summed("nonchargeable_cp_pct"),
         "etr": etr or None,
         "response_ms": None if response is None else 1000 * response,
         "instructions_given": rate / etr if rate and etr else None,
@@ -241,7 +243,7 @@ def _means(rows: list[Row]) -> dict[str, float | None]:
 
 
 def _mean(values: list[float | None], weights: list[float | None]) -> float | None:
-    """Weighted mean; None if the weights sum to 0 or a weighted value is missing."""
+    """Return the weighted mean; None if the weights sum to 0 or a weighted value is missing."""
     if None in weights:
         return None
     pairs = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight]

@@ -1,4 +1,4 @@
-"""Notes that both studies share, and truncation of lists in notes."""
+"""Notes that several studies share, and truncation of lists in notes."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from itertools import islice
 from zlens.studies.measurement import MeasuredRun
 from zlens.studies.runs import WorkloadRun
 
-#: Most items listed; the rest are counted.
+#: Maximum number of items listed; the rest are counted.
 MOST = 8
 
 
 def shorten_list(names: Sequence[object], between: str = ", ") -> str:
-    """The first names of a list and the number of the others."""
+    """Return the first names of a list and the number of the others."""
     more = f" and {len(names) - MOST:,} more" if len(names) > MOST else ""
     return between.join(map(str, names[:MOST])) + more
 
 
 def shorten_notes(sentences: Iterator[str]) -> Iterator[str]:
-    """The first sentences of a kind and the number of the others."""
+    """Yield the first sentences of a kind and the number of the others."""
     yield from islice(sentences, MOST)
-    left = sum(1 for _ in sentences)
-    if left:
-        yield f"There are {left:,} more of these."
+    remaining = sum(1 for _ in sentences)
+    if remaining:
+        yield f"There are {remaining:,} more of these."
 
 
 def run_notes(runs: Sequence[tuple[WorkloadRun, MeasuredRun | None]]) -> Iterator[str]:
-    """Notes on doubtful numbers of runs, and on data left out of measured ones."""
+    """Yield notes on inconsistent numbers of runs, and on data left out of measured ones."""
     for run, measured in runs:
         yield from run.inconsistencies()
         yield from measured.notes if measured is not None else ()
 
 
-def machine_note(runs: Sequence[MeasuredRun | None], begin: str) -> Iterator[str]:
-    """A note if compared runs were measured on different machines."""
+def machine_note(runs: Sequence[MeasuredRun | None], subject: str) -> Iterator[str]:
+    """Yield a note if compared runs were measured on different machines."""
     machines = sorted({run.machine for run in runs if run is not None and run.machine})
     if len(machines) > 1:
         yield (
-            f"{begin} are from different machines ({shorten_list(machines)}): "
+            f"{subject} are from different machines ({shorten_list(machines)}): "
             "their CPU times are not comparable."
         )
 

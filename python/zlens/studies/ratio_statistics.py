@@ -1,4 +1,4 @@
-"""Arithmetic of many ratios: their spread and outlier scores."""
+"""Statistics of ratios: spread and outlier scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NORMAL_MEAN = 0.7979
 
 
 class RatioSpread(Struct, frozen=True):
-    """deviation: sample standard deviation, None for fewer than two; geometric: geometric mean."""
+    """Spread of ratios. deviation: of the sample, None for fewer than two; geometric: geometric mean."""
 
     count: int
     mean: float | None
@@ -42,7 +42,7 @@ def ratio_spread(values: Sequence[float]) -> RatioSpread:
 
 
 def outlier_scores(values: Sequence[float | None]) -> list[float | None]:
-    """Distance of each ratio from the others: modified z scores of their logarithms.
+    """Return the distance of each ratio from the others: modified z scores of their logarithms.
 
     In logarithms 2 is as far from 1 as 1/2 is. Median and median distance are robust against a few outliers.
     If more than half of the ratios are equal, the mean distance replaces the median one; if all are equal,
@@ -53,8 +53,8 @@ def outlier_scores(values: Sequence[float | None]) -> list[float | None]:
     if not present:
         return logs
     middle = statistics.median(present)
-    far = [abs(value - middle) for value in present]
-    scale = statistics.median(far) / _NORMAL_MEDIAN
+    distances = [abs(value - middle) for value in present]
+    scale = statistics.median(distances) / _NORMAL_MEDIAN
     if scale <= 1e-9:
-        scale = statistics.fmean(far) / _NORMAL_MEAN
+        scale = statistics.fmean(distances) / _NORMAL_MEAN
     return [None if value is None else (value - middle) / scale if scale > 1e-12 else 0.0 for value in logs]

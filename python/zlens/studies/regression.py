@@ -1,4 +1,4 @@
-"""A regression study: many workloads before and after a change, by the ratios of their throughput.
+"""Regression study: throughput ratios of many workloads before and after a change.
 
 Source: IBM, "z/VM 6.4 Performance": of some 120 workloads mean and standard deviation of the ratios of ETR
 and ITR, comparison / base; "z/VM Performance Update" (2013): "within usual 5% regression criteria".
@@ -112,7 +112,7 @@ comparison = { etr = 1841.0, busy = 87.9 }
 
 
 class RunPair(Struct, frozen=True):
-    """A workload before and after. runs: those behind its ratios; empty if the ratios are given."""
+    """A workload before and after a change. runs: the runs of its ratios; empty if the ratios are given."""
 
     name: str
     group: str | None
@@ -122,14 +122,14 @@ class RunPair(Struct, frozen=True):
     measured: tuple[MeasuredRun | None, ...] = ()
 
     def verdict(self, criterion: float) -> str:
-        """Worse, within or better by the criterion in percent; the worse of the two ratios counts."""
+        """Return worse, within or better by the criterion in percent; the worse of the two ratios counts."""
         ratios = [ratio for ratio in (self.etrr, self.itrr) if ratio is not None]
         if min(ratios) < 1 - criterion / 100 - _ROUNDING:
             return "worse"
         return "better" if max(ratios) > 1 + criterion / 100 + _ROUNDING else "within"
 
 
-#: Fewest pairs for outlier detection.
+#: Minimum number of pairs for outlier detection.
 _FEWEST = 5
 #: 1.05 is within 5 % despite rounding errors.
 _ROUNDING = 1e-9
@@ -137,21 +137,21 @@ _ROUNDING = 1e-9
 
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     pairs = _pairs(scenario, as_published)
-    criterion, beyond = scenario["criterion"], scenario["outlier_score"]
+    criterion, max_score = scenario["criterion"], scenario["outlier_score"]
     etr_scores, itr_scores = (
         outlier_scores([pair.etrr for pair in pairs]),
         outlier_scores([pair.itrr for pair in pairs]),
     )
-    apart = [
+    outliers = [
         len(pairs) >= _FEWEST
-        and max((abs(score) for score in both if score is not None), default=0.0) > beyond
-        for both in zip(etr_scores, itr_scores, strict=True)
+        and max((abs(score) for score in pair_scores if score is not None), default=0.0) > max_score
+        for pair_scores in zip(etr_scores, itr_scores, strict=True)
     ]
     verdicts = [pair.verdict(criterion) for pair in pairs]
     tables = [
-        _summary(pairs, apart),
+        _summary(pairs, outliers),
         _groups(pairs, verdicts),
-        _table(pairs, verdicts, apart),
+        _table(pairs, verdicts, outliers),
         other_numbers([run for pair in pairs for run in pair.runs]),
         window([
             (run.name, measured)
@@ -166,7 +166,7 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
         [table for table in tables if table is not None],
         list(_figures(pairs, verdicts)),
         [_chart(pairs)],
-        list(_notes(pairs, verdicts, apart, criterion, as_published)),
+        list(_notes(pairs, verdicts, outliers, criterion, as_published)),
     )
 
 
@@ -174,48 +174,52 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
     pairs: list[RunPair] = []
     seen: set[str] = set()
     problem = scenario.problem
-    for at, values in enumerate(scenario["pair"], 1):
-        where, name = f"pair[{at}]", values["name"]
+    for number, values in enumerate(scenario["pair"], 1):
+        location, name = f"pair[{number}]", values["name"]
         if name in seen:
-            raise problem.general_error(f'{where}.name is "{name}" again', cure="use unique names")
+            raise problem.general_error(f'{location}.name is "{name}" again', cure="use unique names")
         seen.add(name)
         sides = [(side, values[side]) for side in ("base", "comparison") if values[side] is not None]
         ratios = [key for key in ("etrr", "itrr") if values[key] is not None]
         if sides and ratios:
             raise problem.general_error(
-                f"{where} has {ratios[0]} and runs",
+                f"{location} has {ratios[0]} and runs",
                 cure=f"leave out {ratios[0]}, which follows from the runs",
             )
         if not sides and not ratios:
             raise problem.general_error(
-                f"{where} has no ratio", expected="base and comparison, or etrr and itrr", cure="add them"
+                f"{location} has no ratio", expected="base and comparison, or etrr and itrr", cure="add them"
             )
         if not sides:
             pairs.append(RunPair(name, values["group"], values["etrr"], values["itrr"]))
             continue
         if len(sides) == 1:
             missing = "comparison" if sides[0][0] == "base" else "base"
-            raise problem.general_error(f"{where}.{missing} is missing", cure=f"add {missing}")
+            raise problem.general_error(f"{location}.{missing} is missing", cure=f"add {missing}")
         runs = [
-            run_of(run_values, f"{where}.{side}", problem, name=f"{name}, {side}", as_published=as_published)
+            run_of(
+                run_values, f"{location}.{side}", problem, name=f"{name}, {side}", as_published=as_published
+            )
             for side, run_values in sides
         ]
-        (base, _), (after, _) = runs
-        etrr, itrr = scaling.ratio(after.etr, base.etr), scaling.ratio(after.itr, base.itr)
+        (base, _), (comparison, _) = runs
+        etrr, itrr = scaling.ratio(comparison.etr, base.etr), scaling.ratio(comparison.itr, base.itr)
         if etrr is None and itrr is None:
             raise problem.general_error(
-                f"{where} has no throughput for both runs",
+                f"{location} has no throughput for both runs",
                 expected="etr of both, or itr, or files with throughput",
-                cure=f"add {where}.base.etr and {where}.comparison.etr",
+                cure=f"add {location}.base.etr and {location}.comparison.etr",
             )
         pairs.append(
-            RunPair(name, values["group"], etrr, itrr, (base, after), tuple(measured for _, measured in runs))
+            RunPair(
+                name, values["group"], etrr, itrr, (base, comparison), tuple(measured for _, measured in runs)
+            )
         )
     return pairs
 
 
 def _chart(pairs: Sequence[RunPair]) -> Chart:
-    """Bars of each pair, or the sorted ratios if there are too many pairs."""
+    """Return bars of each pair, or the sorted ratios if there are too many pairs."""
     title = "Comparison in percent of the base"
     if len(pairs) <= MOST_BARS:
         series = tuple(
@@ -226,12 +230,12 @@ def _chart(pairs: Sequence[RunPair]) -> Chart:
             )
         )
         return Chart(title, "bars", [pair.name for pair in pairs], series, "%")
-    places = [float(at) for at in range(1, len(pairs) + 1)]
+    positions = [float(position) for position in range(1, len(pairs) + 1)]
     ordered = []
     for _, heading, values in _known_ratios(pairs):
         rising: list[float | None] = [100 * value for value in sorted(values)]
-        ordered.append(ChartSeries(heading, rising + [None] * (len(places) - len(rising))))
-    return Chart(f"{title}, in order", "lines", places, tuple(ordered), "%", "pairs, each ratio by itself")
+        ordered.append(ChartSeries(heading, rising + [None] * (len(positions) - len(rising))))
+    return Chart(f"{title}, in order", "lines", positions, tuple(ordered), "%", "pairs, each ratio by itself")
 
 
 def _figures(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> Iterator[AnswerFigure]:
@@ -276,12 +280,12 @@ def _row(statistics: RatioSpread) -> tuple[Value, ...]:
     )
 
 
-def _summary(pairs: Sequence[RunPair], apart: Sequence[bool]) -> AnswerTable:
+def _summary(pairs: Sequence[RunPair], outliers: Sequence[bool]) -> AnswerTable:
     rows: list[tuple[Value, ...]] = [
         (f"{heading} ratio", *_row(ratio_spread(values))) for _, heading, values in _known_ratios(pairs)
     ]
-    if any(apart):
-        rest = [pair for pair, out in zip(pairs, apart, strict=True) if not out]
+    if any(outliers):
+        rest = [pair for pair, is_outlier in zip(pairs, outliers, strict=True) if not is_outlier]
         rows += [
             (f"{heading} ratio, without outliers", *_row(ratio_spread(values)))
             for _, heading, values in _known_ratios(rest)
@@ -295,7 +299,7 @@ def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | 
     groups = list(dict.fromkeys(pair.group for pair in pairs))
     if groups == [None]:
         return None
-    heads = (
+    columns = (
         AnswerColumn("group", "Group"),
         AnswerColumn("ratio", "Ratio"),
         *_SPREAD,
@@ -303,18 +307,19 @@ def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | 
     )
     rows: list[tuple[Value, ...]] = []
     for group in groups:
-        mine = [pair for pair in pairs if pair.group == group]
+        group_pairs = [pair for pair in pairs if pair.group == group]
         worse = sum(
             verdict == "worse" for pair, verdict in zip(pairs, verdicts, strict=True) if pair.group == group
         )
         rows += [
-            (group, heading, *_row(ratio_spread(values)), worse) for _, heading, values in _known_ratios(mine)
+            (group, heading, *_row(ratio_spread(values)), worse)
+            for _, heading, values in _known_ratios(group_pairs)
         ]
-    return AnswerTable("groups", "By group", heads, rows)
+    return AnswerTable("groups", "By group", columns, rows)
 
 
-def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], apart: Sequence[bool]) -> AnswerTable:
-    heads = (
+def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], outliers: Sequence[bool]) -> AnswerTable:
+    columns = (
         AnswerColumn("pair", "Pair"),
         AnswerColumn("group", "Group"),
         AnswerColumn("etrr", "ETR ratio", decimals=3),
@@ -325,14 +330,27 @@ def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], apart: Sequence[bo
     )
     has_scores = len(pairs) >= _FEWEST
     rows = [
-        (pair.name, pair.group, pair.etrr, pair.itrr, _cpu_ratio(pair), verdict, out if has_scores else None)
-        for pair, verdict, out in zip(pairs, verdicts, apart, strict=True)
+        (
+            pair.name,
+            pair.group,
+            pair.etrr,
+            pair.itrr,
+            _cpu_ratio(pair),
+            verdict,
+            is_outlier if has_scores else None,
+        )
+        for pair, verdict, is_outlier in zip(pairs, verdicts, outliers, strict=True)
     ]
-    kept = [
-        at for at, head in enumerate(heads) if head.key in _ALWAYS or any(row[at] is not None for row in rows)
+    used = [
+        index
+        for index, column in enumerate(columns)
+        if column.key in _ALWAYS or any(row[index] is not None for row in rows)
     ]
     return AnswerTable(
-        "pairs", "Pairs", tuple(heads[at] for at in kept), [tuple(row[at] for at in kept) for row in rows]
+        "pairs",
+        "Pairs",
+        tuple(columns[index] for index in used),
+        [tuple(row[index] for index in used) for row in rows],
     )
 
 
@@ -342,14 +360,14 @@ _ALWAYS = ("pair", "etrr", "itrr")
 def _cpu_ratio(pair: RunPair) -> float | None:
     if not pair.runs:
         return None
-    base, after = pair.runs
-    return scaling.ratio(after.cpu_s, base.cpu_s)
+    base, comparison = pair.runs
+    return scaling.ratio(comparison.cpu_s, base.cpu_s)
 
 
 def _notes(
     pairs: Sequence[RunPair],
     verdicts: Sequence[str],
-    apart: Sequence[bool],
+    outliers: Sequence[bool],
     criterion: float,
     as_published: bool,
 ) -> Iterator[str]:
@@ -361,11 +379,11 @@ def _notes(
     for key, heading, values in _known_ratios(pairs):
         mean = ratio_spread(values).mean
         if mean is not None and len(values) > 1:
-            far = abs(mean - 1) > criterion / 100 + _ROUNDING
-            yield f"The mean {heading} ratio is {'not ' * far}within {criterion:g} % of 1."
-        yield from _outlier_note(key, heading, pairs, apart)
-    if any(apart):
-        names = [pair.name for pair, out in zip(pairs, apart, strict=True) if out]
+            is_outside = abs(mean - 1) > criterion / 100 + _ROUNDING
+            yield f"The mean {heading} ratio is {'not ' * is_outside}within {criterion:g} % of 1."
+        yield from _outlier_note(key, heading, pairs, outliers)
+    if any(outliers):
+        names = [pair.name for pair, is_outlier in zip(pairs, outliers, strict=True) if is_outlier]
         yield f"Look at the outliers one by one: {shorten_list(names, '; ')}."
     if len(pairs) < _FEWEST:
         yield "With so few pairs mean and deviation mean little, and outliers cannot be detected."
@@ -387,16 +405,18 @@ def _pair_notes(pairs: Sequence[RunPair]) -> Iterator[str]:
             )
 
 
-def _outlier_note(key: str, heading: str, pairs: Sequence[RunPair], apart: Sequence[bool]) -> Iterator[str]:
-    """A note if a few outliers cause most of the deviation."""
-    if not any(apart):
+def _outlier_note(
+    key: str, heading: str, pairs: Sequence[RunPair], outliers: Sequence[bool]
+) -> Iterator[str]:
+    """Yield a note if a few outliers cause most of the deviation."""
+    if not any(outliers):
         return
     all_pairs = ratio_spread([value for pair in pairs if (value := getattr(pair, key)) is not None])
     rest = ratio_spread(
         [
             value
-            for pair, out in zip(pairs, apart, strict=True)
-            if not out and (value := getattr(pair, key)) is not None
+            for pair, is_outlier in zip(pairs, outliers, strict=True)
+            if not is_outlier and (value := getattr(pair, key)) is not None
         ]
     )
     if all_pairs.deviation and rest.deviation is not None and rest.deviation < all_pairs.deviation / 2:

@@ -12,7 +12,7 @@ from zlens.studies.runs import WorkloadRun
 
 _PERCENT = "% of one logical processor"
 
-#: Key in the file, attribute of Run, kind of value, description, unit.
+#: Key in the file, attribute of WorkloadRun, validator, description, unit.
 _NUMBERS = (
     ("processors", "processors", Number(1, 10_000), "logical processors online: threads under SMT", ""),
     ("cores", "cores_given", Number(1, 10_000), "cores they run on, if SMT is enabled", ""),
@@ -56,29 +56,36 @@ NAMED = Spec((Key("name", SingleLine(), "name of the run"), *KEYS))
 
 
 def run_of(
-    values: dict[str, Any], where: str, problem: ScenarioErrors, *, name: str = "", as_published: bool = False
+    values: dict[str, Any],
+    location: str,
+    problem: ScenarioErrors,
+    *,
+    name: str = "",
+    as_published: bool = False,
 ) -> tuple[WorkloadRun, MeasuredRun | None]:
-    """A run from checked values, and its measured data if it names a file; where: its place in the TOML."""
+    """Return a run from checked values, with its measured data if it names a file. location: path in TOML."""
     facts: dict[str, Any] = {}
     recorded = None
-    for ours in ("run", "table"):
-        if ours in (values["also"] or {}):
+    for reserved in ("run", "table"):
+        if reserved in (values["also"] or {}):
             raise problem.general_error(
-                f"{where}.also.{ours} is a reserved name", cure="give the number another name"
+                f"{location}.also.{reserved} is a reserved name", cure="give the number another name"
             )
     if values["file"] is not None:
         window = {key: values[key] for key, *_ in WINDOW}
         try:
             recorded = measure_run(values["file"], window, problem.file)
         except ZlensError as error:
-            # Say which of many runs.
-            error.message = f"{error.message} ({where})"
+            # Name the run, one of many.
+            error.message = f"{error.message} ({location})"
             raise
         facts.update(recorded.numbers)
     else:
-        lost = [key for key, *_ in WINDOW if values[key] is not None]
-        if lost:
-            raise problem.general_error(f"{where}.{lost[0]} needs a file", cure=f"add {where}.file")
+        file_keys = [key for key, *_ in WINDOW if values[key] is not None]
+        if file_keys:
+            raise problem.general_error(
+                f"{location}.{file_keys[0]} needs a file", cure=f"add {location}.file"
+            )
     stated = {attribute: values[key] for key, attribute, *_ in _NUMBERS if values[key] is not None}
     if recorded is not None:
         # Measured parts of a value that is given would not match it.
@@ -91,5 +98,5 @@ def run_of(
         if "etr" in stated:
             facts.pop("instructions_given", None)
     facts.update(stated)
-    own = name or str(values["name"])
-    return WorkloadRun(name=own, also=values["also"] or {}, as_published=as_published, **facts), recorded
+    run_name = name or str(values["name"])
+    return WorkloadRun(name=run_name, also=values["also"] or {}, as_published=as_published, **facts), recorded

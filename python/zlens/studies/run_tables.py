@@ -11,29 +11,29 @@ from zlens.studies.runs import WorkloadRun
 
 
 def other_numbers(runs: Sequence[WorkloadRun]) -> AnswerTable | None:
-    """Table of the other numbers that a file gives for runs."""
+    """Return the table of other numbers of runs; None if no run has any."""
     names = list(dict.fromkeys(name for run in runs for name in run.also))
     if not names:
         return None
-    heads = (
+    columns = (
         AnswerColumn("run", "Run"),
         *(AnswerColumn(name, name, decimals=_decimals(runs, name)) for name in names),
     )
     rows = [(run.name, *(run.also.get(name) for name in names)) for run in runs]
-    return AnswerTable("also", "Other numbers", heads, rows)
+    return AnswerTable("also", "Other numbers", columns, rows)
 
 
 def _decimals(runs: Sequence[WorkloadRun], name: str) -> int:
-    """Decimals as given, at most 6."""
+    """Return the decimals as given, at most 6."""
     written = (f"{run.also[name]:.6f}".rstrip("0") for run in runs if name in run.also)
     return max(len(text.partition(".")[2]) for text in written)
 
 
 def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
-    """Table of the sources of measured runs."""
+    """Return the table of the sources of measured runs; None without runs."""
     if not runs:
         return None
-    heads = (
+    columns = (
         AnswerColumn("run", "Run"),
         AnswerColumn("file", "File"),
         AnswerColumn("system", "System"),
@@ -53,4 +53,4 @@ def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
         )
         for name, measured in runs
     ]
-    return AnswerTable("measured", "Measured", heads, rows)
+    return AnswerTable("measured", "Measured", columns, rows)

@@ -27,15 +27,15 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     etr          transactions per second, or relative to some run
     busy_pct     mean busy of all online logical processors, parked ones included, as given
-    total_pct    busy of all logical processors together
+    total_pct    busy summed over all logical processors
     guest_pct, chargeable_pct, nonchargeable_pct  parts of it: guests, CP for guests, CP not charged
     itr_given    ITR, if given
     processors   logical processors (threads under multithreading); cores: cores they run on
     instructions_given  instructions per transaction
     caf          capacity adjustment factor for these cores
-    clients, client_vcpus  virtual machines that send transactions, and virtual processors of each
+    clients, client_vcpus  virtual machines that send transactions, and virtual CPUs of each
     core_busy_pct          mean busy of the cores; maximum_pct: largest capacity factor of two threads
-    client_busy_pct        mean busy of such a virtual machine, all its virtual processors together
+    client_busy_pct        mean busy of such a virtual machine, summed over its virtual CPUs
     also         other numbers of the run, by name
     """
 
@@ -69,7 +69,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def cores(self) -> float | None:
-        """Cores; by default as many as processors."""
+        """Cores; by default, one per processor."""
         return self.processors if self.cores_given is None else self.cores_given
 
     @property
@@ -80,7 +80,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def total(self) -> float | None:
-        """Busy of all logical processors together, percent of one: given, or from its parts or the mean."""
+        """Busy summed over all logical processors, percent of one: given, or from its parts or the mean."""
         if self._stated_total is not None or self.busy_pct is None or self.processors is None:
             return self._stated_total
         return self.busy_pct * self.processors
@@ -109,18 +109,18 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def cp_pct(self) -> float | None:
-        """CP time, chargeable and not, of all processors together, percent of one."""
+        """CP time, chargeable and not, summed over all processors, percent of one."""
         if self.chargeable_pct is None or self.nonchargeable_pct is None:
             return None
         return self.chargeable_pct + self.nonchargeable_pct
 
     @cached_property
     def tv(self) -> float | None:
-        """System T/V: all CPU time over that of guests."""
+        """System T/V: all CPU time over guest CPU time."""
         return _over(self.total, self.guest_pct)
 
     def per_transaction(self, busy_pct: float | None) -> float | None:
-        """CPU seconds per transaction from busy of all processors together, percent of one."""
+        """Return CPU seconds per transaction from busy summed over all processors, percent of one."""
         return None if busy_pct is None else _over(busy_pct / 100, self.etr)
 
     @cached_property
@@ -190,7 +190,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def threads(self) -> smt_metrics.CoreMetrics:
-        """Thread density and what follows from it and the largest capacity factor, on a busy system."""
+        """Thread density, and metrics derived from it and the largest capacity factor, on a busy system."""
         if not self.core_busy_pct or self.total is None or self.cores is None:
             return smt_metrics.CoreMetrics()
         density = smt_metrics.density_of(self.core_busy_pct * self.cores, [self.total])
@@ -201,7 +201,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def slowdown(self) -> float | None:
-        """CPU time relative to a thread alone on its core: threads slow each other."""
+        """CPU time relative to one thread per core: threads slow each other."""
         if self.processors == self.cores:
             return 1.0
         if self.threads.density is None or not self.threads.factor:
@@ -210,7 +210,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def alone_s(self) -> float | None:
-        """CPU seconds per transaction if it had one thread per core."""
+        """CPU seconds per transaction with one thread per core."""
         return None if self.cpu_s is None or self.slowdown is None else self.cpu_s / self.slowdown
 
     # Clients and servers --------------------------------------------------------------------------
@@ -229,34 +229,34 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def processor_bound(self) -> float | None:
-        """Most transactions per second of the logical processors, at the CPU time of this run."""
+        """Maximum transactions per second of the logical processors, at the CPU time of this run."""
         return _over(self.processors, self.cpu_s)
 
     @cached_property
     def client_bound(self) -> float | None:
-        """Most transactions per second that the clients' virtual processors can send."""
+        """Maximum transactions per second that the clients' virtual CPUs can send."""
         if self.clients is None:
             return None
         return _over(self.clients * self.client_vcpus, self.client_s)
 
     @cached_property
     def bound_by(self) -> str | None:
-        """Which of the two bounds is the lower one."""
+        """Name of the lower of the two bounds."""
         if self.processor_bound is None or self.client_bound is None:
             return None
         return "processors" if self.processor_bound <= self.client_bound else "client vCPUs"
 
     @cached_property
     def bound_fraction(self) -> float | None:
-        """ETR as a part of the lower bound."""
+        """ETR as a fraction of the lower bound."""
         if self.processor_bound is None or self.client_bound is None or self.etr is None:
             return None
         return _over(self.etr, min(self.processor_bound, self.client_bound))
 
-    # What does not fit ----------------------------------------------------------------------------
+    # Inconsistencies ------------------------------------------------------------------------------
 
     def inconsistencies(self) -> list[str]:
-        """Sentences on inconsistent numbers of the run."""
+        """Return sentences on inconsistent numbers of the run."""
         sentences = []
         if self.busy_pct is not None and self.total is not None and self.processors:
             mean = self.total / self.processors

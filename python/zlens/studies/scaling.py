@@ -1,4 +1,4 @@
-"""A scaling study: one workload in partitions of increasing size, against the capability of the machine.
+"""Scaling study: one workload in partitions of increasing size, against the capability of the machine.
 
 Source: IBM, "z/VM Support for Eighty Logical Processors": ITR ratio to the smallest run against the ratio of
 capability, "gradual rolloff with no sharp inflection points".
@@ -141,8 +141,8 @@ also = { paging_rate = 201000 }
 
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     runs = _runs(scenario, as_published)
-    named = _named_curve(scenario)
-    curve = _curve(scenario, named, [run for run, _ in runs])
+    named_curve = _named_curve(scenario)
+    curve = _curve(scenario, named_curve, [run for run, _ in runs])
     by_name = {run.name: (run, measured) for run, measured in runs}
     compared = scaling.compared(
         [scaling.ScalingRun(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in runs], curve
@@ -165,7 +165,7 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
         scaling_tables.tables(rows, fit, relative=relative),
         list(_figures(rows, bends)),
         list(scaling_tables.charts(rows, fit, relative=relative)),
-        list(scaling_notes.notes(rows, bends, fit, scenario, named, as_published)),
+        list(scaling_notes.notes(rows, bends, fit, scenario, named_curve, as_published)),
         follow=("scaling", "itrr"),
     )
 
@@ -173,29 +173,29 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
 def _runs(scenario: Scenario, as_published: bool) -> list[tuple[WorkloadRun, MeasuredRun | None]]:
     runs: list[tuple[WorkloadRun, MeasuredRun | None]] = []
     seen: set[str] = set()
-    for at, values in enumerate(scenario["run"], 1):
-        where = f"run[{at}]"
+    for number, values in enumerate(scenario["run"], 1):
+        location = f"run[{number}]"
         if values["name"] in seen:
             raise scenario.problem.general_error(
-                f'{where}.name is "{values["name"]}" again', cure="use unique names"
+                f'{location}.name is "{values["name"]}" again', cure="use unique names"
             )
         seen.add(values["name"])
-        run, measured = run_of(values, where, scenario.problem, as_published=as_published)
+        run, measured = run_of(values, location, scenario.problem, as_published=as_published)
         if run.processors is None:
             raise scenario.problem.general_error(
-                f"{where}.processors is missing: logical processors online", cure="add processors"
+                f"{location}.processors is missing: logical processors online", cure="add processors"
             )
         if run.cores is not None and run.cores > run.processors + 0.5:
             raise scenario.problem.general_error(
-                f"{where}.cores is {run.cores:g}, but it has {run.processors:g} processors",
+                f"{location}.cores is {run.cores:g}, but it has {run.processors:g} processors",
                 expected="a processor or more on each core",
-                cure=f"change {where}.cores",
+                cure=f"change {location}.cores",
             )
         if run.etr is None and run.itr is None:
             raise scenario.problem.general_error(
-                f"{where} has no throughput",
+                f"{location} has no throughput",
                 expected="etr, itr, or a file with throughput",
-                cure=f"add {where}.etr",
+                cure=f"add {location}.etr",
             )
         runs.append((run, measured))
     return runs
@@ -207,24 +207,24 @@ def _cores(run: WorkloadRun) -> int:
 
 
 def _named_curve(scenario: Scenario) -> curve_sources.NamedCurve | None:
-    """The curve that the file selects; a data path is relative to the file."""
+    """Return the curve that the file selects; a data path is relative to the file."""
     data = scenario["data"]
     path = None if data is None else resolve_path(data, scenario.problem.file)
     return curve_sources.named_curve(Scenario({**scenario.values, "data": path}, scenario.problem))
 
 
 def _curve(
-    scenario: Scenario, named: curve_sources.NamedCurve | None, runs: list[WorkloadRun]
+    scenario: Scenario, named_curve: curve_sources.NamedCurve | None, runs: list[WorkloadRun]
 ) -> list[Point] | None:
-    """The factors of the machine and of runs; None if there are none."""
-    points = dict(named.curve) if named else {}
-    for at, run in enumerate(runs, 1):
+    """Return the factors of the machine and of runs; None without any."""
+    points = dict(named_curve.curve) if named_curve else {}
+    for n, run in enumerate(runs, 1):
         if run.caf is None:
             continue
         earlier = points.setdefault(_cores(run), run.caf)
         if earlier != run.caf:
             raise scenario.problem.general_error(
-                f"run[{at}].factor is {run.caf:g}, but that of {_cores(run)} cores is {earlier:g} elsewhere",
+                f"run[{n}].factor is {run.caf:g}, but that of {_cores(run)} cores is {earlier:g} elsewhere",
                 cure="keep one of the two",
             )
     if not points:

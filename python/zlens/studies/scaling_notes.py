@@ -1,4 +1,4 @@
-"""Notes to read with the numbers of a scaling study."""
+"""Notes of a scaling study."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def notes(
     curve: curve_sources.NamedCurve | None,
     as_published: bool,
 ) -> Iterator[str]:
-    """Notes on scaling, doubtful ratios and the source of the factors."""
+    """Yield notes on scaling, doubtful ratios and the source of the factors."""
     yield from _rolloff_notes(rows, bends, scenario)
     yield from _factor_notes(rows)
     yield from _busy_notes(rows, scenario)
@@ -79,37 +79,37 @@ def _bend_notes(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
 
 def _factor_notes(rows: list[ScaledRun]) -> Iterator[str]:
     for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
-        those = {
+        factors = {
             row.scaled.run.processors: row.factor
             for row in rows
             if row.factor and row.factor.how == how and row.factor.value
         }
-        if those:
+        if factors:
             errors = [
-                factor.error / factor.value for factor in those.values() if factor.error and factor.value
+                factor.error / factor.value for factor in factors.values() if factor.error and factor.value
             ]
             within = f" (estimated error {100 * max(errors):.1f} %)" if errors else ""
-            yield f"The factors of {shorten_list(list(those))} cores are {word}{within}."
+            yield f"The factors of {shorten_list(list(factors))} cores are {word}{within}."
     if any(row.factor is not None and row.factor.value is None for row in rows):
         yield "Beyond the range of the factors there is no expected value."
 
 
 def _busy_notes(rows: list[ScaledRun], scenario: Scenario) -> Iterator[str]:
-    """Notes on different busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
+    """Yield notes on busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
     busy_runs = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
-    apart = constant("busy_apart").default
+    max_difference = constant("busy_apart").default
     if len(busy_runs) < 2 or rows[0].run.busy is None:
         return
     base, name = busy_runs[0]
     (low, least_busy), (high, busiest) = min(busy_runs), max(busy_runs)
-    if high - base > apart or base - low > apart:
+    if high - base > max_difference or base - low > max_difference:
         scenario.assume("busy_apart")
-    if high - base > apart:
+    if high - base > max_difference:
         yield (
             f"{name} is {base:.1f} % busy and {busiest} {high:.1f} %. Processors are more efficient when "
             "less busy, so the ITR of the base is optimistic and the ratios to it are too low."
         )
-    if base - low > apart:
+    if base - low > max_difference:
         yield (
             f"{name} is {base:.1f} % busy and {least_busy} {low:.1f} %. Processors are more efficient when "
             "less busy, so the ratios of less busy runs are optimistic."
@@ -117,11 +117,11 @@ def _busy_notes(rows: list[ScaledRun], scenario: Scenario) -> Iterator[str]:
 
 
 def _other_limit_notes(rows: list[ScaledRun]) -> Iterator[str]:
-    for before, after in pairwise(rows):
-        more = scaling.ratio(after.scaled.itr, before.scaled.itr)
-        done = scaling.ratio(after.run.etr, before.run.etr)
-        if more is not None and done is not None and done < 1 < more:
+    for prior, current in pairwise(rows):
+        itr_ratio = scaling.ratio(current.scaled.itr, prior.scaled.itr)
+        etr_ratio = scaling.ratio(current.run.etr, prior.run.etr)
+        if itr_ratio is not None and etr_ratio is not None and etr_ratio < 1 < itr_ratio:
             yield (
-                f"From {before.run.name} to {after.run.name} the ETR falls while the ITR rises: something "
+                f"From {prior.run.name} to {current.run.name} the ETR falls while the ITR rises: something "
                 "other than processors holds the workload back."
             )

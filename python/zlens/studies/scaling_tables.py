@@ -16,10 +16,10 @@ from zlens.studies.scaled_run import ScaledRun
 
 
 class RunColumn(Struct, frozen=True):
-    """A column of runs. path: attribute path of its value in Beside.
+    """A column of runs. path: attribute path of its value in ScaledRun.
 
-    kind  "": the value as it is; "time": seconds of CPU time per transaction; "rate": per second;
-          "part": shown in percent; "ratio": divided by that of the first run
+    kind  "": unchanged; "time": seconds of CPU time per transaction; "rate": per second;
+          "part": shown in percent; "ratio": divided by the value of the first run
     """
 
     key: str
@@ -112,7 +112,7 @@ _BESIDE = (
 
 
 def tables(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool) -> list[AnswerTable]:
-    """The tables that have values."""
+    """Return the tables that have values."""
     unit = "unit of ETR" if relative else "transaction"
     candidates = [
         _table("scaling", "", rows, _SCALING, relative),
@@ -135,14 +135,16 @@ def tables(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
 def _table(
     key: str, title: str, rows: Sequence[ScaledRun], columns: Sequence[RunColumn], relative: bool
 ) -> AnswerTable | None:
-    """A table without its empty columns; None if all are empty."""
-    every = [(column, _cells(column, rows, relative)) for column in columns]
-    used = [(column, cells) for column, cells in every if any(cell is not None for cell in cells)]
+    """Return a table without its empty columns; None if all are empty."""
+    all_cells = [(column, _cells(column, rows, relative)) for column in columns]
+    used = [(column, cells) for column, cells in all_cells if any(cell is not None for cell in cells)]
     if not used:
         return None
     used.insert(0, (_NAME, [row.run.name for row in rows]))
-    heads = tuple(_head(column, relative) for column, _ in used)
-    return AnswerTable(key, title, heads, [tuple(cells[at] for _, cells in used) for at in range(len(rows))])
+    answer_columns = tuple(_head(column, relative) for column, _ in used)
+    return AnswerTable(
+        key, title, answer_columns, [tuple(cells[index] for _, cells in used) for index in range(len(rows))]
+    )
 
 
 def _head(column: RunColumn, relative: bool) -> AnswerColumn:
@@ -169,7 +171,7 @@ def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
         "alpha": "contention: part of the work that waits for others",
         "beta": "coherency: cost of keeping consistent",
     }
-    heads = (
+    columns = (
         AnswerColumn("parameter", "Universal Scalability Law of the ITR"),
         AnswerColumn("value", "Value", decimals=6),
         AnswerColumn("low", "95 % from", text="confidence interval", decimals=6),
@@ -182,7 +184,7 @@ def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
     ]
     rows.append(("cores at peak throughput", fit.peak, None, None, None))
     rows.append(("largest error of a run (%)", 100 * fit.largest_error, None, None, None))
-    return AnswerTable("usl", "", heads, rows)
+    return AnswerTable("usl", "", columns, rows)
 
 
 # Charts -------------------------------------------------------------------------------------------
@@ -195,15 +197,15 @@ def charts(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
         ChartSeries("ITR", [row.scaled.itrr for row in rows]),
         ChartSeries("ETR", [row.scaled.etrr for row in rows]),
     )
-    if len(rows) > 1 and all(before < after for before, after in pairwise(sizes)):
+    if len(rows) > 1 and all(previous < current for previous, current in pairwise(sizes)):
         lines = [*ratios, ChartSeries("expected", [row.scaled.ratio for row in rows])]
         if fit is not None and len(fit.values) == len(rows):
             base = rows[0].scaled.itr
             lines.append(ChartSeries("USL", [scaling.ratio(value, base) for value in fit.values]))
         yield Chart("Ratios to the smallest run", "lines", sizes, tuple(lines), "", "cores")
         efficiency = ChartSeries("efficiency", [_percent(row.scaled.efficiency) for row in rows])
-        places = [f"{row.scaled.run.processors} cores" for row in rows]
-        yield Chart("Efficiency: ITR ratio / expected ratio", "bars", places, (efficiency,), "%")
+        labels = [f"{row.scaled.run.processors} cores" for row in rows]
+        yield Chart("Efficiency: ITR ratio / expected ratio", "bars", labels, (efficiency,), "%")
     elif len(rows) > 1:
         percent = tuple(
             ChartSeries(ratio.name, [_percent(value) for value in ratio.values]) for ratio in ratios

@@ -1,4 +1,4 @@
-"""The trend of a measure: percentiles by shift and month, growth, and when a limit is met."""
+"""Trend of a measure: percentiles by shift and month, growth, and the day on which a limit is met."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ values = [
 ]
 """
 
-#: The shift without a name: all hours.
+#: Name of the shift of all hours.
 ALL = "all"
 #: Average days of a month.
 _MONTH = 365.25 / 12
-#: A limit that is met later than in so many days is not met: nothing grows like that for so long.
+#: Days after which a limit counts as not met: no growth is steady for that long.
 _FAR = 3653
 _LINES = 8
 
 
 class ShiftHours(Struct, frozen=True, dict=True):
-    """The hours of a system in a shift: local end, mean and its weight. A series has one a day."""
+    """Hours of a system in a shift: local end, mean and its weight. A series has one per day."""
 
     system: str
     shift: str
@@ -94,35 +94,43 @@ class ShiftHours(Struct, frozen=True, dict=True):
     @cached_property
     def days(self) -> list[tuple[int, float]]:
         """Number and busiest hour of each day."""
-        found: dict[int, float] = {}
+        by_day: dict[int, float] = {}
         for end, value, _ in self.hours:
-            # Midnight belongs to the day before.
+            # Midnight belongs to the previous day.
             day = end.toordinal() - (not (end.hour or end.minute or end.second or end.microsecond))
-            found[day] = max(value, found.get(day, value))
-        return sorted(found.items())
+            by_day[day] = max(value, by_day.get(day, value))
+        return sorted(by_day.items())
 
 
 def _day(end: dt.datetime) -> dt.date:
-    """The day of an hour that ends then: midnight belongs to the day before."""
+    """Return the day of an hour that ends at this time: midnight belongs to the previous day."""
     return (end - dt.timedelta(microseconds=1)).date()
 
 
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     name, limit = f"{scenario['measure']}.{scenario['column']}", float(scenario["limit"])
-    found = list(_series(scenario) if scenario["series"] else _measured(scenario))
+    all_hours = list(_series(scenario) if scenario["series"] else _measured(scenario))
     title = scenario.title or f"Trend of {'the series' if scenario['series'] else name}"
-    return trend_answer(title, found, _unit(scenario), limit, scenario.problem.constant("trend_days"))
+    return trend_answer(title, all_hours, _unit(scenario), limit, scenario.problem.constant("trend_days"))
 
 
-def trend_answer(title: str, found: Sequence[ShiftHours], unit: str, limit: float, least: int) -> Answer:
-    """Growth and months of some systems and shifts; growth with at least so many days."""
-    lines = [(one, fit_trend(one, least)) for one in found]
+def trend_answer(
+    title: str, all_hours: Sequence[ShiftHours], unit: str, limit: float, min_days: int
+) -> Answer:
+    """Return the growth and months of systems and shifts; growth requires `min_days` days."""
+    lines = [(shift_hours, fit_trend(shift_hours, min_days)) for shift_hours in all_hours]
     heading = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
     growths = AnswerTable(
-        "growth", heading, growth_columns(unit), [row(one, line, limit) for one, line in lines]
+        "growth",
+        heading,
+        growth_columns(unit),
+        [row(shift_hours, line, limit) for shift_hours, line in lines],
     )
     months = AnswerTable(
-        "months", "Hours by month", _months(unit), [row for one in found for row in _by_month(one)]
+        "months",
+        "Hours by month",
+        _months(unit),
+        [row for shift_hours in all_hours for row in _by_month(shift_hours)],
     )
     met = [row[8] for row in growths.rows if row[8] is not None]
     return Answer(
@@ -134,15 +142,15 @@ def trend_answer(title: str, found: Sequence[ShiftHours], unit: str, limit: floa
                 "meets_limit", float(len(met)), "", "systems and shifts that meet the limit in ten years", 0
             )
         ],
-        _charts(found, unit),
-        _notes(found, lines, least),
+        _charts(all_hours, unit),
+        _notes(all_hours, lines, min_days),
     )
 
 
-def fit_trend(one: ShiftHours, least: int) -> Growth | None:
-    """The growth of the busiest hour of a day; None with fewer than `least` days."""
-    days = one.days
-    return fit_growth([float(day) for day, _ in days], [value for _, value in days], least)
+def fit_trend(shift_hours: ShiftHours, min_days: int) -> Growth | None:
+    """Return the growth of the busiest hour of a day; None with fewer than `min_days` days."""
+    days = shift_hours.days
+    return fit_growth([float(day) for day, _ in days], [value for _, value in days], min_days)
 
 
 def _series(scenario: Scenario) -> Iterator[ShiftHours]:
@@ -153,7 +161,7 @@ def _series(scenario: Scenario) -> Iterator[ShiftHours]:
             first = dt.datetime.combine(parse_date(series["from"]), dt.time())
         except QueryError as error:
             raise ScenarioError(error.message, expected=error.expected) from None
-        days = [first + dt.timedelta(days=at, hours=12) for at in range(len(series["values"]))]
+        days = [first + dt.timedelta(days=number, hours=12) for number in range(len(series["values"]))]
         points = zip(days, series["values"], strict=True)
         yield ShiftHours(series["name"], ALL, [(day, value, 1.0) for day, value in points])
 
@@ -169,8 +177,8 @@ def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
         start=None if scenario["from"] is None else parse_time_spec(scenario["from"]),
         end=None if scenario["to"] is None else parse_time_spec(scenario["to"]),
     )
-    beside = scenario.problem.file
-    names = [name if is_url(name) else resolve_path(name, beside) for name in scenario["data"]]
+    scenario_file = scenario.problem.file
+    names = [name if is_url(name) else resolve_path(name, scenario_file) for name in scenario["data"]]
     with zlens.open(names, options=options) as session:
         yield from measured_hours(session, scenario["measure"], scenario["column"], scenario["shift"])
 
@@ -178,9 +186,9 @@ def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
 def measured_hours(
     session: CoreSession, measure: str, column: str, shifts: Mapping[str, str]
 ) -> Iterator[ShiftHours]:
-    """The hours of each system in each shift, by its name; all hours without shifts.
+    """Yield the hours of each system in each shift, by its name; all hours without shifts.
 
-    QueryError if the column has no value in the input.
+    Raise QueryError if the column has no value in the input.
     """
     from zlens.stores.hourly import hourly_values
 
@@ -195,11 +203,13 @@ def measured_hours(
         raise QueryError(f"{measure}.{column} has no value in this input")
     for system, values in by_system.items():
         for name, shift in parsed.items():
-            yield ShiftHours(system, name, [one for one in values if shift is None or shift.contains(one[0])])
+            yield ShiftHours(
+                system, name, [entry for entry in values if shift is None or shift.contains(entry[0])]
+            )
 
 
 def _unit(scenario: Scenario) -> str:
-    """The unit of the column, also if its numbers are in the file."""
+    """Return the unit of the column, even if the file contains its values."""
     measure, name = scenario["measure"], scenario["column"]
     column = measures.load_measure(measure).column(name) if measure in measures.measure_names() else None
     if column is None:
@@ -208,7 +218,7 @@ def _unit(scenario: Scenario) -> str:
 
 
 def growth_columns(unit: str) -> tuple[AnswerColumn, ...]:
-    """How growth is shown; `unit` is that of what grows."""
+    """Return the columns of a table of growth; `unit` is the unit of the measure."""
     per_month = f"{unit} per month".strip()
     return (
         AnswerColumn("system", "System"),
@@ -225,20 +235,20 @@ def growth_columns(unit: str) -> tuple[AnswerColumn, ...]:
     )
 
 
-def row(one: ShiftHours, line: Growth | None, limit: float) -> tuple[Value, ...]:
-    """The row of a system and shift, with `growth_columns`."""
-    days = one.days
-    head: tuple[Value, ...] = (one.system, one.shift, len(days))
+def row(shift_hours: ShiftHours, line: Growth | None, limit: float) -> tuple[Value, ...]:
+    """Return the row of a system and shift, with `growth_columns`."""
+    days = shift_hours.days
+    subject: tuple[Value, ...] = (shift_hours.system, shift_hours.shift, len(days))
     last = days[-1][0] if days else None
     text = None if last is None else dt.date.fromordinal(last).isoformat()
     if line is None or last is None:
-        return (*head, None, None, None, None, text, None, None, None)
+        return (*subject, None, None, None, None, text, None, None, None)
     reached = line.limit_crossing(limit, last)
     dates = [
         None if x is None or x - last > _FAR else dt.date.fromordinal(round(x)).isoformat() for x in reached
     ]
     slopes = [slope * _MONTH for slope in (line.slope, line.low, line.high)]
-    return (*head, line.value(last), *slopes, text, *dates)
+    return (*subject, line.value(last), *slopes, text, *dates)
 
 
 def _months(unit: str) -> tuple[AnswerColumn, ...]:
@@ -255,48 +265,58 @@ def _months(unit: str) -> tuple[AnswerColumn, ...]:
     )
 
 
-def _by_month(one: ShiftHours) -> Iterator[tuple[Value, ...]]:
+def _by_month(shift_hours: ShiftHours) -> Iterator[tuple[Value, ...]]:
     by_month: dict[str, list[tuple[float, float]]] = {}
-    for end, value, weight in one.hours:
+    for end, value, weight in shift_hours.hours:
         by_month.setdefault(f"{_day(end):%Y-%m}", []).append((value, weight))
     for month, hours in sorted(by_month.items()):
         values = [value for value, _ in hours]
-        # Interpolated, as percentiles of measures are; the mean is that of all intervals, by their weights.
-        cuts = quantiles(values, n=20, method="inclusive") if len(values) > 1 else values * 19
+        # Interpolated like percentiles of measures. The mean has the weights of the intervals.
+        cut_points = quantiles(values, n=20, method="inclusive") if len(values) > 1 else values * 19
         mean = sum(value * weight for value, weight in hours) / sum(weight for _, weight in hours)
-        yield (one.system, one.shift, month, len(values), mean, cuts[9], cuts[17], cuts[18], max(values))
+        yield (
+            shift_hours.system,
+            shift_hours.shift,
+            month,
+            len(values),
+            mean,
+            cut_points[9],
+            cut_points[17],
+            cut_points[18],
+            max(values),
+        )
 
 
-def _charts(found: Sequence[ShiftHours], unit: str) -> list[Chart]:
-    shown = found[:_LINES]
-    by_day: list[Mapping[int, float]] = [dict(one.days) for one in shown]
-    places = sorted({day for days in by_day for day in days})
-    if len(places) < 2:
+def _charts(all_hours: Sequence[ShiftHours], unit: str) -> list[Chart]:
+    charted = all_hours[:_LINES]
+    by_day: list[Mapping[int, float]] = [dict(shift_hours.days) for shift_hours in charted]
+    all_days = sorted({day for days in by_day for day in days})
+    if len(all_days) < 2:
         return []
     lines = tuple(
         ChartSeries(
-            one.system if one.shift == ALL else f"{one.system} {one.shift}",
-            [days.get(day) for day in places],
+            shift_hours.system if shift_hours.shift == ALL else f"{shift_hours.system} {shift_hours.shift}",
+            [days.get(day) for day in all_days],
         )
-        for one, days in zip(shown, by_day, strict=True)
+        for shift_hours, days in zip(charted, by_day, strict=True)
     )
-    first = dt.date.fromordinal(places[0])
+    first = dt.date.fromordinal(all_days[0])
     along = f"days from {first.isoformat()}"
-    axis = [float(day - places[0]) for day in places]
+    axis = [float(day - all_days[0]) for day in all_days]
     return [Chart("Busiest hour of each day", "lines", axis, lines, unit, along)]
 
 
 def _notes(
-    found: Sequence[ShiftHours], grown: Sequence[tuple[ShiftHours, Growth | None]], least: int
+    all_hours: Sequence[ShiftHours], growths: Sequence[tuple[ShiftHours, Growth | None]], min_days: int
 ) -> list[str]:
     notes = [
         "The limit is met where a line through the busiest hours of the days reaches it.",
         "Earliest and latest day use the ends of the growth's 95 % confidence interval.",
         "Less than a year of data does not show what recurs every year.",
     ]
-    few = sorted({one.system for one, line in grown if line is None})
-    if few:
-        notes.append(f"{', '.join(few[:8])}: fewer than {least} days, so no growth.")
-    if len(found) > _LINES:
-        notes.append(f"The chart shows the first {_LINES} of {len(found)} lines.")
+    too_short = sorted({shift_hours.system for shift_hours, line in growths if line is None})
+    if too_short:
+        notes.append(f"{', '.join(too_short[:8])}: fewer than {min_days} days, so no growth.")
+    if len(all_hours) > _LINES:
+        notes.append(f"The chart shows the first {_LINES} of {len(all_hours)} lines.")
     return notes

@@ -1,1 +1,1 @@
-"""Parallel access volumes: how many aliases a pool needs."""
+"""Parallel access volumes: number of aliases that a pool needs."""

@@ -1,4 +1,4 @@
-"""DASD: how a volume's times relate, and waiting for a base device and its aliases.
+"""DASD: identities of a volume's times, and waiting for a base device and its aliases.
 
 Times are in milliseconds, rates in operations per second. Sources: FCX108 DEVICE of z/VM Performance Toolkit,
 whose published rows obey the identities to the printed digits; Erlang's formula and Allen-Cunneen for
@@ -19,24 +19,24 @@ _FILE = FACTS / "models" / "dasd_bursts.toml"
 
 
 def service(pend: float, disc: float, conn: float) -> float:
-    """Serv = Pend + Disc + Conn."""
+    """Return the service time: Serv = Pend + Disc + Conn."""
     return pend + disc + conn
 
 
 def mean_queue_length(rate: float, resp: float, serv: float) -> float:
-    """Average number of requests that wait: Little's law over response less service."""
+    """Return the average number of waiting requests: Little's law over response less service."""
     return rate * (resp - serv) / 1000
 
 
 def busy(rate: float, serv: float) -> float:
-    """Busy in percent of one exposure; 250 means two and a half exposures."""
+    """Return busy in percent of one exposure; 250 means two and a half exposures."""
     return rate * serv / 10
 
 
 def alias_use(rate: float, serv: float) -> float:
-    """Average number of aliases a volume has in use while the pool has enough.
+    """Return the average number of aliases that a volume uses while the pool has enough.
 
-    A request takes the base if that is free: of an offered load a the base carries a / (1 + a), whatever
+    A request uses the base if it is free: of an offered load a the base carries a / (1 + a), whatever
     the distribution of service (Erlang's loss formula for one server); aliases carry the rest.
     """
     offered = rate * serv / 1000
@@ -44,7 +44,7 @@ def alias_use(rate: float, serv: float) -> float:
 
 
 def alias_queue(rate: float, serv: float, aliases: int, burst: float) -> Queue | None:
-    """The queue for a base and its aliases; None if more arrives than they can serve.
+    """Return the queue for a base and its aliases; None if more arrives than they can serve.
 
     burst: factor on the wait of random arrivals, (Ca2 + Cs2) / 2 of Allen-Cunneen; 1 is M/M/c.
     """
@@ -52,16 +52,16 @@ def alias_queue(rate: float, serv: float, aliases: int, burst: float) -> Queue |
 
 
 def fewest_aliases(rate: float, serv: float) -> int:
-    """Fewest aliases that keep the queue from growing without limit."""
+    """Return the minimum number of aliases with which the queue does not grow without limit."""
     return int(rate * serv / 1000)
 
 
 def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | None:
-    """Measured wait over that of M/M/c; None if M/M/c has no wait or an unbounded one."""
-    chance = alias_queue(rate, serv, aliases, 1.0)
-    if chance is None or not chance.wait:
+    """Return the measured wait over the wait of M/M/c; None if the latter is 0 or unbounded."""
+    queue = alias_queue(rate, serv, aliases, 1.0)
+    if queue is None or not queue.wait:
         return None
-    return (resp - serv) / chance.wait
+    return (resp - serv) / queue.wait
 
 
 class Burst(Struct, frozen=True):
@@ -81,20 +81,20 @@ class PublishedBursts(Struct, frozen=True):
     source: str
 
     def factor_at(self, utilization: float) -> float:
-        """Factor interpolated linearly between rows; beyond the ends, that of the nearest row."""
-        before = self.rows[0]
+        """Return the factor interpolated linearly between rows; beyond the ends, of the nearest row."""
+        previous = self.rows[0]
         for row in self.rows:
             if utilization <= row.utilization:
-                span = row.utilization - before.utilization
-                part = (utilization - before.utilization) / span if span > 0 else 1.0
-                return before.factor + part * (row.factor - before.factor)
-            before = row
-        return before.factor
+                span = row.utilization - previous.utilization
+                part = (utilization - previous.utilization) / span if span > 0 else 1.0
+                return previous.factor + part * (row.factor - previous.factor)
+            previous = row
+        return previous.factor
 
 
 @cache
 def published() -> dict[str, PublishedBursts]:
-    """Published measurements by kind of work."""
+    """Return published measurements by kind of work."""
     by_kind: dict[str, PublishedBursts] = {}
     for kind, facts in document.load_unchecked(_FILE).items():
         rows = []

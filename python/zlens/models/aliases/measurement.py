@@ -1,4 +1,4 @@
-"""HyperPAV aliases of a measured interval: expected beside observed aliases of each use of a pool.
+"""HyperPAV aliases of a measured interval: expected and observed aliases of each use of a pool.
 
 A use with requests that waited wants all it can get; otherwise it wants what it had in use.
 """
@@ -23,15 +23,15 @@ _BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"
 
 
 def busy(settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy each was: aliases in use and requests that waited, of one pool.
+    """Return SQL of intervals and their utilization: aliases in use and waiting requests of one pool.
 
     An unknown pool selects all intervals, so that compare() can list the pools.
     """
     pool, _ = _split_pool_setting(settings)
     where = ""
     if pool is not None:
-        own = f"(ssid = {literal(pool)} OR CAST(pool AS VARCHAR) = {literal(pool)})"
-        where = f"WHERE {own} OR NOT EXISTS (SELECT 1 FROM alias_pool WHERE {own})"
+        condition = f"(ssid = {literal(pool)} OR CAST(pool AS VARCHAR) = {literal(pool)})"
+        where = f"WHERE {condition} OR NOT EXISTS (SELECT 1 FROM alias_pool WHERE {condition})"
     return (
         f"SELECT system, interval_end, seconds, flag, ssid, pool, {_BUSY} AS busy FROM alias_pool {where} "
         "GROUP BY ALL"
@@ -39,9 +39,9 @@ def busy(settings: Sequence[str] = ()) -> str:
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Expected beside observed. settings: `pool=1` (number or SSID), or values of the scenario."""
-    wanted, rest = _split_pool_setting(settings)
-    ssid, pool, others = _choose_pool(session, system, end, wanted)
+    """Compare expected with observed aliases. settings: `pool=1` (number or SSID), or scenario values."""
+    requested, rest = _split_pool_setting(settings)
+    ssid, pool, others = _choose_pool(session, system, end, requested)
     rows = session.sql(
         "SELECT io_type, aliases, share, in_use, queued FROM alias_pool "
         f"WHERE {interval_sql(system, end)} AND pool IS NOT DISTINCT FROM {'NULL' if pool is None else pool} "
@@ -49,17 +49,19 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
     ).rows
     name = f"pool {pool} of control unit {ssid}"
     title = f"HyperPAV aliases of {system}, {name}, interval that ended {local_time(session, system, end)}"
-    notes = [f"Pool: {name}{', the busiest of this interval' if wanted is None and others else ''}"]
+    notes = [f"Pool: {name}{', the busiest of this interval' if requested is None and others else ''}"]
     if others:
         notes.append(f"other pools of this interval: {', '.join(others)}; choose one with pool=...")
     uses = [row for row in rows if row[0] != "ALL"]
     aliases = next((row[1] for row in uses or rows if row[1] is not None), None)
-    blind = [str(row[0]) for row in uses if row[2] is None]
+    unreported = [str(row[0]) for row in uses if row[2] is None]
     if aliases is None:
         return Answer("aliases", title, [], notes=[*notes, "the data do not report the number of aliases"])
-    if not uses or blind:
-        of = f" of {' and '.join(blind)}" if blind else " of any use"
-        notes.append(f"the data report no share{of}, so nothing can be expected; needs: {_needs('share')}")
+    if not uses or unreported:
+        of_uses = f" of {' and '.join(unreported)}" if unreported else " of any use"
+        notes.append(
+            f"the data report no share{of_uses}, so nothing can be expected; needs: {_needs('share')}"
+        )
         return Answer("aliases", title, [], notes=notes)
     values: dict[str, Any] = {
         "model": "aliases",
@@ -86,7 +88,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
 
 
 def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
-    """Notes on uses whose requests waited although the pool had free aliases on average."""
+    """Return notes on uses whose requests waited although the pool had free aliases on average."""
     free = (uses[0][1] or 0) - sum(row[3] or 0.0 for row in uses)
     return [
         f"{use['name']}: {use['queued']:.2g} requests waited on average though {free:.1f} aliases were free "
@@ -98,25 +100,25 @@ def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[
 
 
 def _choose_pool(
-    session: QuerySession, system: str, end: dt.datetime, wanted: str | None
+    session: QuerySession, system: str, end: dt.datetime, requested: str | None
 ) -> tuple[str | None, int | None, list[str]]:
-    """SSID and number of the requested or busiest pool, and the names of the others."""
+    """Return SSID and number of the requested or busiest pool, and the names of the others."""
     rows = session.sql(
         f"SELECT ssid, pool, {_BUSY} AS busy FROM alias_pool WHERE {interval_sql(system, end)} "
         "GROUP BY ssid, pool ORDER BY busy DESC, pool"
     ).rows
     names = [f"{pool} ({ssid})" for ssid, pool, _ in rows]
-    at = 0
-    if wanted is not None:
-        matching = [at for at, (ssid, pool, _) in enumerate(rows) if wanted in (ssid, str(pool))]
+    index = 0
+    if requested is not None:
+        matching = [index for index, (ssid, pool, _) in enumerate(rows) if requested in (ssid, str(pool))]
         if not matching:
             raise QueryError(
-                f"no pool {wanted} in this interval",
+                f"no pool {requested} in this interval",
                 expected=", ".join(names),
                 cure=phrase("write_set", what="pool=NUMBER"),
             )
-        at = matching[0]
-    return rows[at][0], rows[at][1], names[:at] + names[at + 1 :]
+        index = matching[0]
+    return rows[index][0], rows[index][1], names[:index] + names[index + 1 :]
 
 
 def _split_pool_setting(settings: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -131,5 +133,5 @@ def _split_pool_setting(settings: Sequence[str]) -> tuple[str | None, list[str]]
 
 
 def _needs(column: str) -> str:
-    """The data that a column of the table needs, from the catalog."""
+    """Return the data that a column of the table requires, from the catalog."""
     return next(entry.needs for entry in measures.load_measure(TABLE).columns if entry.name == column)

@@ -1,4 +1,4 @@
-"""HyperPAV aliases: how uses share a pool, and how long requests wait for a base and its aliases.
+"""HyperPAV aliases: allocation of a pool to its uses, and waiting for a base and its aliases.
 
 Source of the sharing rule: IBM, "z/VM 6.4 Performance Update": SET CU shares work like weights of
 partitions, with entitlement and distribution of excess. Times are in milliseconds.
@@ -107,7 +107,7 @@ conn = 0.480
 bursts = "paging"
 """
 
-#: Most numbers of aliases tabulated for one volume, and most volumes tabulated.
+#: Maximum number of rows for one volume, and of volumes tabulated.
 _MOST_STEPS, _MOST_VOLUMES = 32, 8
 #: Minidisk and paging I/O are two; this is far more than needed.
 _MOST_USES = 100
@@ -166,26 +166,26 @@ _PUBLISHED = (
 
 
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
-    """Aliases in use by each, by share; what one does not want goes to the others by share."""
+    """Return the aliases that each use has in use, by share; unused ones go to the others by share."""
     return water_fill(aliases, shares, [min(want, aliases) for want in wants])
 
 
 def entitlements(aliases: float, shares: Sequence[float]) -> list[float]:
-    """Parts of the pool by share; 0 if no use has a share."""
+    """Return the parts of the pool by share; 0 if no use has a share."""
     total = sum(shares)
     return [aliases * share / total if total else 0.0 for share in shares]
 
 
 def split(aliases: int, needs: Sequence[float]) -> list[int]:
-    """Whole aliases for each by need; the remainder goes to those that rounding down cuts most, in order."""
+    """Return integer aliases by need; the remainder goes to the largest rounding losses, in order."""
     total = sum(needs)
     if not total:
         return [aliases] * len(needs)
     parts = [aliases * need / total for need in needs]
     counts = [math.floor(part + 1e-9) for part in parts]
-    by_loss = sorted(range(len(needs)), key=lambda at: counts[at] - parts[at])
-    for at in by_loss[: aliases - sum(counts)]:
-        counts[at] += 1
+    by_loss = sorted(range(len(needs)), key=lambda index: counts[index] - parts[index])
+    for index in by_loss[: aliases - sum(counts)]:
+        counts[index] += 1
     return counts
 
 
@@ -193,15 +193,15 @@ def solve(scenario: Scenario) -> Answer:
     """Solve shares first, then waits of the volumes with the aliases their use can count on."""
     uses, devices, aliases = scenario["use"], scenario["device"], scenario["aliases"]
     check_combinations(scenario)
-    named = uses or [{"name": "all", "share": 1, "wants": None, "in_use": None, "queued": None}]
+    all_uses = uses or [{"name": "all", "share": 1, "wants": None, "in_use": None, "queued": None}]
     notes: list[str] = []
-    volumes = [volume(scenario, device, named, notes) for device in devices]
-    shares = [float(use["share"]) for use in named]
-    wants = [_wants(use, volumes) for use in named]
+    volumes = [volume(scenario, device, all_uses, notes) for device in devices]
+    shares = [float(use["share"]) for use in all_uses]
+    wants = [_wants(use, volumes) for use in all_uses]
     gets = allocate(aliases, shares, wants)
     could = _gets_if_unlimited(aliases, shares, wants)
     entitled = entitlements(aliases, shares)
-    rows = [_use(use, *amounts) for use, *amounts in zip(named, entitled, wants, gets, could, strict=True)]
+    rows = [_use(use, *amounts) for use, *amounts in zip(all_uses, entitled, wants, gets, could, strict=True)]
     figures = [
         AnswerFigure("in_use", math.fsum(gets), "aliases", "in use on average", 2),
         AnswerFigure("free", aliases - math.fsum(gets), "aliases", "free on average", 2),
@@ -209,14 +209,14 @@ def solve(scenario: Scenario) -> Answer:
     tables = [_without_empty_measurements("uses", "Uses of the aliases", _USES, rows)] if uses else []
     charts = [_shares_chart(rows)] if uses else []
     if volumes:
-        counts = {use["name"]: math.floor(can + 1e-9) for use, can in zip(named, could, strict=True)}
-        lines = _responses(scenario, volumes, counts, notes)
+        counts = {use["name"]: math.floor(can + 1e-9) for use, can in zip(all_uses, could, strict=True)}
+        device_rows = _responses(scenario, volumes, counts, notes)
         steps, curves = _steps(volumes, aliases)
-        tables += [_without_empty_measurements("devices", "Volumes", _DEVICES, lines)]
+        tables += [_without_empty_measurements("devices", "Volumes", _DEVICES, device_rows)]
         tables += [AnswerTable("by_aliases", "By number of aliases of its own", _STEPS, steps)]
         tables += _published({device["bursts"] for device in devices} - {"chance"})
         charts += curves
-        figures.append(_mean_response(volumes, lines))
+        figures.append(_mean_response(volumes, device_rows))
     follow = ("uses", "gets") if uses else ("devices", "response")
     return Answer(
         "aliases", scenario.title or "HyperPAV aliases", tables, figures, charts, notes, follow=follow
@@ -226,45 +226,46 @@ def solve(scenario: Scenario) -> Answer:
 def _without_empty_measurements(
     key: str, title: str, columns: tuple[AnswerColumn, ...], rows: Sequence[tuple[Any, ...]]
 ) -> AnswerTable:
-    """A table without its last two columns (measurements) if they are empty."""
+    """Return a table without its last two columns (measurements) if they are empty."""
     if all(row[-2] is None for row in rows):
         columns, rows = columns[:-2], [row[:-2] for row in rows]
     return AnswerTable(key, title, columns, rows)
 
 
 def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
-    """Aliases each would get if it wanted all."""
+    """Return the aliases that each would get if it wanted all."""
     return [
-        allocate(aliases, shares, [*wants[:at], math.inf, *wants[at + 1 :]])[at] for at in range(len(shares))
+        allocate(aliases, shares, [*wants[:index], math.inf, *wants[index + 1 :]])[index]
+        for index in range(len(shares))
     ]
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.general_error
+    """Raise an error for valid keys that contradict each other."""
+    error = scenario.problem.general_error
     uses, devices = scenario["use"], scenario["device"]
     if not uses and not devices:
-        raise wrong("the scenario has neither use nor device", "add [[use]] or [[device]]")
+        raise error("the scenario has neither use nor device", "add [[use]] or [[device]]")
     for kind, entries in (("use", uses), ("device", devices)):
         for name, times in Counter(entry["name"] for entry in entries).items():
             if times > 1:
-                raise wrong(f"{kind} {name} is given twice", "use unique names")
+                raise error(f"{kind} {name} is given twice", "use unique names")
     if len(uses) > _MOST_USES:
-        raise wrong(f"the pool has {len(uses):,} uses", f"use {_MOST_USES} at most")
+        raise error(f"the pool has {len(uses):,} uses", f"use {_MOST_USES} at most")
     use_names = {use["name"] for use in uses}
     for device in devices:
         path = f"device.{device['name']}"
         if device["use"] is None and len(uses) > 1:
-            raise wrong(
+            raise error(
                 f"{path}.use is missing, and the pool has {len(uses)} uses", f'add use = "{uses[0]["name"]}"'
             )
         if device["use"] is not None and device["use"] not in use_names:
-            raise wrong(f"{path}.use is {device['use']}, which does not exist", "add [[use]] with that name")
+            raise error(f"{path}.use is {device['use']}, which does not exist", "add [[use]] with that name")
         parts = [device[key] is not None for key in ("pend", "disc", "conn")]
         if (device["serv"] is None) != all(parts) or (device["serv"] is not None and any(parts)):
-            raise wrong(f"{path} needs serv, or pend, disc and conn", "write serv = 0.5, or all three parts")
+            raise error(f"{path} needs serv, or pend, disc and conn", "write serv = 0.5, or all three parts")
         if device["burst"] is not None and device["bursts"] != "chance":
-            raise wrong(f"{path} has burst and bursts", "keep one of them")
+            raise error(f"{path} has burst and bursts", "keep one of them")
 
 
 class Volume(Struct, frozen=True):
@@ -300,16 +301,16 @@ def volume(
                 "of the nearer end is used"
             )
     if device["resp"] is not None:
-        wrong, path = scenario.problem.general_error, f"device.{device['name']}"
+        error, path = scenario.problem.general_error, f"device.{device['name']}"
         if device["resp"] < serv:
-            raise wrong(
+            raise error(
                 f"{path}.resp is {device['resp']:g} ms, less than its service time of {serv:g} ms",
                 "correct one of them",
             )
         if burst is None:
             burst = dasd.burst_of(device["rate"], serv, device["resp"], device["aliases_then"])
             if burst is None:
-                raise wrong(
+                raise error(
                     f"{path}.resp does not determine a burst factor: with {device['aliases_then']} aliases "
                     f"and {device['rate'] * serv / 1000:.2f} requests in service none waits, or all do",
                     "set aliases_then to the aliases it had, or set burst",
@@ -325,7 +326,7 @@ def volume(
 
 
 def _wants(use: dict[str, Any], volumes: Sequence[Volume]) -> float:
-    """Aliases a use wants: as given, as measured, as its volumes need, or all."""
+    """Return the aliases that a use wants: given, measured, needed by its volumes, or all."""
     if use["wants"] is not None:
         return float(use["wants"])
     if use["in_use"] is not None and use["queued"] is not None:
@@ -363,7 +364,7 @@ def _shares_chart(rows: Sequence[tuple[Any, ...]]) -> Chart:
 def _responses(
     scenario: Scenario, volumes: Sequence[Volume], counts: dict[str, int], notes: list[str]
 ) -> list[tuple[Any, ...]]:
-    """Rows of volumes with all aliases of their use, and with their part of them."""
+    """Return rows of volumes with all aliases of their use, and with their part of them."""
     sharing = {use: [volume for volume in volumes if volume.use == use] for use in counts}
     if any(len(of_use) > 1 and counts[use] for use, of_use in sharing.items()):
         scenario.assume("aliases_shared")
@@ -377,14 +378,14 @@ def _responses(
     }
     for volume in volumes:
         count, part = counts[volume.use], parts[volume.name]
-        alone = dasd.alias_queue(volume.rate, volume.serv, count, volume.burst)
-        apart = dasd.alias_queue(volume.rate, volume.serv, part, volume.burst)
-        if alone is None:
+        with_all = dasd.alias_queue(volume.rate, volume.serv, count, volume.burst)
+        with_part = dasd.alias_queue(volume.rate, volume.serv, part, volume.burst)
+        if with_all is None:
             notes.append(
                 f"{volume.name}: more arrives than a base and {count} aliases can serve; "
                 f"it needs {dasd.fewest_aliases(volume.rate, volume.serv)} at least"
             )
-        elif apart is None:
+        elif with_part is None:
             notes.append(
                 f"{volume.name}: its part, {part} of {count} aliases, is not enough; it has to take more"
             )
@@ -396,10 +397,10 @@ def _responses(
                 volume.serv,
                 dasd.busy(volume.rate, volume.serv),
                 count,
-                None if alone is None else alone.response,
+                None if with_all is None else with_all.response,
                 part,
-                None if apart is None else apart.response,
-                None if apart is None else apart.queued,
+                None if with_part is None else with_part.response,
+                None if with_part is None else with_part.queued,
                 volume.burst,
                 volume.resp,
                 None
@@ -419,9 +420,9 @@ def _responses(
 
 
 def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...]], list[Chart]]:
-    """Each volume by itself with 0, 1, 2, ... aliases, until waiting is rare."""
+    """Return rows and a chart of each volume with 0, 1, 2, ... aliases of its own, until waiting is rare."""
     rows: list[tuple[Any, ...]] = []
-    longest = 0
+    max_length = 0
     curves: list[tuple[str, list[float | None]]] = []
     for volume in volumes[:_MOST_VOLUMES]:
         first = max(0, dasd.fewest_aliases(volume.rate, volume.serv) - 1)
@@ -446,18 +447,18 @@ def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...
             responses.append(queue.response)
             if queue.waits < _RARELY:
                 break
-        longest = max(longest, len(responses))
+        max_length = max(max_length, len(responses))
         curves.append((volume.name, responses))
-    # Once waiting is rare the response stays the same.
+    # Once waiting is rare, the response is constant.
     series = tuple(
-        ChartSeries(name, [*of_it, *[of_it[-1]] * (longest - len(of_it))]) for name, of_it in curves
+        ChartSeries(name, [*of_it, *[of_it[-1]] * (max_length - len(of_it))]) for name, of_it in curves
     )
-    places = [float(at) for at in range(longest)]
-    return rows, [Chart("Response by number of aliases", "lines", places, series, "ms", "aliases")]
+    alias_counts = [float(number) for number in range(max_length)]
+    return rows, [Chart("Response by number of aliases", "lines", alias_counts, series, "ms", "aliases")]
 
 
 def _published(kinds: set[str]) -> list[AnswerTable]:
-    """The published measurements of the burst factors used."""
+    """Return the published measurements of the burst factors used."""
     rows = [
         (kind, row.rate, row.serv, row.resp, 100 * row.utilization, row.factor, measured.source)
         for kind, measured in dasd.published().items()
@@ -467,7 +468,7 @@ def _published(kinds: set[str]) -> list[AnswerTable]:
 
 
 def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -> AnswerFigure:
-    """Mean response over all requests with aliases split; None if a volume's wait is unbounded."""
+    """Return the mean response over all requests with aliases split; None if a volume's wait is unbounded."""
     responses = [row[8] for row in rows]
     total = sum(volume.rate for volume in volumes)
     mean = None

@@ -1,1 +1,1 @@
-"""The capacity of a machine by its number of processors."""
+"""Capacity of a machine by its number of processors."""

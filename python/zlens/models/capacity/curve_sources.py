@@ -1,7 +1,7 @@
-"""The curve of capacity adjustment factors: of a catalog machine, the user's own, or from a file.
+"""Sources of the curve of capacity adjustment factors: catalog machine, scenario or file.
 
-Linux reports the factors themselves (/proc/sysinfo, from STSI). z/VM monitor data give machine type and
-capability, which select a curve of the catalog.
+Linux reports the factors themselves (/proc/sysinfo, from STSI). z/VM monitor data contain machine type
+and capability, which select a curve of the catalog.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NamedCurve(Struct, frozen=True):
 
 
 def named_curve(scenario: Scenario) -> NamedCurve | None:
-    """The curve that a scenario selects; None if it selects none."""
+    """Return the curve that a scenario selects; None without one."""
     sources = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
     if len(sources) > 1:
         raise scenario.problem.general_error(f"{' and '.join(sources)} each give a curve", "keep one of them")
@@ -60,9 +60,9 @@ def _check_path(path: str) -> None:
 
 
 def _resolve(scenario: str | None, path: str) -> str:
-    """Resolve a path against the folder of the scenario file if it exists there, else leave it as is."""
-    beside = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
-    return beside if beside is not None and os.path.exists(beside) else path
+    """Resolve a path against the folder of the scenario file if it exists there, else return it unchanged."""
+    candidate = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
+    return candidate if candidate is not None and os.path.exists(candidate) else path
 
 
 def _catalog_curve_of(scenario: Scenario) -> NamedCurve:
@@ -86,7 +86,7 @@ def _catalog_curve(machine: capacity_curves.CapacityCurve, *notes: str) -> Named
 
 
 def _scenario_points(scenario: Scenario) -> tuple[Point, ...]:
-    """The points of the scenario, with 1 for one processor."""
+    """Return the points of the scenario, with 1 for one processor."""
     points: dict[int, float] = {1: 1.0}
     for text, value in scenario["factors"].items():
         if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 10_000:
@@ -99,7 +99,7 @@ def _scenario_points(scenario: Scenario) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=16)
 def _of_file(path: str, system: str | None) -> NamedCurve:
-    """The curve of a system in a file; cached because a sweep asks for it repeatedly."""
+    """Return the curve of a system in a file; cached, because a sweep needs it repeatedly."""
     from zlens.session.session import CoreSession
 
     try:
@@ -114,7 +114,7 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
 
 
 def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCurve:
-    """The curve of one system of a session; ScenarioError if no data give it."""
+    """Return the curve of one system of a session; raise ScenarioError if the data do not determine it."""
     systems = [str(row[0]) for row in session.sql("SELECT DISTINCT system FROM system ORDER BY system").rows]
     if system is None and len(systems) == 1:
         system = systems[0]
@@ -134,7 +134,7 @@ def _rows(session: CoreSession, role: str, columns: str, system: str) -> Sequenc
 
 
 def _of_linux(session: CoreSession, system: str) -> NamedCurve | None:
-    """The curve that the machine last reported to Linux."""
+    """Return the curve that the machine last reported to Linux."""
     rows = _rows(session, "linux_caf", "tod, cpus, adjustment", system)
     if not rows:
         return None
@@ -159,7 +159,7 @@ def _of_linux(session: CoreSession, system: str) -> NamedCurve | None:
 
 
 def _of_monitor(session: CoreSession, system: str) -> NamedCurve:
-    """The catalog's curve by machine type and capability."""
+    """Return the catalog's curve by machine type and capability."""
     query = "SELECT any_value(machine_type), any_value(model) FROM system"
     types = session.sql(f"{query} WHERE system = {literal(system)}").rows
     machine_type, model = types[0] if types else (None, None)
@@ -167,9 +167,9 @@ def _of_monitor(session: CoreSession, system: str) -> NamedCurve:
     rows = _rows(session, "capability", last, system)
     primary, secondary = rows[0] if rows else (None, None)
     types = session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = {literal(system)}").rows
-    kinds = {row[0] for row in types}
-    full = bool(kinds) and kinds <= processor_types.full_speed_types()
-    capability = secondary if full and secondary is not None else primary
+    cpu_types = {row[0] for row in types}
+    has_full_speed = bool(cpu_types) and cpu_types <= processor_types.full_speed_types()
+    capability = secondary if has_full_speed and secondary is not None else primary
     machine = capacity_curves.curve_of_type(
         str(machine_type), None if capability is None else int(capability)
     )

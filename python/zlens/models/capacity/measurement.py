@@ -39,12 +39,12 @@ _MEASURED = (
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy the processors were."""
+    """Return SQL of intervals and their processor utilization."""
     return BUSY
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Capability beside use. settings: `machine=z14-m05`, or other values of the scenario."""
+    """Compare capability with use. settings: `machine=z14-m05`, or other values of the scenario."""
     title = f"Capability of {system}, interval that ended {local_time(session, system, end)}"
     types, unit_text = _processors(session, interval_sql(system, end))
     number = round(sum(row[1] for row in types))
@@ -54,10 +54,10 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
     notes = [f"{number:,} {unit_text}"]
     text = None
     if not any(setting.startswith(_CURVES) for setting in settings):
-        named = _curve(session, system)
-        values["factors"] = {str(n): factor for n, factor in named.curve}
-        text = named.text
-        notes += [f"Curve: {named.text} ({named.status}: {named.source})", *named.notes]
+        curve = _curve(session, system)
+        values["factors"] = {str(n): factor for n, factor in curve.curve}
+        text = curve.text
+        notes += [f"Curve: {curve.text} ({curve.status}: {curve.source})", *curve.notes]
     parked_all = sum(row[2] or 0.0 for row in types)
     if parked_all >= 0.5:
         notes.append(
@@ -70,7 +70,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         values = scenarios.apply_setting(values, setting)
         notes.append(f"changed: {setting}")
     solved = models.solve("capacity", values)
-    # For the measured processors, whatever --set gives as processors.
+    # For the measured processors, even if --set changes processors.
     factor = models.solve("capacity", {**values, "processors": number}).figure("factor")
     rows: list[tuple[Value, ...]] = [
         (kind, online, parked, used, factor, _times(online, factor), _times(used, factor))
@@ -91,7 +91,7 @@ def _times(number: float | None, factor: float | None) -> float | None:
 
 
 def _processors(session: QuerySession, where: str) -> tuple[list[Sequence[Any]], str]:
-    """Type with online, parked and busy processors or cores, and what is counted."""
+    """Return type with online, parked and busy processors or cores, and the name of the unit."""
     cores = session.sql(
         "SELECT cpu_type, count(*), sum(parked_pct) / 100, sum(core_busy_pct) / 100 "
         f"FROM core WHERE {where} GROUP BY cpu_type HAVING count(core_busy_pct) > 0 ORDER BY cpu_type"
@@ -106,16 +106,16 @@ def _processors(session: QuerySession, where: str) -> tuple[list[Sequence[Any]],
 
 
 def _curve(session: QuerySession, system: str) -> curve_sources.NamedCurve:
-    """The curve of the machine of a system; QueryError if no data give it."""
+    """Return the curve of a system's machine; raise QueryError if the data do not determine it."""
     opened = cast(Any, session)
     source = system
     if opened.has_data("role.linux_caf"):
-        beside = session.sql(
+        peers = session.sql(
             "SELECT other.system FROM system AS own JOIN system AS other ON own.machine = other.machine "
             f"WHERE own.system = {literal(system)} AND other.system IN (SELECT system FROM role.linux_caf) "
             "ORDER BY other.system"
         ).rows
-        source = str(beside[0][0]) if beside else system
+        source = str(peers[0][0]) if peers else system
     try:
         return curve_sources.curve_of_session(opened, source)
     except ScenarioError as error:

@@ -1,7 +1,7 @@
 """Capability of n processors in one partition or several, and how workloads scale.
 
 Source: IBM, "z/VM for eighty logical processors": CAF values, effective capability n x c(n), tables 2 to 9.
-The unit of capability is a single processor: one processor by itself has 1.
+The unit of capability is a single processor.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ _DEPLOYMENTS = (
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Add the tables of sizes, deployments and runs that the scenario asks for."""
+    """Add the tables of sizes, deployments and runs that the scenario requests."""
     source = named_curve(scenario)
     answer = Answer("capacity", scenario.title or "Capability", [])
     if source is None and not scenario["run"]:
@@ -194,17 +194,18 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _without_curve(scenario: Scenario) -> None:
-    asked = [key for key in ("sizes", "processors") if scenario[key] is not None]
+    requested = [key for key in ("sizes", "processors") if scenario[key] is not None]
     if scenario["usl"] == "curve":
-        asked.append("usl")
-    if asked:
+        requested.append("usl")
+    if requested:
         raise scenario.problem.general_error(
-            f"{asked[0]} needs the curve of a machine", "write machine = ..., factors, adjustments or data"
+            f"{requested[0]} needs the curve of a machine",
+            "write machine = ..., factors, adjustments or data",
         )
 
 
 def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
-    """Add what the curve gives for sizes and deployments."""
+    """Add the results of the curve for sizes and deployments."""
     curve = source.curve
     sizes = scenario["sizes"] or _own_sizes(scenario, curve)
     answer.tables.append(
@@ -232,24 +233,26 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
             )
         )
         answer.follow = ("deployments", "capability")
-        if more := [n for n in scenario["partitions"] if n > total]:
-            answer.notes.append(f"{total:,} processors cannot form {_enumerated(more)} partitions: left out")
-    along = _along(curve, sizes)
+        if too_many := [n for n in scenario["partitions"] if n > total]:
+            answer.notes.append(
+                f"{total:,} processors cannot form {_enumerated(too_many)} partitions: left out"
+            )
+    chart_sizes = _along(curve, sizes)
     answer.charts.append(
         Chart(
             "Effective capability",
             "lines",
-            [float(n) for n in along],
+            [float(n) for n in chart_sizes],
             (
-                ChartSeries("capability", [scaling.capability(curve, n) for n in along]),
-                ChartSeries("linear", [float(n) for n in along]),
+                ChartSeries("capability", [scaling.capability(curve, n) for n in chart_sizes]),
+                ChartSeries("linear", [float(n) for n in chart_sizes]),
             ),
             "processors",
             "processors",
         )
     )
     if source.status == "given":
-        rises = next((n for (_, before), (n, after) in pairwise(curve) if after > before), None)
+        rises = next((n for (_, previous), (n, current) in pairwise(curve) if current > previous), None)
         if rises is not None:
             answer.notes.append(
                 f"The curve rises at {rises:,} processors: on no known machine does the factor grow with "
@@ -291,7 +294,7 @@ def _enumerated(numbers: Sequence[int]) -> str:
 
 
 def _own_sizes(scenario: Scenario, curve: Sequence[Point]) -> list[int]:
-    """Default sizes: those of the runs, or a readable number of stated points."""
+    """Return default sizes: the runs' sizes, or a readable number of stated points."""
     if scenario["run"]:
         return sorted({run["processors"] for run in scenario["run"]})
     if len(curve) <= 20:
@@ -349,6 +352,6 @@ def _percent(error: float | None, value: float | None) -> float | None:
 
 
 def _along(curve: Sequence[Point], sizes: Sequence[int]) -> list[int]:
-    """Places of the chart: some forty from 1 to the larger of the largest size and the end of the curve."""
+    """Return some forty sizes for the chart, from 1 to the largest size or the end of the curve."""
     last = max(curve[-1][0], *sizes)
     return sorted({1, last, *sizes, *range(1, last + 1, max(1, last // 40))})

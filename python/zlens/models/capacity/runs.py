@@ -47,8 +47,10 @@ _FITTED = (
 def add(scenario: Scenario, curve: Sequence[Point] | None, answer: Answer) -> None:
     """Add tables, figures, a chart and notes on the runs of a scenario to the answer."""
     runs = [
-        scaling.ScalingRun(run["processors"], run["etr"], run["busy"], run["itr"], run["name"] or f"run {at}")
-        for at, run in enumerate(scenario["run"], 1)
+        scaling.ScalingRun(
+            run["processors"], run["etr"], run["busy"], run["itr"], run["name"] or f"run {number}"
+        )
+        for number, run in enumerate(scenario["run"], 1)
     ]
     _check_combinations(scenario, runs)
     compared = scaling.compared(runs, curve)
@@ -131,8 +133,8 @@ def _add_notes(
             "Expected is linear because no machine is given; on real machines each processor adds less"
         )
     busy = [scaled.run.busy for scaled in compared if scaled.run.busy is not None]
-    apart = float(constant("busy_apart").default)
-    if busy and max(busy) - min(busy) > apart:
+    max_difference = float(constant("busy_apart").default)
+    if busy and max(busy) - min(busy) > max_difference:
         scenario.assume("busy_apart")
         answer.notes.append(
             f"The runs are {min(busy):.1f}% to {max(busy):.1f}% busy: processors do more at low busy, so the "
@@ -217,14 +219,14 @@ def _add_parameter_notes(fit: usl.UslFit, answer: Answer) -> None:
 
 
 def _add_chart(compared: Sequence[scaling.Scaled], fit: usl.UslFit | None, answer: Answer) -> None:
-    places = [float(scaled.run.processors) for scaled in compared]
+    sizes = [float(scaled.run.processors) for scaled in compared]
     base = next((scaled.itr for scaled in compared if scaled.itr), None)
     series = [
         ChartSeries("ITRR", [scaled.itrr for scaled in compared]),
         ChartSeries("expected", [scaled.ratio for scaled in compared]),
     ]
     if fit is not None and base:
-        series.append(ChartSeries("law", [fit.throughput_at(n) / base for n in places]))
+        series.append(ChartSeries("law", [fit.throughput_at(n) / base for n in sizes]))
     answer.charts.append(
-        Chart("ITR by size, relative to the smallest run", "lines", places, tuple(series), "", "processors")
+        Chart("ITR by size, relative to the smallest run", "lines", sizes, tuple(series), "", "processors")
     )

@@ -1,4 +1,4 @@
-"""Arithmetic of capability and scaling: capability of n processors, and runs of a workload against it.
+"""Arithmetic of capability and scaling: capability of n processors, and runs compared with it.
 
 A curve is a list of points (processors, capacity adjustment factor). A factor is the capability of each
 of n processors relative to a single one, so n of them have a capability of n x c(n). Source: IBM, "z/VM for
@@ -60,10 +60,10 @@ class ScalingRun(Struct, frozen=True):
 
 
 class Scaled(Struct, frozen=True):
-    """A run against the smallest one and against the curve.
+    """A run compared with the smallest one and with the curve.
 
-    etrr, itrr   ETR and ITR, each divided by that of the base run
-    ratio        capability divided by that of the base run; without a curve, the processors
+    etrr, itrr   ETR and ITR relative to the base run
+    ratio        capability relative to the base run; without a curve, of processors
     efficiency   itrr / ratio: 1 if the workload scales like the reference workloads
     gain         gain in itrr since the previous run over the gain in ratio; None for the base
     """
@@ -94,19 +94,19 @@ class Rolloff(Struct, frozen=True):
 
 
 def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = ()) -> Factor:
-    """The factor of a number of processors: stated, or interpolated linearly in ln n between neighbors.
+    """Return the factor of a number of processors: stated, or interpolated linearly in ln n.
 
     The curve is sorted by processors; beyond twice its last point there is no factor. The error is the larger
     of the interpolation error if the curve bends as at the neighbors (second divided difference) and the
     largest error of such a line between the same neighbors on complete curves.
     """
-    at = bisect_left(curve, processors, key=lambda point: point[0])
-    if at < len(curve) and curve[at][0] == processors:
-        return Factor(curve[at][1], 0.0, "stated")
-    how = "between" if 0 < at < len(curve) else "beyond"
-    if len(curve) < 2 or at == 0 or processors > 2 * curve[-1][0]:
+    index = bisect_left(curve, processors, key=lambda point: point[0])
+    if index < len(curve) and curve[index][0] == processors:
+        return Factor(curve[index][1], 0.0, "stated")
+    how = "between" if 0 < index < len(curve) else "beyond"
+    if len(curve) < 2 or index == 0 or processors > 2 * curve[-1][0]:
         return Factor(None, None, how)
-    right = min(at, len(curve) - 1)
+    right = min(index, len(curve) - 1)
     value = _line(curve[right - 1], curve[right], processors)
     if value <= 0:
         return Factor(None, None, how)
@@ -121,20 +121,20 @@ def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = 
 
 
 def _line(left: Point, right: Point, processors: int) -> float:
-    """Linear in ln n through two points."""
+    """Interpolate linearly in ln n through two points."""
     (low, first), (high, last) = left, right
     return first + (last - first) * math.log(processors / low) / math.log(high / low)
 
 
 def _bend(curve: Sequence[Point], middle: int) -> float:
-    """Bend of the curve at a point: second divided difference over ln n."""
+    """Return the bend of the curve at a point: second divided difference over ln n."""
     (a, fa), (b, fb), (c, fc) = curve[middle - 1 : middle + 2]
     xa, xb, xc = math.log(a), math.log(b), math.log(c)
     return abs(((fc - fb) / (xc - xb) - (fb - fa) / (xb - xa)) / (xc - xa))
 
 
 def _line_error(low: int, high: int, processors: int, reference: Curve) -> float | None:
-    """Largest relative error of a line through low and high on a reference curve, up to `processors`."""
+    """Return the largest relative error of a line through low and high on a curve, up to `processors`."""
     last = max(high, processors)
     if low not in reference or last not in reference:
         return None
@@ -145,15 +145,15 @@ def _line_error(low: int, high: int, processors: int, reference: Curve) -> float
 
 
 def capability(curve: Sequence[Point], processors: int) -> float | None:
-    """Effective capability n x c(n) of a partition of n processors, in single processors."""
+    """Return the effective capability n x c(n) of a partition of n processors, in single processors."""
     value = factor(curve, processors).value
     return None if value is None else processors * value
 
 
 def capability_ratio(curve: Sequence[Point], processors: int, base: int) -> float | None:
-    """(m x c(m)) / (n x c(n)): expected ratio of m processors to the base of n."""
-    ours, theirs = capability(curve, processors), capability(curve, base)
-    return None if ours is None or theirs is None else ours / theirs
+    """Return (m x c(m)) / (n x c(n)): expected ratio of m processors to the base of n."""
+    value, base_value = capability(curve, processors), capability(curve, base)
+    return None if value is None or base_value is None else value / base_value
 
 
 def deployment(
@@ -180,33 +180,33 @@ def deployment(
 
 
 def itr(etr: float, busy: float) -> float | None:
-    """Internal throughput rate: transactions per second at 100% busy. busy: percent."""
+    """Return the internal throughput rate: transactions per second at 100% busy. busy: percent."""
     return etr / (busy / 100) if busy > 0 else None
 
 
 def ratio(value: float | None, base: float | None) -> float | None:
-    """One value divided by another; None if either is missing or the base is 0."""
+    """Return one value divided by another; None if either is missing or the base is 0."""
     return value / base if value is not None and base else None
 
 
 def compared(runs: Sequence[ScalingRun], curve: Sequence[Point] | None = None) -> list[Scaled]:
-    """Runs by size against the smallest; without a curve, linear scaling is expected."""
+    """Compare runs with the smallest, by size; without a curve, linear scaling is expected."""
     results: list[Scaled] = []
     base: Scaled | None = None
     for run in sorted(runs, key=lambda run: run.processors):
-        own = run.itr
-        if own is None and run.etr is not None and run.busy is not None:
-            own = itr(run.etr, run.busy)
+        run_itr = run.itr
+        if run_itr is None and run.etr is not None and run.busy is not None:
+            run_itr = itr(run.etr, run.busy)
         first = base.run if base else run
         expected = (
             run.processors / first.processors
             if curve is None
             else capability_ratio(curve, run.processors, first.processors)
         )
-        itrr = ratio(own, base.itr if base else own)
+        itrr = ratio(run_itr, base.itr if base else run_itr)
         scaled = Scaled(
             run,
-            own,
+            run_itr,
             ratio(run.etr, first.etr),
             itrr,
             expected,
@@ -218,19 +218,19 @@ def compared(runs: Sequence[ScalingRun], curve: Sequence[Point] | None = None) -
     return results
 
 
-def _gain(before: Scaled, itrr: float | None, expected: float | None) -> float | None:
-    if itrr is None or expected is None or before.itrr is None or before.ratio is None:
+def _gain(previous: Scaled, itrr: float | None, expected: float | None) -> float | None:
+    if itrr is None or expected is None or previous.itrr is None or previous.ratio is None:
         return None
-    return ratio(itrr - before.itrr, expected - before.ratio)
+    return ratio(itrr - previous.itrr, expected - previous.ratio)
 
 
 def rolloffs(runs: Sequence[Scaled], below: float) -> list[Rolloff]:
-    """Sharp bends: steps where the ITR gains less than `below` of the gain in the expected ratio.
+    """Return sharp bends: steps where the ITR gains less than `below` of the gain in the expected ratio.
 
-    A workload that falls short of the curve evenly has none as long as each step gains enough.
+    A workload that falls short of the curve evenly has no rolloff as long as each step gains enough.
     """
     return [
-        Rolloff(before.run.processors, after.run.processors, after.gain)
-        for before, after in pairwise(runs)
-        if after.gain is not None and after.gain < below
+        Rolloff(previous.run.processors, current.run.processors, current.gain)
+        for previous, current in pairwise(runs)
+        if current.gain is not None and current.gain < below
     ]

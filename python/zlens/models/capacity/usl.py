@@ -1,4 +1,4 @@
-"""The Universal Scalability Law fitted to throughput by size: X(n) = g n / (1 + a (n - 1) + b n (n - 1)).
+"""Universal Scalability Law fitted to throughput by size: X(n) = g n / (1 + a (n - 1) + b n (n - 1)).
 
 g is the throughput of one processor, a the contention (part of the work that waits for others, 0 to 1), b the
 coherency (cost of keeping consistent, 0 or more). Source: N. J. Gunther, "Guerrilla Capacity Planning"
@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from zlens.models import t_distribution
 
-#: Most steps of a search, the relative change of the sum of squares that ends it, and the part of the
-#: squares themselves that is negligible.
+#: Maximum steps of a search, the relative change of the sum of squares that ends it, and the part of the
+#: squares that is negligible.
 _STEPS = 200
 _NEAR = 1e-14
 _EXACT = 1e-24
@@ -28,7 +28,7 @@ Parameters = tuple[float, float, float]
 
 
 class Parameter(Struct, frozen=True):
-    """One of gamma, alpha, beta. low, high: its confidence interval; None if it has none.
+    """One of gamma, alpha, beta. low, high: its confidence interval, if any.
 
     how  "fitted", "given", or "at 0", "at 1" if the best allowed value is a bound
     """
@@ -45,8 +45,8 @@ class UslFit(Struct, frozen=True):
 
     freedom  degrees of freedom; with 0 the fit cannot be checked
     values   fitted throughput of each observation
-    lows, highs  confidence interval of the fitted curve there
-    errors   (fitted - observed) / observed of each
+    lows, highs  confidence interval of the fitted curve at each observation
+    errors   (fitted - observed) / observed of each observation
     squared  coefficient of determination
     peak     processors at which throughput is greatest; None if it always rises
     """
@@ -62,17 +62,17 @@ class UslFit(Struct, frozen=True):
 
     @property
     def largest_error(self) -> float:
-        """The largest relative error of an observation."""
+        """Largest relative error of an observation."""
         return max(map(abs, self.errors))
 
     def throughput_at(self, processors: float) -> float:
-        """Throughput by the law with a number of processors."""
+        """Return the throughput by the law with a number of processors."""
         gamma, alpha, beta = (parameter.value for parameter in self.parameters)
         return throughput(processors, gamma, alpha, beta)
 
 
 def throughput(n: float, gamma: float, alpha: float, beta: float) -> float:
-    """X(n) of the law."""
+    """Return X(n) of the law."""
     return gamma * n / (1 + alpha * (n - 1) + beta * n * (n - 1))
 
 
@@ -94,7 +94,7 @@ def fit(
 def _fit(
     sizes: tuple[float, ...], rates: tuple[float, ...], gamma: float | None, confidence: float
 ) -> UslFit | None:
-    """The same, cached because a sweep over another key fits the same observations repeatedly."""
+    """Fit as `fit` does, cached because a sweep over another key fits the same observations repeatedly."""
     unknown = 2 + (gamma is None)
     if len(set(sizes)) < unknown:
         return None
@@ -103,8 +103,8 @@ def _fit(
     # The constrained optimum is free in some parameters and has the others at their bounds.
     for alpha, beta in product((None, 0.0, 1.0), (None, 0.0)):
         free = tuple(n for n, value in enumerate((gamma, alpha, beta)) if value is None)
-        begin = (gamma or start, 0.02 if alpha is None else alpha, 1e-4 if beta is None else beta)
-        solution = _least_squares(sizes, rates, begin, free)
+        initial = (gamma or start, 0.02 if alpha is None else alpha, 1e-4 if beta is None else beta)
+        solution = _least_squares(sizes, rates, initial, free)
         if 0 <= solution[1] <= 1 and solution[2] >= 0:
             squares = _squares(sizes, rates, solution)
             if best is None or squares < best[0] * (1 - 1e-9):
@@ -117,11 +117,11 @@ def _fit(
     squares, solution, free = best
     freedom = len(sizes) - unknown
     covariance = _covariance(sizes, solution, free, squares / freedom) if freedom > 0 else None
-    wide = t_distribution.quantile((1 + confidence) / 2, freedom) if freedom > 0 else 0.0
+    t_quantile = t_distribution.quantile((1 + confidence) / 2, freedom) if freedom > 0 else 0.0
     values = [throughput(n, *solution) for n in sizes]
-    spreads = [_spread(n, solution, free, covariance, wide) for n in sizes]
+    spreads = [_spread(n, solution, free, covariance, t_quantile) for n in sizes]
     return UslFit(
-        _parameters(solution, free, covariance, wide, gamma is not None),
+        _parameters(solution, free, covariance, t_quantile, gamma is not None),
         freedom,
         tuple(values),
         tuple(None if s is None else v - s for v, s in zip(values, spreads, strict=True)),
@@ -133,7 +133,7 @@ def _fit(
 
 
 def peak_size(alpha: float, beta: float) -> float | None:
-    """The size at which throughput is greatest, sqrt((1 - a) / b); None if there is none."""
+    """Return the size with the greatest throughput, sqrt((1 - a) / b); None if it always rises."""
     if beta <= 0:
         return None
     return math.sqrt((1 - alpha) / beta) if alpha < 1 - beta else 1.0
@@ -143,15 +143,15 @@ def _parameters(
     solution: Parameters,
     free: tuple[int, ...],
     covariance: list[list[float]] | None,
-    wide: float,
+    t_quantile: float,
     gamma_given: bool,
 ) -> tuple[Parameter, Parameter, Parameter]:
     parameters = []
     for n, (name, value) in enumerate(zip(_NAMES, solution, strict=True)):
         spread = None
         if covariance is not None and n in free:
-            at = free.index(n)
-            spread = wide * math.sqrt(max(0.0, covariance[at][at]))
+            index = free.index(n)
+            spread = t_quantile * math.sqrt(max(0.0, covariance[index][index]))
         how = "fitted" if n in free else "given" if n == 0 and gamma_given else f"at {value:g}"
         low, high = (None, None) if spread is None else (value - spread, value + spread)
         parameters.append(Parameter(name, value, low, high, how))
@@ -160,33 +160,33 @@ def _parameters(
 
 def _determination(rates: Sequence[float], squares: float) -> float | None:
     mean = sum(rates) / len(rates)
-    around = sum((rate - mean) ** 2 for rate in rates)
-    return 1 - squares / around if around > 0 else None
+    total_squares = sum((rate - mean) ** 2 for rate in rates)
+    return 1 - squares / total_squares if total_squares > 0 else None
 
 
-def _squares(sizes: Sequence[float], rates: Sequence[float], at: Parameters) -> float:
-    return sum((throughput(n, *at) - rate) ** 2 for n, rate in zip(sizes, rates, strict=True))
+def _squares(sizes: Sequence[float], rates: Sequence[float], parameters: Parameters) -> float:
+    return sum((throughput(n, *parameters) - rate) ** 2 for n, rate in zip(sizes, rates, strict=True))
 
 
-def _slopes(n: float, at: Parameters, free: tuple[int, ...]) -> list[float]:
-    """Derivatives of the throughput of n by each free parameter."""
-    gamma, alpha, beta = at
+def _slopes(n: float, parameters: Parameters, free: tuple[int, ...]) -> list[float]:
+    """Return the derivatives of the throughput of n by each free parameter."""
+    gamma, alpha, beta = parameters
     below = 1 + alpha * (n - 1) + beta * n * (n - 1)
     by_alpha = -gamma * n * (n - 1) / below**2
     slopes = (n / below, by_alpha, n * by_alpha)
-    return [slopes[which] for which in free]
+    return [slopes[index] for index in free]
 
 
 def _least_squares(
-    sizes: Sequence[float], rates: Sequence[float], begin: Parameters, free: tuple[int, ...]
+    sizes: Sequence[float], rates: Sequence[float], initial: Parameters, free: tuple[int, ...]
 ) -> Parameters:
-    """Least squares by Levenberg-Marquardt. Alpha and beta may become negative."""
-    at, damping = begin, 1e-3
-    squares = _squares(sizes, rates, at)
+    """Minimize the squares by Levenberg-Marquardt; alpha and beta may become negative."""
+    parameters, damping = initial, 1e-3
+    squares = _squares(sizes, rates, parameters)
     negligible = _EXACT * sum(rate * rate for rate in rates)
     for _ in range(_STEPS if free else 0):
-        rows = [_slopes(n, at, free) for n in sizes]
-        misses = [rate - throughput(n, *at) for n, rate in zip(sizes, rates, strict=True)]
+        rows = [_slopes(n, parameters, free) for n in sizes]
+        misses = [rate - throughput(n, *parameters) for n, rate in zip(sizes, rates, strict=True)]
         normal = _products(rows)
         pull = [sum(row[k] * miss for row, miss in zip(rows, misses, strict=True)) for k in range(len(free))]
         better = None
@@ -197,44 +197,47 @@ def _least_squares(
             ]
             step = _solve_linear(damped, pull)
             if step is not None:
-                tried = list(at)
-                for which, change in zip(free, step, strict=True):
-                    tried[which] += change
+                tried = list(parameters)
+                for index, change in zip(free, step, strict=True):
+                    tried[index] += change
                 better = _improved(sizes, rates, (tried[0], tried[1], tried[2]), squares)
             damping = damping / 10 if better is not None else damping * 10
         if better is None:
             break
         gained = squares - better[0]
-        squares, at = better
+        squares, parameters = better
         if gained <= _NEAR * squares or squares <= negligible:
             break
-    return at
+    return parameters
 
 
 def _improved(
-    sizes: Sequence[float], rates: Sequence[float], at: Parameters, squares: float
+    sizes: Sequence[float], rates: Sequence[float], parameters: Parameters, squares: float
 ) -> tuple[float, Parameters] | None:
-    """Sum of squares and parameters of a step if it is valid and improves the fit; None otherwise."""
-    if at[0] <= 0 or any(1 + at[1] * (n - 1) + at[2] * n * (n - 1) <= 0 for n in sizes):
+    """Return the squares and parameters of a step if it is valid and improves the fit; None otherwise."""
+    if parameters[0] <= 0 or any(
+        1 + parameters[1] * (n - 1) + parameters[2] * n * (n - 1) <= 0 for n in sizes
+    ):
         return None
-    lower = _squares(sizes, rates, at)
-    return (lower, at) if lower < squares else None
+    lower = _squares(sizes, rates, parameters)
+    return (lower, parameters) if lower < squares else None
 
 
 def _products(rows: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The transpose of the rows times the rows."""
+    """Return the transpose of the rows times the rows."""
     width = range(len(rows[0]))
     return [[sum(row[k] * row[j] for row in rows) for j in width] for k in width]
 
 
-def _solve_linear(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
+def _solve_linear(matrix: Sequence[Sequence[float]], right_side: Sequence[float]) -> list[float] | None:
     """Solve by Gaussian elimination with the unknowns scaled; None if the matrix is singular."""
-    size = len(right)
+    size = len(right_side)
     scale = [math.sqrt(matrix[k][k]) for k in range(size)]
     if not all(value > 0 and math.isfinite(value) for value in scale):
         return None
     rows = [
-        [*(matrix[k][j] / scale[k] / scale[j] for j in range(size)), right[k] / scale[k]] for k in range(size)
+        [*(matrix[k][j] / scale[k] / scale[j] for j in range(size)), right_side[k] / scale[k]]
+        for k in range(size)
     ]
     for k in range(size):
         top = max(range(k, size), key=lambda row: abs(rows[row][k]))
@@ -247,16 +250,16 @@ def _solve_linear(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> 
                 rows[below][j] -= times * rows[k][j]
     unknowns = [0.0] * size
     for k in reversed(range(size)):
-        rest = sum(rows[k][j] * unknowns[j] for j in range(k + 1, size))
-        unknowns[k] = (rows[k][size] - rest) / rows[k][k]
+        known = sum(rows[k][j] * unknowns[j] for j in range(k + 1, size))
+        unknowns[k] = (rows[k][size] - known) / rows[k][k]
     return [value / scale[k] for k, value in enumerate(unknowns)]
 
 
 def _covariance(
-    sizes: Sequence[float], at: Parameters, free: tuple[int, ...], variance: float
+    sizes: Sequence[float], parameters: Parameters, free: tuple[int, ...], variance: float
 ) -> list[list[float]] | None:
-    """Covariance of the free parameters: variance of an observation times the inverse normal matrix."""
-    normal = _products([_slopes(n, at, free) for n in sizes])
+    """Return the covariance of the free parameters: observation variance times the inverse normal matrix."""
+    normal = _products([_slopes(n, parameters, free) for n in sizes])
     columns = [_solve_linear(normal, [float(k == j) for j in range(len(free))]) for k in range(len(free))]
     if any(column is None for column in columns):
         return None
@@ -264,11 +267,15 @@ def _covariance(
 
 
 def _spread(
-    n: float, at: Parameters, free: tuple[int, ...], covariance: list[list[float]] | None, wide: float
+    n: float,
+    parameters: Parameters,
+    free: tuple[int, ...],
+    covariance: list[list[float]] | None,
+    t_quantile: float,
 ) -> float | None:
-    """Half the width of the confidence interval of the curve at n."""
+    """Return half the width of the confidence interval of the curve at n."""
     if covariance is None:
         return None
-    slopes = _slopes(n, at, free)
+    slopes = _slopes(n, parameters, free)
     variance = sum(a * b * covariance[k][j] for k, a in enumerate(slopes) for j, b in enumerate(slopes))
-    return wide * math.sqrt(max(0.0, variance))
+    return t_quantile * math.sqrt(max(0.0, variance))

@@ -1,4 +1,4 @@
-"""Paging: space guests can need, how full it gets, and the effect of pages per I/O on the volumes."""
+"""Paging: space that guests can need, its fullness, and the effect of pages per I/O on the volumes."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ _LOADS = (
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve the parts that the scenario asks for: space needed, space available and I/O."""
+    """Solve the parts that the scenario requests: space needed, space available and I/O."""
     answer = Answer("paging", scenario.title or "Paging", [])
     if not scenario["guest"] and scenario["io"] is None:
         raise scenario.problem.general_error("the scenario has neither guest nor io", "add [[guest]] or [io]")
@@ -168,7 +168,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _space(scenario: Scenario, answer: Answer) -> float:
-    """Paging space needed, in bytes."""
+    """Add the paging space needed to the answer; return it in bytes."""
     guests = scenario["guest"]
     primary = sum(guest["storage"] * guest["count"] for guest in guests)
     spaces, disks, shared = scenario["data_spaces"], scenario["vdisks"], scenario["nss_dcss"]
@@ -209,7 +209,7 @@ def _space(scenario: Scenario, answer: Answer) -> float:
 
 
 def _slots(scenario: Scenario, volume: dict[str, Any]) -> int:
-    """Pages that one such volume can hold."""
+    """Return the pages that one such volume can hold."""
     if (volume["cylinders"] is None) == (volume["slots"] is None):
         raise scenario.problem.general_error(
             f"volume.{volume['name']} has no size or two", "write cylinders = 65520, or slots = ..."
@@ -222,7 +222,7 @@ def _slots(scenario: Scenario, volume: dict[str, Any]) -> int:
 def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer) -> None:
     bound = scenario["full_from"]
     used = scenario["used_pct"]
-    spoke = False
+    has_note = False
     if slots:
         answer.figures.append(AnswerFigure("there_is", slots * PAGE / GB, "GB", "Paging space available"))
         sizes = {_slots(scenario, volume) for volume in scenario["volume"]}
@@ -231,15 +231,15 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
                 "The volumes differ in size and will not be loaded evenly: IBM advises one model for all"
             )
     if slots and need is not None:
-        full = 100 * need / (slots * PAGE)
-        answer.figures.append(AnswerFigure("full", full, "%", "Full if everything is paged out", 1))
-        if full > 100:
+        full_pct = 100 * need / (slots * PAGE)
+        answer.figures.append(AnswerFigure("full", full_pct, "%", "Full if everything is paged out", 1))
+        if full_pct > 100:
             answer.notes.append(
                 f"If the guests use all they may, {(need - slots * PAGE) / GB:.1f} GB do not fit: a "
                 "system whose page space is full ends with abend PGT004"
             )
-        elif full > bound:
-            spoke = True
+        elif full_pct > bound:
+            has_note = True
             answer.notes.append(
                 f"Above {bound:g}% full blocks of pages become small and I/O grows (Velocity Software); "
                 "IBM's formula is satisfied"
@@ -247,11 +247,11 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
     if used is not None:
         answer.figures.append(AnswerFigure("used", used, "%", "Slots currently in use", 1))
         if used > bound:
-            spoke = True
+            has_note = True
             answer.notes.append(
                 f"{used:g}% of the slots are in use, more than {bound:g}%: add paging volumes"
             )
-    if not spoke:
+    if not has_note:
         scenario.unused("page_space_full")
 
 
@@ -284,12 +284,12 @@ def _io(scenario: Scenario, answer: Answer) -> None:
             "check page_rate and io_rate",
         )
 
-    def of(pages: float) -> page_space.Load:
+    def load_of(pages: float) -> page_space.Load:
         takes = page_space.service_of(pages, current, service, None if per_page is None else per_page / 1000)
         return page_space.paging_load(rate, pages, volumes, takes, scenario["busy_at_most"])
 
-    today = of(current)
-    loads = [of(pages) for pages in sorted({current, *io["try_pages"]})]
+    today = load_of(current)
+    loads = [load_of(pages) for pages in sorted({current, *io["try_pages"]})]
     answer.figures += [
         AnswerFigure("pages_per_io", current, "", "Pages in one I/O"),
         AnswerFigure("busy", today.busy_least, "%", "Busy of each volume", 1),

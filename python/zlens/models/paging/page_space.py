@@ -35,7 +35,7 @@ class Storbuf(Struct, frozen=True):
 
 @cache
 def storbuf() -> dict[str, Storbuf]:
-    """Defaults by key, `current` or `older`."""
+    """Return the defaults by key, `current` or `older`."""
     facts = document.load_unchecked(_STORBUF)
     return {name: Storbuf(**{**entry, "percent": tuple(entry["percent"])}) for name, entry in facts.items()}
 
@@ -43,7 +43,7 @@ def storbuf() -> dict[str, Storbuf]:
 def space_needed(
     primary: float, data_spaces: float, vdisks: float, shared: float, directory_pages: int = 0
 ) -> float:
-    """Bytes of page space: pageable storage with its DAT structures, and the pages of the CP directory.
+    """Return bytes of page space: pageable storage with its DAT structures, and pages of the CP directory.
 
     primary      primary address spaces of the guests that are logged on, bytes
     data_spaces  data spaces they create; vdisks: virtual disks in storage; shared: NSSes and DCSSes, bytes
@@ -71,7 +71,7 @@ class Load(Struct, frozen=True):
 
 
 def pages_per_io(page_rate: float, io_rate: float) -> float | None:
-    """Pages in one I/O: pages per second over I/O per second."""
+    """Return pages in one I/O: pages per second over I/O per second."""
     return page_rate / io_rate if io_rate > 0 else None
 
 
@@ -82,7 +82,7 @@ def paging_load(
     service: tuple[float, float],
     at_most: float,
 ) -> Load:
-    """Paging I/O for `page_rate` pages per second and `pages` pages per I/O.
+    """Return paging I/O for `page_rate` pages per second and `pages` pages per I/O.
 
     service  shortest and longest service time of such an I/O, seconds
     at_most  target utilization of a volume, percent
@@ -90,19 +90,19 @@ def paging_load(
     rate = page_rate / pages
     each = rate / volumes
     low, high = (100 * each * time for time in service)
-    fewest, highest = (_volumes(rate * time, at_most) for time in service)
-    return Load(pages, rate, each, low, high, fewest, highest)
+    lowest, highest = (_volumes(rate * time, at_most) for time in service)
+    return Load(pages, rate, each, low, high, lowest, highest)
 
 
 def _volumes(busy: float, at_most: float) -> int:
-    """Volumes needed to carry `busy` fully busy volumes' work at the target utilization (percent)."""
+    """Return the volumes needed for the work of `busy` fully busy ones at the target utilization, percent."""
     return max(1, math.ceil(100 * busy / at_most - 1e-9))
 
 
 def service_of(pages: float, current: float, service: float, per_page: float | None) -> tuple[float, float]:
-    """Least and greatest service time in seconds of an I/O of `pages` pages, from one of `current` pages.
+    """Return least and greatest service time in seconds of an I/O of `pages` pages, from one of `current`.
 
-    per_page: time each page adds; None if unknown, for anything from none to all of it.
+    per_page: time each page adds; None if unknown, which allows 0 to all of it.
     """
     if per_page is not None:
         exact = max(0.0, service + per_page * (pages - current))

@@ -1,1 +1,1 @@
-"""Partitions of a machine: what each gets by weights and caps."""
+"""Partitions of a machine: allocation by weights and caps."""

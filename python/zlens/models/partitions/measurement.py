@@ -1,8 +1,8 @@
-"""Partitions of a machine in a measured interval: entitlement by PR/SM beside use.
+"""Partitions of a machine in a measured interval: entitlement by PR/SM compared with use.
 
 Demand of a partition is what it used, including PR/SM's time on its behalf, because no data report work that
 waited: expected and used differ only if the model would not have allowed the use. PR/SM's own use is deducted
-from the cores. The answer also shows what each partition could have got if it alone had wanted all.
+from the cores. The answer also shows what each partition could have got if only it had wanted all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TABLE = "partition"
 _USED = "coalesce(total_s / seconds, total_pct / 100 * logical_cpus, effective_pct / 100 * logical_cpus)"
 #: Differences below this many cores are ignored.
 _SAME = 0.005
-#: Most names in a note.
+#: Maximum number of names in a note.
 _MOST_NAMES = 5
 
 _COMPARED = (
@@ -73,7 +73,7 @@ class MeasuredPartitions(Struct):
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy the machine was: cores in use."""
+    """Return SQL of intervals and their utilization: cores in use of the machine."""
     return (
         f"SELECT system, interval_end, seconds, flag, sum({_USED}) AS busy FROM partition "
         "GROUP BY system, source, interval_end, seconds, flag"
@@ -81,7 +81,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
 
 
 def measured_partitions(session: QuerySession, system: str, end: dt.datetime) -> MeasuredPartitions:
-    """The scenario of one interval."""
+    """Return the scenario of one interval."""
     where = interval_sql(system, end)
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
     source = min(map(str, sources))
@@ -100,7 +100,7 @@ def measured_partitions(session: QuerySession, system: str, end: dt.datetime) ->
         "ORDER BY cpu_type, partition, partition_number"
     ).rows
     names_by_note: dict[str, list[str]] = {}
-    for name, kind, dedicated, weight, capped, caps, most, logical, used, vh, vm, vl, msu in rows:
+    for name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu in rows:
         pair = (str(name), str(kind))
         reason = _left_out(measurement, pair, dedicated, weight)
         if reason is not None:
@@ -109,8 +109,8 @@ def measured_partitions(session: QuerySession, system: str, end: dt.datetime) ->
         cores = math.ceil(logical - 1e-6)
         partition: dict[str, Any] = {"name": pair[0], "type": pair[1], "cores": cores}
         partition |= {"dedicated": True} if dedicated else {"weight": round(weight), "capped": bool(capped)}
-        if most is not None and not dedicated:
-            partition["absolute_cap"] = most
+        if absolute_cap is not None and not dedicated:
+            partition["absolute_cap"] = absolute_cap
         if used is not None:
             partition["demand"] = measurement.observed[pair] = used
         if vh is not None and vm is not None and vl is not None and not dedicated:
@@ -154,7 +154,7 @@ def _physical(session: QuerySession, where: str, measurement: MeasuredPartitions
 def _left_out(
     measurement: MeasuredPartitions, pair: Pair, dedicated: bool | None, weight: float | None
 ) -> str | None:
-    """Why a partition is left out of the scenario; None if it is not."""
+    """Return the reason to leave a partition out of the scenario; None to include it."""
     if pair[1] not in measurement.scenario["processors"]:
         return f"left out: the data do not report how many {pair[1]} cores the machine has"
     if not dedicated and (weight is None or round(weight) < 1):
@@ -173,7 +173,7 @@ def _partition_notes(
     used: float | None,
     msu: float | None,
 ) -> Iterator[str]:
-    """Notes on a partition; identical notes of several are merged."""
+    """Yield notes on a partition; identical notes of several are merged."""
     if partition["cores"] - logical > 0.01:
         yield "the number of logical cores changed within the interval: the highest is used"
     if used is None:
@@ -194,7 +194,7 @@ def _partition_notes(
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Expected beside observed. settings: values of the scenario, as of --set."""
+    """Compare expected with observed use. settings: values of the scenario, as of --set."""
     measurement = measured_partitions(session, system, end)
     title = f"Partitions as {system} saw them, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
@@ -204,7 +204,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         values = scenarios.apply_setting(values, setting)
     solved = models.solve("partitions", values)
     pairs = display_names(values)
-    places = {pair: at for at, pair in enumerate(pairs.values())}
+    indexes = {pair: index for index, pair in enumerate(pairs.values())}
     rows, errors = [], []
     for row in _dicts(solved.table("partitions")):
         pair = pairs[str(row["name"])]
@@ -212,9 +212,9 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         error = None if used is None else used - float(str(expected))
         errors += [] if error is None else [error]
         beyond = None if used is None else used - float(str(row["entitlement"]))
-        could, bound = attainable_share(values, places[pair], str(row["name"]))
-        begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
-        rows.append((*begin, expected, used, error, beyond, could, bound))
+        could, bound = attainable_share(values, indexes[pair], str(row["name"]))
+        subject = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
+        rows.append((*subject, expected, used, error, beyond, could, bound))
     polarity = list(_polarity(solved, pairs, measurement))
     tables = [AnswerTable("compared", "Expected beside used", _COMPARED, rows)]
     if polarity:
@@ -250,7 +250,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
 def _demand_notes(
     values: dict[str, Any], measurement: MeasuredPartitions, rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
-    """Note that demand is taken from use, so that agreement proves nothing."""
+    """Yield a note that demand is derived from use, so that agreement proves nothing."""
     wants = {
         (partition["name"], partition.get("type", "CP")): partition.get("demand")
         for partition in values["partition"]
@@ -271,16 +271,16 @@ def _demand_notes(
 
 
 def display_names(values: dict[str, Any]) -> dict[str, Pair]:
-    """Name and type of the partitions of a scenario, in order, by the names shown in answers."""
+    """Return name and type of the partitions of a scenario, in order, by the names shown in answers."""
     pairs = [(str(partition["name"]), str(partition.get("type", "CP"))) for partition in values["partition"]]
     times = Counter(name for name, _ in pairs)
     return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
 
 
-def attainable_share(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
-    """What a partition would get if it wanted all, and what would limit it. name: as shown in answers."""
+def attainable_share(values: dict[str, Any], index: int, name: str) -> tuple[Value, Value]:
+    """Return the cores that a partition would get if it wanted all, and its limit. name: as in answers."""
     partitions = list(values["partition"])
-    partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
+    partitions[index] = {key: value for key, value in partitions[index].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})
     row = {row["name"]: row for row in _dicts(solved.table("partitions"))}[name]
     return row["allocation"], row["bound_by"]
@@ -289,17 +289,17 @@ def attainable_share(values: dict[str, Any], at: int, name: str) -> tuple[Value,
 def _polarity(
     solved: Answer, pairs: dict[str, Pair], measurement: MeasuredPartitions
 ) -> Iterator[tuple[Value, ...]]:
-    """Rows of vertical partitions: expected beside measured polarity."""
+    """Yield rows of vertical partitions: expected and measured polarity."""
     cores = {row["name"]: row["cores"] for row in _dicts(solved.table("partitions"))}
     for row in _dicts(solved.table("polarization")):
         if row["polarization"] != "vertical":
             continue
         expected = (row["high"], row["medium"], row["low"])
-        seen = measurement.vertical.get(pairs[str(row["name"])])
-        same = None if seen is None else "yes" if seen == expected else "no"
+        measured = measurement.vertical.get(pairs[str(row["name"])])
+        same = None if measured is None else "yes" if measured == expected else "no"
         entitled = float(str(row["entitlement_pct"])) / 100
-        begin = (row["name"], row["type"], cores[row["name"]], entitled)
-        yield (*begin, *expected, *(seen or (None, None, None)), same)
+        subject = (row["name"], row["type"], cores[row["name"]], entitled)
+        yield (*subject, *expected, *(measured or (None, None, None)), same)
 
 
 def _dicts(table: AnswerTable) -> list[dict[str, Value]]:

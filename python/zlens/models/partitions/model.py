@@ -175,12 +175,14 @@ unparked = 20                # cores it uses: vertical-lows parked
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve each type of core by itself."""
+    """Solve each type of core separately."""
     check_combinations(scenario)
     pools = [
-        _pool(scenario, kind, own)
+        _pool(scenario, kind, type_partitions)
         for kind in TYPES
-        if (own := [partition for partition in scenario["partition"] if partition["type"] == kind])
+        if (
+            type_partitions := [partition for partition in scenario["partition"] if partition["type"] == kind]
+        )
     ]
     several = {
         name
@@ -188,21 +190,23 @@ def solve(scenario: Scenario) -> Answer:
         if count > 1
     }
     members = [(pool, member) for pool in pools for member in pool.members]
-    shown = {id(member): tables.display_name(member, several) for _, member in members}
-    rows = [tables.partition_row(shown[id(member)], pool, member) for pool, member in members]
+    display_names = {id(member): tables.display_name(member, several) for _, member in members}
+    rows = [tables.partition_row(display_names[id(member)], pool, member) for pool, member in members]
     result_tables = [
         tables.partitions(rows),
         tables.polarization(
-            [tables.polarity_row(shown[id(member)], member) for _, member in members],
+            [tables.polarity_row(display_names[id(member)], member) for _, member in members],
         ),
         tables.machine(
             [tables.machine_row(pool, scenario["run_time_longest"]) for pool in pools],
         ),
     ]
-    bands = [tables.band_row(shown[id(member)], pool, member) for pool, member in members if member.claim]
+    bands = [
+        tables.band_row(display_names[id(member)], pool, member) for pool, member in members if member.claim
+    ]
     if bands:
         result_tables.append(tables.bands(bands))
-    capacities = tables.capacity_rows(scenario["group"], pools, scenario["msu_per_core"], shown)
+    capacities = tables.capacity_rows(scenario["group"], pools, scenario["msu_per_core"], display_names)
     if capacities:
         result_tables.append(tables.capacities(capacities))
     limits = tables.zvm_rows(scenario["partition"])
@@ -227,7 +231,7 @@ def solve(scenario: Scenario) -> Answer:
         result_tables,
         [figure for pool in pools for figure in _figures(pool)],
         [chart],
-        [*tables.notes(pools, shown, scenario["crowded_from"]), *tables.zvm_notes(limits)],
+        [*tables.notes(pools, display_names, scenario["crowded_from"]), *tables.zvm_notes(limits)],
         follow=("partitions", "allocation"),
     )
 
@@ -236,11 +240,11 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
+def _pool(scenario: Scenario, kind: str, type_partitions: Sequence[dict[str, Any]]) -> Pool:
     """Solve one type of core."""
     physical = scenario["processors"][kind]
-    shared = physical - sum(partition["cores"] for partition in own if partition["dedicated"])
-    sharing = [partition for partition in own if not partition["dedicated"]]
+    shared = physical - sum(partition["cores"] for partition in type_partitions if partition["dedicated"])
+    sharing = [partition for partition in type_partitions if not partition["dedicated"]]
     entitled = prsm.entitlements(shared, [partition["weight"] for partition in sharing])
     of_group = {
         group["name"]: _limit(scenario, group) for group in scenario["group"] if group["type"] == kind
@@ -248,8 +252,8 @@ def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
     claims = [_claim(scenario, partition, part) for partition, part in zip(sharing, entitled, strict=True)]
     groups = {
         name: [
-            at
-            for at, partition in enumerate(sharing)
+            index
+            for index, partition in enumerate(sharing)
             if name in (partition["group"], partition["capacity_group"])
         ]
         for name in of_group
@@ -260,7 +264,7 @@ def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
     group_bounds = _group_bounds(amounts, claims, [(name, groups[name], of_group[name]) for name in groups])
     at_shared = iter(range(len(sharing)))
     members = []
-    for partition in own:
+    for partition in type_partitions:
         if partition["dedicated"]:
             amount = min(
                 partition["demand"] if partition["demand"] is not None else partition["cores"],
@@ -270,12 +274,12 @@ def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
                 PartitionMember(partition, None, float(partition["cores"]), None, float(amount), "dedicated")
             )
             continue
-        at = next(at_shared)
-        claim, part, amount = claims[at], entitled[at], amounts[at]
+        index = next(at_shared)
+        claim, part, amount = claims[index], entitled[index], amounts[index]
         polarity = None
         if partition["polarization"] == "vertical":
             polarity = prsm.vertical(part, partition["cores"], scenario["integer_entitlement"])
-        bound = _bound(claim, amount, group_bounds.get(at), shared=bool(capacity))
+        bound = _bound(claim, amount, group_bounds.get(index), shared=bool(capacity))
         members.append(PartitionMember(partition, claim, part, polarity, amount, bound))
     return Pool(kind, physical, shared, capacity, members)
 
@@ -294,7 +298,7 @@ def _claim(scenario: Scenario, partition: dict[str, Any], entitled: float) -> Cl
 
 
 def _limit(scenario: Scenario, group: dict[str, Any]) -> float:
-    """Limit of a group, in cores."""
+    """Return the limit of a group, in cores."""
     if group["absolute_cap"] is not None:
         return float(group["absolute_cap"])
     return float(group["capacity"] / scenario["msu_per_core"])
@@ -303,21 +307,21 @@ def _limit(scenario: Scenario, group: dict[str, Any]) -> float:
 def _group_bounds(
     amounts: Sequence[float], claims: Sequence[Claim], groups: Sequence[tuple[str, Sequence[int], float]]
 ) -> dict[int, str]:
-    """Partitions limited by a group: those that had risen highest in it when it was full."""
+    """Return the partitions limited by a group: its members at the highest level when it is full."""
     bounds: dict[int, str] = {}
     for name, members, limit in groups:
-        if not members or sum(amounts[at] for at in members) < limit - NEGLIGIBLE:
+        if not members or sum(amounts[index] for index in members) < limit - NEGLIGIBLE:
             continue
-        levels = {at: amounts[at] / claims[at].weight for at in members}
+        levels = {index: amounts[index] / claims[index].weight for index in members}
         highest = max(levels.values())
-        for at, level in levels.items():
+        for index, level in levels.items():
             if level >= highest - NEGLIGIBLE:
-                bounds.setdefault(at, f"group {name}")
+                bounds.setdefault(index, f"group {name}")
     return bounds
 
 
 def _bound(claim: Claim, amount: float, by_group: str | None, *, shared: bool) -> str:
-    """What limits a partition: its own lowest limit, then its groups, else its weight."""
+    """Return what limits a partition: its own lowest limit, then its groups, else its weight."""
     if not shared:
         return "no core"
     if amount >= claim.demand - NEGLIGIBLE:
@@ -329,7 +333,7 @@ def _bound(claim: Claim, amount: float, by_group: str | None, *, shared: bool) -
 
 
 def _figures(pool: Pool) -> list[AnswerFigure]:
-    """Figures of a type of core."""
+    """Return the figures of a type of core."""
     key, kind = pool.kind.lower(), pool.kind
     used = pool.used
     figures = [
@@ -348,7 +352,7 @@ def _figures(pool: Pool) -> list[AnswerFigure]:
 
 
 def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
-    """Report only the assumptions that made a difference."""
+    """Report only the assumptions that affect the answer."""
     members = [member for pool in pools for member in pool.members if member.claim]
     if not any(member.polarity and prsm.is_integer(member.entitled) for member in members):
         scenario.unused("integer_entitlement")
@@ -361,15 +365,15 @@ def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.general_error
+    """Raise an error for valid keys that contradict each other."""
+    error = scenario.problem.general_error
     partitions, groups, processors = scenario["partition"], scenario["group"], scenario["processors"]
     for entry_kind, entries in (("partition", partitions), ("group", groups)):
         seen: set[tuple[str, str]] = set()
         for entry in entries:
             pair = (entry["name"], entry["type"])
             if pair in seen:
-                raise wrong(f"{entry_kind} {pair[0]} is given twice with type {pair[1]}", "use unique names")
+                raise error(f"{entry_kind} {pair[0]} is given twice with type {pair[1]}", "use unique names")
             seen.add(pair)
     group_by_key = {(group["name"], group["type"]): group for group in groups}
     by_name: dict[str, list[dict[str, Any]]] = {}
@@ -380,33 +384,33 @@ def check_combinations(scenario: Scenario) -> None:
     for group in groups:
         path = f"group.{group['name']}"
         if (group["absolute_cap"] is None) == (group["capacity"] is None):
-            raise wrong(f"{path} needs exactly one limit", "write absolute_cap = 2.5, or capacity = 100")
+            raise error(f"{path} needs exactly one limit", "write absolute_cap = 2.5, or capacity = 100")
         if group["capacity"] is not None and group["type"] != "CP":
-            raise wrong(
+            raise error(
                 f"{path} has a group capacity, which z/OS supports for CPs only", "write absolute_cap"
             )
     in_msu = [entry for entry in (*partitions, *groups) if _in_msu(entry)]
     if in_msu and scenario["msu_per_core"] is None:
-        raise wrong(
+        raise error(
             f"{in_msu[0]['name']} has a limit in MSU, but the rating of a core is missing",
             "add msu_per_core = 150, the rating of the machine divided by its CPs",
         )
     for kind, number in processors.items():
         if kind not in TYPES:
-            raise wrong(f"processors.{kind} is not a processor type", f"write one of {', '.join(TYPES)}")
+            raise error(f"processors.{kind} is not a processor type", f"write one of {', '.join(TYPES)}")
         taken = sum(
             partition["cores"]
             for partition in partitions
             if partition["type"] == kind and partition["dedicated"]
         )
         if taken > number:
-            raise wrong(f"{taken} {kind} cores are dedicated, but only {number} exist", "dedicate fewer")
+            raise error(f"{taken} {kind} cores are dedicated, but only {number} exist", "dedicate fewer")
     for kind in {partition["type"] for partition in partitions} - set(processors):
-        raise wrong(f"processors has no {kind}, but a partition has cores of that type",
+        raise error(f"processors has no {kind}, but a partition has cores of that type",
                     f"add {kind} = 0 or more to [processors]")  # fmt: skip
     kinds = [line["type"] for line in scenario["physlog"]]
     for kind in {kind for kind in kinds if kinds.count(kind) > 1}:
-        raise wrong(f"physlog has two lines for {kind}", "keep one of them")
+        raise error(f"physlog has two lines for {kind}", "keep one of them")
 
 
 def _in_msu(entry: dict[str, Any]) -> bool:
@@ -419,46 +423,46 @@ def _check_partition(
     groups: dict[tuple[str, str], dict[str, Any]],
     same: list[dict[str, Any]],
 ) -> None:
-    wrong = scenario.problem.general_error
+    error = scenario.problem.general_error
     path = f"partition.{partition['name']}"
     if partition["dedicated"] == (partition["weight"] is not None):
         state = "dedicated but has a weight" if partition["dedicated"] else "shared but has no weight"
-        raise wrong(f"{path} is {state}",
+        raise error(f"{path} is {state}",
                     "write weight = 100, or dedicated = true")  # fmt: skip
     only_shared = ("unparked", "absolute_cap", "group", "defined_capacity", "capacity_group")
     for key in only_shared:
         if partition["dedicated"] and partition[key] is not None:
-            raise wrong(f"{path}.{key} is given, but its cores are dedicated", f"leave {key} out")
+            raise error(f"{path}.{key} is given, but its cores are dedicated", f"leave {key} out")
     if partition["dedicated"] and partition["capped"]:
-        raise wrong(f"{path}.capped is true, but its cores are dedicated", "leave capped out")
+        raise error(f"{path}.capped is true, but its cores are dedicated", "leave capped out")
     if partition["unparked"] is not None and partition["unparked"] > partition["cores"]:
-        raise wrong(f"{path}.unparked exceeds its cores", "reduce it")
+        raise error(f"{path}.unparked exceeds its cores", "reduce it")
     if partition["unparked"] is not None and partition["polarization"] == "horizontal":
-        raise wrong(
+        raise error(
             f"{path}.unparked is given, but the partition is horizontal", 'write polarization = "vertical"'
         )
     for key, limit in (("group", "absolute_cap"), ("capacity_group", "capacity")):
         group = groups.get((partition[key], partition["type"]))
         if partition[key] is not None and (group is None or group[limit] is None):
-            raise wrong(
+            raise error(
                 f"{path}.{key} is {partition[key]}, but there is no such group of type {partition['type']}",
                 f"add [[group]] with that name and type, and {limit}",
             )
     if partition["type"] != "CP" and partition["defined_capacity"] is not None:
-        raise wrong(
+        raise error(
             f"{path}.defined_capacity is given, but z/OS supports it for CPs only", "write absolute_cap"
         )
     if partition["smt"] != "non-SMT" and partition["polarization"] == "horizontal":
-        raise wrong(f"{path}.smt is {partition['smt']}, but the partition is horizontal",
+        raise error(f"{path}.smt is {partition['smt']}, but the partition is horizontal",
                     "write polarization = \"vertical\": z/VM requires it for multithreading")  # fmt: skip
     if partition["smt"] != "non-SMT" and partition["zvm"] is None:
-        raise wrong(f"{path}.smt needs a release of z/VM", 'add zvm = "7.4"')
+        raise error(f"{path}.smt needs a release of z/VM", 'add zvm = "7.4"')
     others = [peer for peer in same if peer["zvm"] is not None] if partition["zvm"] is not None else []
     for key in ("zvm", "mode", "smt"):
         if any(peer[key] != partition[key] for peer in others):
-            raise wrong(f"{path}.{key} differs between its types", "use the same value for each")
+            raise error(f"{path}.{key} differs between its types", "use the same value for each")
     if len(others) > 1 and not zvm_limits.mode(partition["mode"]).mixed:
-        raise wrong(
+        raise error(
             f"{path}.mode is {partition['mode']}, but the partition has cores of several types",
             'write mode = "z/VM"',
         )

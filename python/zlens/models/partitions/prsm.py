@@ -2,7 +2,7 @@
 
 Amounts are in cores: 1 is all of one physical core. Sources, by name: IBM, PR/SM Planning Guide (weights,
 capping, weight management, running time); IBM, z/VM 6.4 Performance (the machine of 86 cores, FCX302);
-IBM-MAIN and "Mainframe Performance Topics" (how whole and broken entitlements become vertical cores).
+IBM-MAIN and "Mainframe Performance Topics" (vertical cores of integer and fractional entitlements).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from msgspec import Struct
 from zlens.models.allocation import CapGroup, crossing_fill, group_fill
 from zlens.models.published_numbers import number
 
-#: Tolerance for an entitlement to count as a whole number: the rounding error of a division.
+#: Tolerance for an entitlement to count as an integer: the rounding error of a division.
 _WHOLE = 1e-9
-#: How far PR/SM lets use stray, as a fraction.
+#: Deviation of use that PR/SM allows, as a fraction.
 STRAYS = number("prsm_strays")
-#: Entitlement per core, capped and uncapped, from which that is a fraction of the share; below, of all
-#: shared cores.
+#: Entitlement per core, capped and uncapped, from which the deviation is a fraction of the share; below, of
+#: all shared cores.
 CAPPED_FROM, UNCAPPED_FROM = number("prsm_capped_from"), number("prsm_uncapped_from")
-#: Ends of the range of default run times, ms; that of vertical-high cores.
+#: Minimum and maximum default run time, and run time of vertical-high cores, ms.
 SHORTEST, LONGEST = number("prsm_shortest_run"), number("prsm_longest_run")
 OF_HIGH = number("prsm_run_of_high")
 
-#: Rules for an entitlement to whole cores.
+#: Rules for an entitlement to an integer number of cores.
 INTEGER_RULES = ("all high", "one medium", "one medium beside lows")
 
 
@@ -40,7 +40,7 @@ class Polarity(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """What a partition that shares cores could use. limits: its own limits by name."""
+    """Claim of a partition to shared cores. limits: its own limits by name."""
 
     weight: float
     cores: float
@@ -54,7 +54,7 @@ class Claim(Struct, frozen=True):
 
     @property
     def max_cores(self) -> float:
-        """What it could use by itself."""
+        """Cores that it could use without other partitions."""
         return min(self.demand, self.lowest_limit[1])
 
 
@@ -69,11 +69,11 @@ def entitlements(shared: float, weights: Sequence[float]) -> list[float]:
 
 
 def vertical(entitled: float, cores: int, integer: str = "one medium beside lows") -> Polarity:
-    """Polarity of the logical cores of a vertical partition.
+    """Return the polarity of the logical cores of a vertical partition.
 
-    The whole part of the entitlement becomes vertical-high cores, the remainder a medium one. If the
+    The integer part of the entitlement becomes vertical-high cores, the remainder a medium one. If the
     remainder is less than half a core, one high core is given up and two mediums share the sum, which avoids
-    weak medium cores. An entitlement to whole cores has no remainder:
+    weak medium cores. An integer entitlement has no remainder:
 
     all high                 no medium core (Mainframe Performance Topics, 2020-01-13: 3.0 on 4 cores are 3
                              high and 1 low)
@@ -99,14 +99,14 @@ def vertical(entitled: float, cores: int, integer: str = "one medium beside lows
 
 
 def is_integer(entitled: float) -> bool:
-    """Whether an entitlement is to whole cores, so that the rule for those applies."""
+    """Return whether an entitlement is an integer number of cores, to which a rule of its own applies."""
     return entitled > _WHOLE and abs(entitled - round(entitled)) < _WHOLE
 
 
 def allocate(
     capacity: float, claims: Sequence[Claim], groups: Sequence[tuple[Sequence[int], float]] = ()
 ) -> list[float]:
-    """Cores that each partition gets.
+    """Return the cores that each partition gets.
 
     All rise in proportion to their weights until their own limit, a group's limit or the machine stops them:
     each gets its entitlement plus what others leave of theirs, by weight. Groups may cross: a partition can
@@ -116,7 +116,7 @@ def allocate(
     """
     weights = [claim.weight for claim in claims]
     caps = [max(0.0, claim.max_cores) for claim in claims]
-    inside = [at for members, _ in groups for at in members]
+    inside = [index for members, _ in groups for index in members]
     if len(set(inside)) == len(inside):
         disjoint = [CapGroup(tuple(members), limit) for members, limit in groups]
         return group_fill(max(0.0, capacity), weights, caps, disjoint)
@@ -124,7 +124,7 @@ def allocate(
 
 
 def accuracy_band(share: float, weakest: float, *, capped: bool) -> tuple[float, float]:
-    """Range, as parts of all shared cores, in which PR/SM keeps the use of a partition that wants its share.
+    """Return the range, in parts of all shared cores, of the use of a partition that wants its share.
 
     share    part of all shared cores
     weakest  entitlement of its weakest entitled logical core, in cores
@@ -136,17 +136,17 @@ def accuracy_band(share: float, weakest: float, *, capped: bool) -> tuple[float,
     return max(0.0, share - off), min(1.0, share + off)
 
 
-def run_time(shared: float, logical: int, longest: float) -> float:
-    """Default longest run of a logical core before PR/SM takes back the physical one, ms.
+def run_time(shared: float, logical: int, max_run_ms: float) -> float:
+    """Return the default run time of a logical core until PR/SM reclaims the physical core, ms.
 
     Source: PR/SM Planning Guide, processor running time, for the range; the formula is only an image there;
     this one is recalled (constant `run_time_longest`).
     """
-    return max(SHORTEST, min(LONGEST, longest * shared / logical)) if logical else LONGEST
+    return max(SHORTEST, min(LONGEST, max_run_ms * shared / logical)) if logical else LONGEST
 
 
 def physical(lgclc: float, ovrhd: float, lpmgt: float) -> tuple[float, float | None, float | None]:
-    """%Total, T/L and LCoT/L of FCX302 PHYSLOG from %LgclC, %Ovrhd and %LPmgt, all in percent of one core.
+    """Return %Total, T/L and LCoT/L of FCX302 PHYSLOG from %LgclC, %Ovrhd and %LPmgt, percent of one core.
 
     Source: z/VM 6.4 Performance, whose printed rows obey it.
     """

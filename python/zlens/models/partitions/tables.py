@@ -17,7 +17,7 @@ from zlens.models.partitions.prsm import Claim, Polarity
 NEGLIGIBLE = 1e-9
 #: Weights closer than this count as equal (PR/SM Planning Guide, use of processing weights).
 _SAME_WEIGHT = 0.02
-#: Most names in a note.
+#: Maximum number of names in a note.
 _MOST_NAMES = 5
 
 Row = tuple[Value, ...]
@@ -83,13 +83,13 @@ class Pool(Struct, frozen=True, dict=True):
 
     @cached_property
     def crowding(self) -> float | None:
-        """Those cores per physical core left for them; None if none is left."""
+        """`others` per physical core left for them; None if no core is left."""
         left = self.shared - self.high
         return self.others / left if left > 0 else None
 
 
 def display_name(member: PartitionMember, several: set[str]) -> str:
-    """Name of a partition, with its type if it has several."""
+    """Return the name of a partition, with its type if it has several."""
     name: str = member.facts["name"]
     return f"{name} {member.facts['type']}" if name in several else name
 
@@ -115,17 +115,28 @@ def partitions(rows: Sequence[Row]) -> AnswerTable:
 
 def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
     facts, claim = member.facts, member.claim
-    wanted = facts["demand"] if facts["demand"] is not None else float(member.unparked)
-    unmet = max(0.0, wanted - member.amount)
-    begin = (name, facts["type"], facts["cores"], facts["weight"])
+    demand = facts["demand"] if facts["demand"] is not None else float(member.unparked)
+    unmet = max(0.0, demand - member.amount)
+    subject = (name, facts["type"], facts["cores"], facts["weight"])
     if claim is None:
-        own = float(facts["cores"])
-        return (*begin, None, own, facts["demand"], own, "cores", member.amount, 0.0, unmet, member.bound_by)
+        cores = float(facts["cores"])
+        return (
+            *subject,
+            None,
+            cores,
+            facts["demand"],
+            cores,
+            "cores",
+            member.amount,
+            0.0,
+            unmet,
+            member.bound_by,
+        )
     share = 100 * facts["weight"] / pool.weights
     by, limit = claim.lowest_limit
     excess = max(0.0, member.amount - member.entitled)
     return (
-        *begin,
+        *subject,
         share,
         member.entitled,
         facts["demand"],
@@ -158,18 +169,28 @@ def polarization(rows: Sequence[Row]) -> AnswerTable:
 
 def polarity_row(name: str, member: PartitionMember) -> Row:
     facts, cores = member.facts, member.facts["cores"]
-    begin = (name, facts["type"])
+    subject = (name, facts["type"])
     if member.claim is None:
         high = cores if facts["polarization"] == "vertical" else None
         others = None if high is None else 0
-        return (*begin, "dedicated", 100.0 * cores, high, others, None, others, 100.0, 0)
+        return (*subject, "dedicated", 100.0 * cores, high, others, None, others, 100.0, 0)
     entitled = 100 * member.entitled
     parked = cores - member.unparked
     polarity = member.polarity
     if polarity is None:
-        return (*begin, "horizontal", entitled, None, None, None, None, entitled / cores, parked)
+        return (*subject, "horizontal", entitled, None, None, None, None, entitled / cores, parked)
     medium = 100 * polarity.share if polarity.medium else None
-    return (*begin, "vertical", entitled, polarity.high, polarity.medium, medium, polarity.low, None, parked)
+    return (
+        *subject,
+        "vertical",
+        entitled,
+        polarity.high,
+        polarity.medium,
+        medium,
+        polarity.low,
+        None,
+        parked,
+    )
 
 
 def machine(rows: Sequence[Row]) -> AnswerTable:
@@ -192,16 +213,16 @@ def machine(rows: Sequence[Row]) -> AnswerTable:
     return AnswerTable("machine", "Physical cores", columns, rows)
 
 
-def machine_row(pool: Pool, longest: float) -> Row:
-    over = pool.logical / pool.shared if pool.shared else None
-    run = prsm.run_time(pool.shared, pool.logical, longest) if pool.logical else None
+def machine_row(pool: Pool, max_run_ms: float) -> Row:
+    per_shared = pool.logical / pool.shared if pool.shared else None
+    run = prsm.run_time(pool.shared, pool.logical, max_run_ms) if pool.logical else None
     return (
         pool.kind,
         pool.physical,
         pool.physical - pool.shared,
         pool.shared,
         pool.logical,
-        over,
+        per_shared,
         pool.high,
         pool.others,
         pool.shared - pool.high,
@@ -271,7 +292,7 @@ def capacity_rows(
     groups: Sequence[dict[str, Any]],
     pools: Sequence[Pool],
     msu_per_core: float | None,
-    shown: Mapping[int, str],
+    display_names: Mapping[int, str],
 ) -> list[Row]:
     rows: list[Row] = []
     for group in groups:
@@ -287,7 +308,14 @@ def capacity_rows(
         for member, share in zip(inside, prsm.entitlements(group["capacity"], weights), strict=True):
             gets = member.amount * msu_per_core
             rows.append(
-                (group["name"], shown[id(member)], member.facts["weight"], group["capacity"], share, gets)
+                (
+                    group["name"],
+                    display_names[id(member)],
+                    member.facts["weight"],
+                    group["capacity"],
+                    share,
+                    gets,
+                )
             )
     return rows
 
@@ -309,7 +337,7 @@ def zvm(rows: Sequence[Row]) -> AnswerTable:
 
 
 def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
-    """One row for each level of multithreading, to choose from."""
+    """Return one row for each level of multithreading."""
     cores: dict[str, dict[str, int]] = {}
     first: dict[str, dict[str, Any]] = {}
     for partition in partitions:
@@ -328,22 +356,22 @@ def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
 
 
 def zvm_notes(rows: Sequence[Row]) -> list[str]:
-    """Notes on problems with the chosen levels of multithreading and on limits."""
-    lines: list[str] = []
-    for name, release, mode, smt, chosen, defined, limit, used, _, _ in rows:
-        if not chosen:
+    """Return notes on problems with the selected levels of multithreading and on limits."""
+    texts: list[str] = []
+    for name, release, mode, smt, is_selected, defined, limit, used, _, _ in rows:
+        if not is_selected:
             continue
         if limit is None:
-            lines.append(f"{name}: z/VM does not support {smt} for these types of cores in mode {mode}")
+            texts.append(f"{name}: z/VM does not support {smt} for these types of cores in mode {mode}")
         elif used is None:
-            lines.append(f"{name} has {defined} cores, but z/VM {release} supports only {limit} with {smt}")
+            texts.append(f"{name} has {defined} cores, but z/VM {release} supports only {limit} with {smt}")
         elif used != defined:
-            lines.append(
+            texts.append(
                 f"{name} has {defined} cores, but z/VM {release} uses only the first {used} with {smt}"
             )
     releases = dict.fromkeys(str(row[1]) for row in rows)
-    lines += [f"z/VM {name}: {note}" for name in releases if (note := zvm_limits.release(name).note)]
-    return lines
+    texts += [f"z/VM {name}: {note}" for name in releases if (note := zvm_limits.release(name).note)]
+    return texts
 
 
 def physlog(lines: Sequence[dict[str, Any]]) -> AnswerTable:
@@ -363,22 +391,22 @@ def physlog(lines: Sequence[dict[str, Any]]) -> AnswerTable:
     return AnswerTable("physlog", "Physical cores as in FCX302 PHYSLOG", columns, rows)
 
 
-def notes(pools: Sequence[Pool], shown: Mapping[int, str], crowded_from: float) -> list[str]:
-    """Notes to read with the numbers."""
-    lines: list[str] = []
+def notes(pools: Sequence[Pool], display_names: Mapping[int, str], crowded_from: float) -> list[str]:
+    """Return the notes of an answer about partitions."""
+    texts: list[str] = []
     for pool in pools:
-        lines += _crowding_notes(pool, crowded_from)
-        lines += _partition_notes(pool, shown)
+        texts += _crowding_notes(pool, crowded_from)
+        texts += _partition_notes(pool, display_names)
     if any(
         member.facts["defined_capacity"] or member.facts["capacity_group"]
         for pool in pools
         for member in pool.sharing
     ):
-        lines.append(
+        texts.append(
             "Defined and group capacity limit the four-hour rolling average: until that reaches the "
             "limit, a partition may use more"
         )
-    return lines
+    return texts
 
 
 def _crowding_notes(pool: Pool, crowded_from: float) -> list[str]:
@@ -396,22 +424,22 @@ def _crowding_notes(pool: Pool, crowded_from: float) -> list[str]:
             "remove or park vertical-lows that are not needed"]  # fmt: skip
 
 
-def _partition_notes(pool: Pool, shown: Mapping[int, str]) -> list[str]:
+def _partition_notes(pool: Pool, display_names: Mapping[int, str]) -> list[str]:
     kind = pool.kind
 
     def names(members: Sequence[PartitionMember]) -> str:
         more = ", ..." if len(members) > _MOST_NAMES else ""
-        return ", ".join(shown[id(member)] for member in members[:_MOST_NAMES]) + more
+        return ", ".join(display_names[id(member)] for member in members[:_MOST_NAMES]) + more
 
-    lines: list[str] = []
+    texts: list[str] = []
     idle = pool.capacity - pool.used
     limited = [member for member in pool.sharing if member.bound_by not in ("demand", "weight", "no core")]
     if limited and idle > NEGLIGIBLE:
-        lines.append(f"{kind}: {idle:.2f} cores are idle while {names(limited)} would use more: "
+        texts.append(f"{kind}: {idle:.2f} cores are idle while {names(limited)} would use more: "
                      "cores or caps limit them")  # fmt: skip
-    few = [member for member in pool.sharing if member.unparked < member.entitled - NEGLIGIBLE]
-    if few:
-        lines.append(f"{kind}: {names(few)} cannot use the entitlement from the weight: "
+    too_few = [member for member in pool.sharing if member.unparked < member.entitled - NEGLIGIBLE]
+    if too_few:
+        texts.append(f"{kind}: {names(too_few)} cannot use the entitlement from the weight: "
                      "too few logical cores are online or unparked")  # fmt: skip
     below = [
         member
@@ -420,19 +448,19 @@ def _partition_notes(pool: Pool, shown: Mapping[int, str]) -> list[str]:
         and member.facts["absolute_cap"] < member.entitled - NEGLIGIBLE
     ]
     if below:
-        lines.append(f"{kind}: the absolute cap of {names(below)} is below the entitlement from the weight, "
+        texts.append(f"{kind}: the absolute cap of {names(below)} is below the entitlement from the weight, "
                      "which IBM does not recommend")  # fmt: skip
-    wide = [member for member in pool.sharing if member.facts["cores"] > pool.shared]
-    if wide:
-        lines.append(
-            f"{kind}: {names(wide)} has more logical cores than the machine has shared physical ones"
+    too_many = [member for member in pool.sharing if member.facts["cores"] > pool.shared]
+    if too_many:
+        texts.append(
+            f"{kind}: {names(too_many)} has more logical cores than the machine has shared physical ones"
         )
     weights = sorted({member.facts["weight"] for member in pool.sharing})
     near = next((pair for pair in pairwise(weights) if _same(*pair)), None)
     if near:
-        lines.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2 % apart, "
+        texts.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2 % apart, "
                      "which PR/SM does not distinguish")  # fmt: skip
-    return lines
+    return texts
 
 
 def _same(lower: float, upper: float) -> bool:

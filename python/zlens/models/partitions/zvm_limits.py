@@ -18,7 +18,11 @@ SMT = ("non-SMT", "SMT-1", "SMT-2")
 
 
 class Release(Struct, frozen=True):
-    """highest: highest processor number. cores, smt_cores: logical cores without and with multithreading."""
+    """Limits of a release.
+
+    highest           highest processor number
+    cores, smt_cores  logical cores without and with multithreading
+    """
 
     name: str
     highest: int
@@ -31,7 +35,11 @@ class Release(Struct, frozen=True):
 
 
 class Mode(Struct, frozen=True):
-    """smt: types that support multithreading. two_threads: types with two threads on a core at level 2."""
+    """Mode of a partition.
+
+    smt          types that support multithreading
+    two_threads  types with two threads on a core at level 2
+    """
 
     name: str
     smt: tuple[str, ...]
@@ -42,7 +50,7 @@ class Mode(Struct, frozen=True):
 
 
 class PartitionFit(Struct, frozen=True):
-    """How a partition fits at a level of multithreading.
+    """Fit of a partition at a level of multithreading.
 
     available   whether its mode and types support that level
     limit       supported logical cores
@@ -75,12 +83,12 @@ def _facts() -> tuple[dict[str, Release], dict[str, Mode]]:
 
 
 def releases() -> tuple[str, ...]:
-    """Releases with known limits."""
+    """Return releases with known limits."""
     return tuple(_facts()[0])
 
 
 def modes() -> tuple[str, ...]:
-    """Modes of partitions that z/VM runs in."""
+    """Return the modes of partitions that z/VM runs in."""
     return tuple(_facts()[1])
 
 
@@ -93,7 +101,7 @@ def mode(name: str) -> Mode:
 
 
 def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[str, int]) -> PartitionFit:
-    """How a partition with given logical cores of each type fits.
+    """Return the fit of a partition with these logical cores of each type.
 
     Source: IBM, Eighty Logical Processors, table 1: without multithreading core and processor are the same;
     with it core n has processor 2n, and 2n+1 if two threads are active.
@@ -117,9 +125,9 @@ def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[
 
 
 def _numbers(count: int, step: int) -> str:
-    """00 to 4F; 00, 02 to 4E; 00."""
+    """Return a text of processor numbers: 00 to 4F; 00, 02 to 4E; 00."""
     if not count:
         return ""
     last = f"{(count - 1) * step:02X}"
-    begin = "00" if step == 1 else "00, 02"
-    return last if count == 1 else f"00, {last}" if count == 2 else f"{begin} to {last}"
+    start = "00" if step == 1 else "00, 02"
+    return last if count == 1 else f"00, {last}" if count == 2 else f"{start} to {last}"

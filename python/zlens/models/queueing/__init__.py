@@ -1,1 +1,1 @@
-"""Processors as a queue: how long work waits."""
+"""Queueing networks: throughput and response of work."""

@@ -126,33 +126,33 @@ def _mean(of_classes: list[tuple[Any, ...]]) -> float | None:
 def _open(
     scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
-    """Solve each station by itself; queueing stretches all classes alike, as with evenly shared servers."""
+    """Solve each station separately; queueing slows all classes equally, as with evenly shared servers."""
     rows: list[tuple[Any, ...]] = []
     stretched: dict[str, float | None] = {}
     notes = []
     served, full = _served(stations, classes)
-    done = math.fsum(served.values())
+    throughput = math.fsum(served.values())
     for station in stations:
         name, servers = station["name"], station["servers"]
         offered = math.fsum(served[class_["name"]] * class_["demand"].get(name, 0.0) for class_ in classes)
         if station["kind"] == "delay":
             stretched[name] = 1.0
-            rows.append((name, None, offered, offered / done if done else None))
+            rows.append((name, None, offered, offered / throughput if throughput else None))
             continue
         # One aggregate class: the mean demand, at the total arrival rate.
-        service = offered / done if done else 0.0
+        service = offered / throughput if throughput else 0.0
         queue = None if name in full else queues.multi_server_queue(
-            done, service, servers,
+            throughput, service, servers,
             arrivals=station["arrival_variation"], services=station["service_variation"],
         )  # fmt: skip
         if queue is None:
             stretched[name] = None
             rows.append((name, min(100.0, 100.0 * offered / servers), None, None))
             arriving = math.fsum(class_["rate"] * class_["demand"].get(name, 0.0) for class_ in classes)
-            more = "more arrives than" if arriving > servers else "as much arrives as"
-            work = f"{arriving:.4g} server{'' if arriving == 1 else 's'}"
+            comparison = "more arrives than" if arriving > servers else "as much arrives as"
+            servers_needed = f"{arriving:.4g} server{'' if arriving == 1 else 's'}"
             notes.append(
-                f"{name}: {more} can be served (work for {work}, and it has {servers}), "
+                f"{name}: {comparison} can be served (work for {servers_needed}, and it has {servers}), "
                 "so its queue grows without limit"
             )
         else:
@@ -179,9 +179,9 @@ def _open(
 def _served(
     stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[dict[str, float], set[str]]:
-    """Throughput of each open class, and the stations that are full.
+    """Return the throughput of each open class, and the stations that are full.
 
-    Stations fill one after the other, the most overloaded first; each passes on what it can serve.
+    Stations fill in sequence, the most overloaded first; each passes on what it can serve.
     """
     served = {class_["name"]: float(class_["rate"]) for class_ in classes}
     full: set[str] = set()
@@ -207,10 +207,10 @@ def _served(
 def _mixed(
     scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
-    """Open and closed classes at the same stations, exactly.
+    """Solve open and closed classes at the same stations exactly.
 
-    Open work takes its part of each server, and closed classes see what is left: their demands grow by
-    1 / (1 - utilization by open classes). An open transaction finds the closed customers in its way. Source:
+    Open work occupies its part of each server and closed classes use the rest: their demands grow by
+    1 / (1 - utilization by open classes). An open transaction waits for closed customers, too. Source:
     Lazowska et al., Quantitative System Performance, mixed classes; Bruell and Balbo, Computational
     Algorithms for Closed Queueing Networks.
     """
@@ -228,37 +228,37 @@ def _mixed(
                 f"the open classes alone use all of {station['name']} ({100 * taken[station['name']]:.4g} %)",
                 "lower their rates; closed classes would get nothing there",
             )
-    left = {
+    remaining = {
         station["name"]: 1.0 if station["kind"] == "delay" else 1.0 - taken[station["name"]]
         for station in stations
     }
     slowed = [
-        {**class_, "demand": {name: demand / left[name] for name, demand in class_["demand"].items()}}
+        {**class_, "demand": {name: demand / remaining[name] for name, demand in class_["demand"].items()}}
         for class_ in closed
     ]
     rows, of_closed, notes = _closed(scenario, stations, slowed)
-    found = {row[0]: row for row in rows}
+    by_name = {row[0]: row for row in rows}
     throughput = math.fsum(row[1] for row in of_closed) + math.fsum(class_["rate"] for class_ in opened)
-    together: list[tuple[Any, ...]] = []
+    merged_rows: list[tuple[Any, ...]] = []
     residence: dict[str, float] = {}
     for station in stations:
         name = station["name"]
-        _, busy, inside, _ = found[name]
+        _, busy, inside, _ = by_name[name]
         if station["kind"] == "delay":
             residence[name] = 1.0
             inside += taken[name]
-            together.append((name, None, inside, inside / throughput if throughput else None))
+            merged_rows.append((name, None, inside, inside / throughput if throughput else None))
             continue
-        residence[name] = (1.0 + inside) / left[name]
+        residence[name] = (1.0 + inside) / remaining[name]
         inside += taken[name] * residence[name]
-        busy = busy * left[name] + 100.0 * taken[name]
-        together.append((name, busy, inside, inside / throughput if throughput else None))
+        busy = busy * remaining[name] + 100.0 * taken[name]
+        merged_rows.append((name, busy, inside, inside / throughput if throughput else None))
     of_open = {}
     for class_ in opened:
         response = math.fsum(residence[name] * demand for name, demand in class_["demand"].items())
         of_open[class_["name"]] = (class_["name"], class_["rate"], response, class_["rate"] * response)
     of_classes = {row[0]: row for row in of_closed} | of_open
-    return together, [of_classes[class_["name"]] for class_ in classes], notes
+    return merged_rows, [of_classes[class_["name"]] for class_ in classes], notes
 
 
 def _closed(
@@ -266,9 +266,9 @@ def _closed(
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
     names = [station["name"] for station in stations]
     demands = [[class_["demand"].get(name, 0.0) for name in names] for class_ in classes]
-    kinds = [_speeds(station) for station in stations]
+    station_speeds = [_speeds(station) for station in stations]
     if len(classes) == 1:
-        network = queues.one_class(demands[0], classes[0]["customers"], classes[0]["think"], kinds)
+        network = queues.one_class(demands[0], classes[0]["customers"], classes[0]["think"], station_speeds)
     else:
         try:
             network = queues.multi_class_network(
@@ -284,11 +284,11 @@ def _closed(
                 f"{queues.MOST_STATES:,} at most",
             ) from None
     rows: list[tuple[Any, ...]] = []
-    for at, station in enumerate(stations):
-        kind = kinds[at]
-        top = 1.0 if kind is None else max(kind, default=0.0)
-        busy = 100.0 * network.utilization[at] / top if top else None
-        in_station = math.fsum(queue[at] for queue in network.queue)
+    for index, station in enumerate(stations):
+        speeds = station_speeds[index]
+        top = 1.0 if speeds is None else max(speeds, default=0.0)
+        busy = 100.0 * network.utilization[index] / top if top else None
+        in_station = math.fsum(queue[index] for queue in network.queue)
         total = math.fsum(network.throughput)
         rows.append((station["name"], busy, in_station, in_station / total if total else None))
     of_classes = [
@@ -307,42 +307,42 @@ def _speeds(station: dict[str, Any]) -> list[float] | None:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.general_error
+    """Raise an error for valid keys that contradict each other."""
+    error = scenario.problem.general_error
     stations, classes = scenario["station"], scenario["class"]
     names = {station["name"] for station in stations}
     if len(names) < len(stations) or len({class_["name"] for class_ in classes}) < len(classes):
-        raise wrong("two stations or two classes have the same name", "use unique names")
+        raise error("two stations or two classes have the same name", "use unique names")
     kinds = {class_["rate"] is not None for class_ in classes}
     for class_ in classes:
         path = f"class.{class_['name']}"
         if (class_["rate"] is None) == (class_["customers"] is None):
-            raise wrong(f"{path} needs exactly one of rate and customers", "give one of them")
+            raise error(f"{path} needs exactly one of rate and customers", "give one of them")
         for name in class_["demand"]:
             if name not in names:
-                raise wrong(
+                raise error(
                     f"{path}.demand.{name} is not a station", f"write one of {', '.join(sorted(names))}"
                 )
         if not class_["think"] + sum(class_["demand"].values()):
-            raise wrong(f"{path} has no demand at any station", "give it a demand")
+            raise error(f"{path} has no demand at any station", "give it a demand")
         if class_["rate"] is not None and class_["think"]:
-            raise wrong(f"{path} has both rate and think", "leave think out, or give customers")
+            raise error(f"{path} has both rate and think", "leave think out, or give customers")
     for station in stations:
         path = f"station.{station['name']}"
-        many = station["servers"] > 1 or station["speeds"] is not None
+        has_many_servers = station["servers"] > 1 or station["speeds"] is not None
         if station["speeds"] is not None and (True in kinds or station["servers"] > 1):
-            raise wrong(f"{path}.speeds is for closed systems, instead of servers", "leave one of them out")
-        if station["kind"] == "delay" and many:
-            raise wrong(f"{path} is a delay and has servers", 'write kind = "queue", or leave servers out')
-        if kinds == {False} and len(classes) > 1 and many:
-            raise wrong(
+            raise error(f"{path}.speeds is for closed systems, instead of servers", "leave one of them out")
+        if station["kind"] == "delay" and has_many_servers:
+            raise error(f"{path} is a delay and has servers", 'write kind = "queue", or leave servers out')
+        if kinds == {False} and len(classes) > 1 and has_many_servers:
+            raise error(
                 f"{path} has several servers, and the system has several closed classes",
                 "merge the classes: the exact solution supports one",
             )
-        if len(kinds) > 1 and many:
-            raise wrong(
+        if len(kinds) > 1 and has_many_servers:
+            raise error(
                 f"{path} has several servers or speeds, and some classes are open and some closed",
                 "give it one server: the exact solution of mixed classes has one at each station",
             )
         if False in kinds and (station["arrival_variation"] != 1 or station["service_variation"] != 1):
-            raise wrong(f"{path} has a variation, but the system is closed", "leave it out")
+            raise error(f"{path} has a variation, but the system is closed", "leave it out")

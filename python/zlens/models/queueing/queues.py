@@ -15,7 +15,7 @@ from operator import mul
 
 from msgspec import Struct
 
-#: Most states solved for several classes; more would take minutes.
+#: Maximum number of states of several classes; solving more would last minutes.
 MOST_STATES = 2_000_000
 
 
@@ -30,7 +30,7 @@ class Queue(Struct, frozen=True):
 
 
 def erlang_c(servers: int, offered: float) -> float:
-    """Probability that an arrival waits; offered: arrivals per service time. 1 if overloaded."""
+    """Return the probability that an arrival waits; offered: arrivals per service time. 1 if overloaded."""
     if offered >= servers:
         return 1.0
     blocked = 1.0
@@ -42,7 +42,7 @@ def erlang_c(servers: int, offered: float) -> float:
 def multi_server_queue(
     rate: float, service: float, servers: int = 1, *, arrivals: float = 1.0, services: float = 1.0
 ) -> Queue | None:
-    """M/M/c, and G/G/c by Allen-Cunneen; None if more arrives than can be served.
+    """Solve M/M/c, or G/G/c by Allen-Cunneen; return None if more arrives than can be served.
 
     rate      arrivals per unit of time
     service   mean service time
@@ -76,24 +76,27 @@ def one_class(
     think: float = 0.0,
     rates: Sequence[Sequence[float] | None] = (),
 ) -> ClosedNetwork:
-    """One class of customers, exactly.
+    """Solve one class of customers exactly.
 
     demands   service of one customer at each station per cycle
     think     time a customer spends outside
     rates     for each station None (one server), an empty sequence (no queue), or its speed with 1, 2, ...
               customers present; the last speed applies to more
     """
-    kinds = list(rates) or [None] * len(demands)
-    if any(kinds):
-        return _convolved(demands, customers, think, kinds)
+    station_rates = list(rates) or [None] * len(demands)
+    if any(station_rates):
+        return _convolved(demands, customers, think, station_rates)
     stations = range(len(demands))
     queue = [0.0] * len(demands)
     residence, rate = [0.0] * len(demands), 0.0
     for population in range(1, customers + 1):
-        residence = [demands[at] * (1.0 + queue[at]) if kinds[at] is None else demands[at] for at in stations]
+        residence = [
+            demands[index] * (1.0 + queue[index]) if station_rates[index] is None else demands[index]
+            for index in stations
+        ]
         cycle = think + sum(residence)
         rate = population / cycle if cycle else math.inf
-        queue = [rate * residence[at] if residence[at] else 0.0 for at in stations]
+        queue = [rate * residence[index] if residence[index] else 0.0 for index in stations]
     busy = tuple(rate * demand if demand else 0.0 for demand in demands)
     return ClosedNetwork((rate,), (sum(residence),), (tuple(residence),), (tuple(queue),), busy)
 
@@ -101,33 +104,33 @@ def one_class(
 def _convolved(
     demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
 ) -> ClosedNetwork:
-    """The same by convolution: with load-dependent speeds, mean value analysis loses all precision.
+    """Solve one class by convolution: with load-dependent speeds, mean value analysis loses all precision.
 
     Every term is positive. Each station's terms are tilted by an estimate of the throughput and scaled to a
-    largest of 1, which changes no ratio and keeps them in range.
+    largest of 1, which changes no ratio and avoids overflow and underflow.
     """
     if not customers:
-        none = tuple(0.0 for _ in demands)
-        return ClosedNetwork((0.0,), (0.0,), (none,), (none,), none)
+        zeros = tuple(0.0 for _ in demands)
+        return ClosedNetwork((0.0,), (0.0,), (zeros,), (zeros,), zeros)
     estimate = _estimate(demands, customers, think, kinds)
     terms = [_terms(demand, kind, customers, estimate) for demand, kind in zip(demands, kinds, strict=True)]
     outside = _terms(think, (), customers, estimate)
-    before = [outside]
+    prefixes = [outside]
     for term in terms[:-1]:
-        before.append(_convolve(before[-1], term))
-    combined = _convolve(before[-1], terms[-1])
+        prefixes.append(_convolve(prefixes[-1], term))
+    combined = _convolve(prefixes[-1], terms[-1])
     rate = estimate * combined[customers - 1] / combined[customers]
-    after = [1.0] + [0.0] * customers
+    suffix = [1.0] + [0.0] * customers
     queue, busy = [0.0] * len(terms), [0.0] * len(terms)
-    for at in reversed(range(len(terms))):
-        others = _convolve(before[at], after)
+    for index in reversed(range(len(terms))):
+        others = _convolve(prefixes[index], suffix)
         parts = [
             (count, term * others[customers - count] / combined[customers])
-            for count, term in enumerate(terms[at])
+            for count, term in enumerate(terms[index])
         ]
-        queue[at] = math.fsum(count * part for count, part in parts)
-        busy[at] = rate * demands[at]
-        after = _convolve(after, terms[at])
+        queue[index] = math.fsum(count * part for count, part in parts)
+        busy[index] = rate * demands[index]
+        suffix = _convolve(suffix, terms[index])
     residence = tuple(length / rate for length in queue)
     return ClosedNetwork((rate,), (sum(residence),), (residence,), (tuple(queue),), tuple(busy))
 
@@ -135,7 +138,7 @@ def _convolved(
 def _estimate(
     demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
 ) -> float:
-    """Throughput bound: the slowest station, or all customers without waiting, whichever is less."""
+    """Return a bound on throughput: the slowest station, or all customers without waiting, if less."""
     bounds = [
         (max(kind) if kind else 1.0) / demand
         for demand, kind in zip(demands, kinds, strict=True)
@@ -145,7 +148,7 @@ def _estimate(
 
 
 def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate: float) -> list[float]:
-    """Weights of 0, 1, ... customers at a station, the largest of them 1."""
+    """Return the weights of 0, 1, ... customers at a station, the largest of them 1."""
     if not demand:
         return [1.0] + [0.0] * customers
     logs, total = [0.0], 0.0
@@ -158,10 +161,10 @@ def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate
 
 
 def _convolve(first: Sequence[float], second: Sequence[float]) -> list[float]:
-    """Convolution of two sequences of equal length, truncated to that length."""
+    """Return the convolution of two sequences of equal length, truncated to that length."""
     count = len(first)
-    turned = second[::-1]
-    return [sum(map(mul, first[: at + 1], turned[count - 1 - at :])) for at in range(count)]
+    reverse = second[::-1]
+    return [sum(map(mul, first[: index + 1], reverse[count - 1 - index :])) for index in range(count)]
 
 
 def _speed(speeds: Sequence[float], count: int) -> float:
@@ -174,9 +177,9 @@ def multi_class_network(
     thinks: Sequence[float],
     delays: Sequence[bool] = (),
 ) -> ClosedNetwork:
-    """Exact mean value analysis of several classes at single-server stations or delays.
+    """Solve several classes at single-server stations or delays by exact mean value analysis.
 
-    demands[c][k]: service of a class c customer at station k per cycle. ValueError if there are more than
+    demands[c][k]: service of a class c customer at station k per cycle. Raise ValueError for more than
     MOST_STATES states.
     """
     states = math.prod(count + 1 for count in customers)
@@ -184,25 +187,25 @@ def multi_class_network(
         raise ValueError(f"{states:,} combinations of customers")
     stations = range(len(demands[0]))
     waits = list(delays) or [False] * len(demands[0])
-    strides = [math.prod(count + 1 for count in customers[at + 1 :]) for at in range(len(customers))]
+    strides = [math.prod(count + 1 for count in customers[index + 1 :]) for index in range(len(customers))]
     # Queue of each station for each population in one list: a dictionary of tuples is slow.
     queues: list[list[float]] = []
     rates = [0.0] * len(customers)
     residence = [[0.0] * len(demands[0]) for _ in customers]
-    for place, population in enumerate(product(*(range(count + 1) for count in customers))):
+    for state, population in enumerate(product(*(range(count + 1) for count in customers))):
         total = [0.0] * len(demands[0])
         for kind, count in enumerate(population):
             if not count:
                 rates[kind] = 0.0
                 continue
-            before = queues[place - strides[kind]]
+            previous = queues[state - strides[kind]]
             of_class = residence[kind]
-            for at in stations:
-                of_class[at] = demands[kind][at] * (1.0 if waits[at] else 1.0 + before[at])
+            for index in stations:
+                of_class[index] = demands[kind][index] * (1.0 if waits[index] else 1.0 + previous[index])
             cycle = thinks[kind] + sum(of_class)
             rates[kind] = count / cycle if cycle else math.inf
-            for at in stations:
-                total[at] += rates[kind] * of_class[at] if of_class[at] else 0.0
+            for index in stations:
+                total[index] += rates[kind] * of_class[index] if of_class[index] else 0.0
         queues.append(total)
     return ClosedNetwork(
         tuple(rates),
@@ -214,9 +217,9 @@ def multi_class_network(
         ),
         tuple(
             sum(
-                rate * of_class[at] if of_class[at] else 0.0
+                rate * of_class[index] if of_class[index] else 0.0
                 for rate, of_class in zip(rates, demands, strict=True)
             )
-            for at in stations
+            for index in stations
         ),
     )

@@ -1,8 +1,8 @@
-"""Number of different pages of a guest that change in a period.
+"""Number of different pages of a guest that change in a given time.
 
 Each model is a list of kinds of pages: n pages, each written at random (Poisson) at a rate of r per second.
 After T seconds such a page has changed with probability 1 - exp(-r T), so sum(n (1 - exp(-r T))) pages have
-changed. `Sweep` is the other extreme: every write goes to another page until all have been written.
+changed. `SequentialWrites` is the other extreme: every write goes to another page until all are written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 #: Ranks of Zipf's law that are summed individually; the rest is integrated.
 _ONE_BY_ONE = 200
-#: Ratio of the ends of each piece of the integral.
+#: Ratio of the ends of each segment of the integral.
 _GROWTH = 1.6
 #: Nodes and weights of 5-point Gauss-Legendre quadrature on -1 to 1.
 _GAUSS = (
@@ -30,7 +30,7 @@ class WriteModel(Protocol):
     """A model of writes."""
 
     def changed(self, seconds: float) -> float:
-        """Number of different pages written within a period."""
+        """Return the number of different pages written in this time."""
         ...
 
 
@@ -59,30 +59,30 @@ class RandomWrites(Struct, frozen=True):
 
 
 def uniform(pages: float, rate: float) -> RandomWrites:
-    """`rate` writes per second, each to any of the pages."""
+    """Return the model of `rate` writes per second, each to a random page."""
     return RandomWrites(((pages, rate / pages),) if pages > 0 else ())
 
 
 def hot_set(pages: float, rate: float, hot_pages: float, hot_writes: float) -> RandomWrites:
-    """A part of the pages (0 to 1) gets a part of the writes (0 to 1), each spread uniformly."""
+    """Return the model of a part of the pages (0 to 1) with a part of the writes (0 to 1), each uniform."""
     parts = ((pages * hot_pages, rate * hot_writes), (pages * (1 - hot_pages), rate * (1 - hot_writes)))
-    return RandomWrites(tuple((many, writes / many) for many, writes in parts if many > 0))
+    return RandomWrites(tuple((count, writes / count) for count, writes in parts if count > 0))
 
 
 def zipf(pages: float, rate: float, exponent: float) -> RandomWrites:
-    """The page of rank k is written in proportion to k^-exponent.
+    """Return the model of writes to the page of rank k in proportion to k^-exponent.
 
-    Beyond the first ranks the sum is replaced by an integral (midpoint rule) in pieces that grow with rank:
+    Beyond the first ranks the sum is replaced by an integral (midpoint rule) in segments that grow with rank:
     accurate to six digits for any number of pages.
     """
     ranks: list[tuple[float, float]] = [
         (1.0, float(rank)) for rank in range(1, min(int(pages), _ONE_BY_ONE) + 1)
     ]
-    begin, end = len(ranks) + 0.5, pages + 0.5
-    while begin < end:
-        stop = min(begin * _GROWTH, end)
-        middle, half = (begin + stop) / 2, (stop - begin) / 2
-        ranks += [(weight * half, middle + place * half) for place, weight in _GAUSS]
-        begin = stop
-    total = math.fsum(many * rank**-exponent for many, rank in ranks)
-    return RandomWrites(tuple((many, rate * rank**-exponent / total) for many, rank in ranks))
+    start, end = len(ranks) + 0.5, pages + 0.5
+    while start < end:
+        stop = min(start * _GROWTH, end)
+        middle, half = (start + stop) / 2, (stop - start) / 2
+        ranks += [(weight * half, middle + node * half) for node, weight in _GAUSS]
+        start = stop
+    total = math.fsum(count * rank**-exponent for count, rank in ranks)
+    return RandomWrites(tuple((count, rate * rank**-exponent / total) for count, rank in ranks))

@@ -26,52 +26,52 @@ class Device(Struct, frozen=True):
 
 @cache
 def facts() -> dict[str, Any]:
-    """Facts about ISFC links."""
+    """Return facts about ISFC links."""
     return document.load_unchecked(_FILE)
 
 
 def max_devices() -> int:
-    """Most CTC devices of one logical link."""
+    """Return the maximum number of CTC devices of one logical link."""
     return int(facts()["devices"]["most"])
 
 
 def max_chpids() -> int:
-    """Most chpids that IBM recommends for one logical link."""
+    """Return the maximum number of chpids that IBM recommends for one logical link."""
     return int(facts()["best_practice"]["chpids_at_most"])
 
 
 def capacity_factor(speeds: Sequence[float]) -> float:
-    """Sum of the speeds of the chpids, Gb/s ("z/VM Performance Update 6.2 and 6.3": ISFC capacity test)."""
+    """Return the sum of the speeds, Gb/s ("z/VM Performance Update 6.2 and 6.3": ISFC capacity test)."""
     return float(sum(speeds))
 
 
 def usable_device_count(devices: int) -> int:
-    """Number of devices of a link that each side writes on."""
+    """Return the number of devices of a link that each side writes on."""
     for row in facts()["write_path"]["left"]:
         if row["from"] <= devices <= row["to"]:
             return devices - int(row["devices"])
     return 0
 
 
-def comes_first(own: str, peer: str) -> bool:
-    """Whether a system name sorts before its peer's, in EBCDIC order as in CP: letters before digits."""
-    return own.upper().encode("cp037", "replace") < peer.upper().encode("cp037", "replace")
+def comes_first(system: str, peer: str) -> bool:
+    """Return whether a system name sorts before its peer's in EBCDIC, as in CP: letters before digits."""
+    return system.upper().encode("cp037", "replace") < peer.upper().encode("cp037", "replace")
 
 
-def writes_on(devices: Sequence[Device], own: str, peer: str) -> list[Device]:
-    """Devices that a system writes on, in the order of use."""
-    ordered = sorted(devices, key=lambda device: device.number, reverse=not comes_first(own, peer))
+def writes_on(devices: Sequence[Device], system: str, peer: str) -> list[Device]:
+    """Return devices that a system writes on, in the order of use."""
+    ordered = sorted(devices, key=lambda device: device.number, reverse=not comes_first(system, peer))
     return ordered[: usable_device_count(len(devices))]
 
 
 def recommended_devices(chpids: int) -> int:
-    """CTC devices per chpid that IBM recommends for a number of chpids; 0 if there are too many chpids."""
+    """Return the CTC devices per chpid that IBM recommends for a number of chpids; 0 for too many chpids."""
     rule = facts()["recommended"]
     return int(min(rule["devices_per_chpid"], rule["devices_at_most"] // chpids))
 
 
 def mb_per_ssch() -> float:
-    """Measured data per start of a CTC device, MB of 10^6 bytes."""
+    """Return measured data per start of a CTC device, MB of 10^6 bytes."""
     measured = facts()["measured"]
     return float(measured["mb_per_second"] / measured["ssch"])
 
@@ -79,13 +79,13 @@ def mb_per_ssch() -> float:
 def chpid_rate(
     speed: float, devices: int, *, per_gb: float, share: float = 100.0, ssch: float | None = None
 ) -> float:
-    """MB/s (10^6 bytes) that a system writes over one chpid.
+    """Return MB/s (10^6 bytes) that a system writes over one chpid.
 
     speed    Gb/s of the chpid
     devices  its CTC devices that the system writes on
     per_gb   MB/s that a chpid carries for each Gb/s, measured
     share    the link's part of the chpid if others use it, too, percent
-    ssch     most starts per second of one device; None for no limit
+    ssch     maximum starts per second of one device; None for no limit
     """
     if not devices:
         return 0.0

@@ -62,7 +62,7 @@ _DEVICES = (
 
 
 def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTable], list[str]]:
-    """Throughput of the link in MiB/s, with figures, tables and notes."""
+    """Return the throughput of the link in MiB/s, with figures, tables and notes."""
     settings, chpids = scenario["link"], scenario["link"]["chpid"]
     if not chpids:
         scenario.unused("isfc_rate_per_gb")
@@ -73,11 +73,14 @@ def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTabl
             [],
         )
     devices = _devices(scenario)
-    own, peer, notes = _sides(settings)
-    mine, theirs = isfc.writes_on(devices, own, peer), isfc.writes_on(devices, peer, own)
+    sender, receiver, notes = _sides(settings)
+    sender_devices, receiver_devices = (
+        isfc.writes_on(devices, sender, receiver),
+        isfc.writes_on(devices, receiver, sender),
+    )
     rows = [
-        _chpid_row(settings, chpid, [device for device in devices if device.chpid == at], mine)
-        for at, chpid in enumerate(chpids)
+        _chpid_row(settings, chpid, [device for device in devices if device.chpid == index], sender_devices)
+        for index, chpid in enumerate(chpids)
     ]
     carried = math.fsum(row[4] for row in rows) / MB_IN_MIB
     rate = carried if settings["rate"] is None else settings["rate"]
@@ -87,7 +90,7 @@ def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTabl
         AnswerFigure("capacity_factor", factor, "", "ISFC capacity factor", 0),
         AnswerFigure("ctcs", float(len(devices)), "", "CTC devices", 0),
     ]
-    path = [_device_row(device, chpids, mine, theirs) for device in devices]
+    path = [_device_row(device, chpids, sender_devices, receiver_devices) for device in devices]
     tables = [
         AnswerTable("chpids", "Link", _CHPIDS, rows),
         AnswerTable("devices", "Write path", _DEVICES, path),
@@ -96,22 +99,22 @@ def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTabl
 
 
 def _sides(settings: dict[str, Any]) -> tuple[str, str, list[str]]:
-    """Names of sender and receiver, and notes; any two names in order if not given."""
-    own, peer = settings["from"], settings["to"]
-    if own is None or peer is None:
+    """Return names of sender and receiver, and notes; any two names in order if not given."""
+    sender, receiver = settings["from"], settings["to"]
+    if sender is None or receiver is None:
         return "A", "B", ["without link.from and link.to the sender is assumed to sort first"]
-    if isfc.comes_first(own, peer) == (own.upper() < peer.upper()):
-        return own, peer, []
-    return own, peer, [f"{own} and {peer} are compared in EBCDIC order: letters before digits"]
+    if isfc.comes_first(sender, receiver) == (sender.upper() < receiver.upper()):
+        return sender, receiver, []
+    return sender, receiver, [f"{sender} and {receiver} are compared in EBCDIC order: letters before digits"]
 
 
 def _chpid_row(
     settings: dict[str, Any],
     chpid: dict[str, Any],
     devices: Sequence[isfc.Device],
-    mine: Sequence[isfc.Device],
+    sender_devices: Sequence[isfc.Device],
 ) -> tuple[Any, ...]:
-    written = sum(device in mine for device in devices)
+    written = sum(device in sender_devices for device in devices)
     carries = isfc.chpid_rate(
         chpid["speed"],
         written,
@@ -125,21 +128,23 @@ def _chpid_row(
 def _device_row(
     device: isfc.Device,
     chpids: Sequence[dict[str, Any]],
-    mine: Sequence[isfc.Device],
-    theirs: Sequence[isfc.Device],
+    sender_devices: Sequence[isfc.Device],
+    receiver_devices: Sequence[isfc.Device],
 ) -> tuple[Any, ...]:
-    places = (side.index(device) + 1 if device in side else None for side in (mine, theirs))
-    return (f"{device.number:04X}", chpids[device.chpid]["name"], *places)
+    positions = (
+        side.index(device) + 1 if device in side else None for side in (sender_devices, receiver_devices)
+    )
+    return (f"{device.number:04X}", chpids[device.chpid]["name"], *positions)
 
 
 def _link_notes(
     chpids: Sequence[dict[str, Any]], rows: Sequence[tuple[Any, ...]], devices: Sequence[isfc.Device]
 ) -> list[str]:
-    """What IBM's best practices for ISFC links would change; none if all are followed."""
+    """Return notes on deviations from IBM's best practices for ISFC links."""
     notes = []
-    most = isfc.max_chpids()
-    if len(chpids) > most:
-        notes.append(f"{len(chpids)} chpids are more than the {most} that IBM recommends for one link")
+    max_chpids = isfc.max_chpids()
+    if len(chpids) > max_chpids:
+        notes.append(f"{len(chpids)} chpids are more than the {max_chpids} that IBM recommends for one link")
     speeds = [chpid["speed"] for chpid in chpids]
     if len(set(speeds)) > 1:
         listed = ", ".join(f"{speed:g}" for speed in sorted(set(speeds)))
@@ -147,18 +152,20 @@ def _link_notes(
         # Each side leaves out devices at one end of the numbers.
         ends = {devices[0].chpid, devices[-1].chpid}
         fast = [
-            chpid["name"] for at, chpid in enumerate(chpids) if at in ends and chpid["speed"] == max(speeds)
+            chpid["name"]
+            for index, chpid in enumerate(chpids)
+            if index in ends and chpid["speed"] == max(speeds)
         ]
         if fast and len(chpids) > 2:
             notes.append(
                 f"fast chpid {', '.join(fast)} is at an end of the device numbers, where a side does not "
                 "write: put fast chpids in the middle"
             )
-    wanted = isfc.recommended_devices(len(chpids))
-    fewer = [str(row[0]) for row in rows if row[2] < wanted]
+    minimum = isfc.recommended_devices(len(chpids))
+    fewer = [str(row[0]) for row in rows if row[2] < minimum]
     if fewer:
         notes.append(
-            f"chpid {', '.join(fewer)} has fewer CTC devices than the {wanted} that IBM recommends for each "
+            f"chpid {', '.join(fewer)} has fewer CTC devices than the {minimum} that IBM recommends for each "
             f"of {len(chpids)} chpids, and may carry less than assumed here"
         )
     unused = [str(row[0]) for row in rows if not row[3]]
@@ -171,20 +178,20 @@ def _link_notes(
 
 
 def _devices(scenario: Scenario) -> list[isfc.Device]:
-    """All devices of the link by number; without device numbers, numbered in the order of the chpids."""
+    """Return all devices of the link by number; by default, numbered in the order of the chpids."""
     devices: list[isfc.Device] = []
-    for at, chpid in enumerate(scenario["link"]["chpid"]):
+    for index, chpid in enumerate(scenario["link"]["chpid"]):
         numbers = (
             [_number(scenario, chpid["name"], text) for text in chpid["rdevs"]]
             if chpid["rdevs"] is not None
             else range(len(devices), len(devices) + chpid["ctcs"])
         )
-        devices += [isfc.Device(number, at) for number in numbers]
+        devices += [isfc.Device(number, index) for number in numbers]
     return sorted(devices, key=lambda device: device.number)
 
 
 def numbers(scenario: Scenario) -> list[int]:
-    """Device numbers of the link's CTCs, in order; those that are not given count from C000."""
+    """Return device numbers of the link's CTCs, in order; numbers that are not given count from C000."""
     chpids = scenario["link"]["chpid"]
     return [
         device.number + (0 if chpids[device.chpid]["rdevs"] is not None else _FIRST_NUMBER)
@@ -205,22 +212,22 @@ def _number(scenario: Scenario, name: str, text: str) -> int:
 
 
 def check_link(scenario: Scenario) -> None:
-    wrong, link = scenario.problem.general_error, scenario["link"]
+    error, link = scenario.problem.general_error, scenario["link"]
     if link["rate"] is None and not link["chpid"]:
-        raise wrong("link has neither rate nor chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
+        raise error("link has neither rate nor chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
     if link["from"] is not None and link["to"] is not None and link["from"].upper() == link["to"].upper():
-        raise wrong(f"link.from and link.to are both {link['from']}", "name two systems")
+        raise error(f"link.from and link.to are both {link['from']}", "name two systems")
     names = [chpid["name"] for chpid in link["chpid"]]
     if len(set(names)) < len(names):
-        raise wrong("two chpids have the same name", "use unique names")
+        raise error("two chpids have the same name", "use unique names")
     numbered = [chpid["rdevs"] is not None for chpid in link["chpid"]]
     for chpid, by_number in zip(link["chpid"], numbered, strict=True):
         if (chpid["ctcs"] is None) != by_number or by_number != numbered[0]:
-            raise wrong(f"link.chpid.{chpid['name']} needs either ctcs or rdevs, the same as the others",
+            raise error(f"link.chpid.{chpid['name']} needs either ctcs or rdevs, the same as the others",
                         "write ctcs = 4 for each chpid, or rdevs for each")  # fmt: skip
     devices = _devices(scenario)
     if len({device.number for device in devices}) < len(devices):
-        raise wrong("link.chpid has the same device number twice", "give each device one chpid")
+        raise error("link.chpid has the same device number twice", "give each device one chpid")
     if len(devices) > isfc.max_devices():
-        raise wrong(f"the link has {len(devices)} CTC devices", "leave some out",
+        raise error(f"the link has {len(devices)} CTC devices", "leave some out",
                     expected=f"at most {isfc.max_devices()}")  # fmt: skip

@@ -1,8 +1,8 @@
-"""Live guest relocation: how long it takes, how long the guest is quiesced, and whether it succeeds.
+"""Live guest relocation: relocation time, quiesce time and outcome.
 
 Source of the rules: IBM z/VM Performance Report, Live Guest Relocation; "z/VM Performance Update 6.2 and
-6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What they leave
-open is a key of the scenario.
+6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What
+they do not settle is a key of the scenario.
 """
 
 from __future__ import annotations
@@ -198,8 +198,8 @@ def solve(scenario: Scenario) -> Answer:
             "longer in total than serial ones; in IBM's measurements serial ones took slightly longer "
             "(z/VM Performance Update 6.2 and 6.3), as if a single relocation does not fill the link"
         )
-    names = ", ".join(outcome.name for outcome in outcomes[:3]) + (", ..." if len(outcomes) > 3 else "")
-    title = scenario.title or f"Relocation of {names}"
+    guest_names = ", ".join(outcome.name for outcome in outcomes[:3]) + (", ..." if len(outcomes) > 3 else "")
+    title = scenario.title or f"Relocation of {guest_names}"
     return Answer(
         "relocation", title, tables, figures, _charts(outcomes), notes, follow=("relocations", "quiesce")
     )
@@ -251,16 +251,16 @@ def _writes(guest: dict[str, Any]) -> dirtying.WriteModel:
 
 def _row(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> tuple[Any, ...]:
     live = sum(not pass_.quiesced for pass_ in outcome.passes)
-    stood = [pass_ for pass_ in outcome.passes if pass_.quiesced]
+    quiesced = [pass_ for pass_ in outcome.passes if pass_.quiesced]
     return (
         outcome.name,
         outcome.begins,
         outcome.seconds,
         outcome.quiesce,
         outcome.quiesce_needed,
-        live + min(len(stood), rules.quiesce_passes),
+        live + min(len(quiesced), rules.quiesce_passes),
         outcome.pages / PAGES_IN_MIB,
-        math.fsum(pass_.pages for pass_ in stood),
+        math.fsum(pass_.pages for pass_ in quiesced),
         outcome.stopped_by,
         outcome.end_code,
         codes.words("relocation_end")[str(outcome.end_code)],
@@ -271,7 +271,7 @@ def _pass_rows(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> 
     return [
         (
             outcome.name,
-            None if pass_.quiesced and not rules.quiesce_passes else at,
+            None if pass_.quiesced and not rules.quiesce_passes else number,
             "quiesced" if pass_.quiesced else "running",
             pass_.begins,
             pass_.seconds,
@@ -279,7 +279,7 @@ def _pass_rows(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> 
             pass_.pages,
             pass_.whole,
         )
-        for at, pass_ in enumerate(outcome.passes, 1)
+        for number, pass_ in enumerate(outcome.passes, 1)
     ]
 
 
@@ -290,12 +290,12 @@ def _options(
     rate: float,
     most_each: float,
 ) -> AnswerTable:
-    """The same guests one after another and at once, with and without IMMEDIATE, ignoring limits."""
-    many = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
+    """Return the same guests in sequence and at once, with and without IMMEDIATE, ignoring limits."""
+    concurrent = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
     ways = (
         [(1, "one after the other")]
         if len(guests) == 1
-        else [(1, "one after the other"), (many, f"{many} at once")]
+        else [(1, "one after the other"), (concurrent, f"{concurrent} at once")]
     )
     rows = []
     for at_once, words in ways:
@@ -345,25 +345,28 @@ def _notes(
 
 
 def _makes_no_progress(outcome: precopy.RelocationOutcome) -> bool:
-    """Whether the last pass before the quiesce left nearly as many pages as it sent."""
+    """Return whether the last pass before the quiesce left nearly as many pages as it sent."""
     live = [pass_.pages for pass_ in outcome.passes if not pass_.quiesced]
     left = next((pass_.pages for pass_ in outcome.passes if pass_.quiesced), 0.0)
     return left > 0.95 * live[-1]
 
 
 def _charts(outcomes: Sequence[precopy.RelocationOutcome]) -> list[Chart]:
-    shown = outcomes[: len(COLORS)]
-    longest = max(len(outcome.passes) for outcome in shown)
+    charted = outcomes[: len(COLORS)]
+    max_passes = max(len(outcome.passes) for outcome in charted)
     series = tuple(
         ChartSeries(
             outcome.name,
-            [outcome.passes[at].pages if at < len(outcome.passes) else None for at in range(longest)],
+            [
+                outcome.passes[number].pages if number < len(outcome.passes) else None
+                for number in range(max_passes)
+            ],
         )
-        for outcome in shown
+        for outcome in charted
     )
-    places = [str(at) for at in range(1, longest + 1)]
-    of = f", the first {len(shown)} of {len(outcomes):,} guests" if len(outcomes) > len(shown) else ""
-    charts = [Chart(f"Pages by pass{of}", "bars", places, series, "pages")] if longest else []
+    labels = [str(number) for number in range(1, max_passes + 1)]
+    suffix = f", the first {len(charted)} of {len(outcomes):,} guests" if len(outcomes) > len(charted) else ""
+    charts = [Chart(f"Pages by pass{suffix}", "bars", labels, series, "pages")] if max_passes else []
     if len(outcomes) > 1:
         names = [outcome.name for outcome in outcomes]
         charts.append(
@@ -379,13 +382,13 @@ def _charts(outcomes: Sequence[precopy.RelocationOutcome]) -> list[Chart]:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.general_error
+    """Raise an error for valid keys that contradict each other."""
+    error = scenario.problem.general_error
     names = [guest["name"] for guest in scenario["guest"]]
     if len(set(names)) < len(names):
-        raise wrong("two guests have the same name", "use unique names")
+        raise error("two guests have the same name", "use unique names")
     if scenario["passes_most"] < scenario["live_passes"] + scenario["quiesce_passes"]:
-        raise wrong(
+        raise error(
             f"passes_most is {scenario['passes_most']}",
             "increase it, or reduce live_passes or quiesce_passes",
             expected=f"at least {scenario['live_passes'] + scenario['quiesce_passes']}, "
@@ -397,21 +400,21 @@ def check_combinations(scenario: Scenario) -> None:
 
 
 def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
-    wrong, path = scenario.problem.general_error, f"guest.{guest['name']}"
+    error, path = scenario.problem.general_error, f"guest.{guest['name']}"
     if touched(guest) > guest["memory"]:
-        raise wrong(f"{path}.touched is {guest['touched']:g}", "reduce it",
+        raise error(f"{path}.touched is {guest['touched']:g}", "reduce it",
                     expected=f"at most its memory, {guest['memory']:g}")  # fmt: skip
     if changing(guest) > touched(guest):
-        raise wrong(f"{path}.changing is {guest['changing']:g}", "reduce it",
+        raise error(f"{path}.changing is {guest['changing']:g}", "reduce it",
                     expected=f"at most what was touched, {touched(guest):g}")  # fmt: skip
     needs = {"hot set": ("hot_pages", "hot_writes"), "zipf": ("exponent",)}
     for pattern, keys in needs.items():
         for key in keys:
             if (guest[key] is not None) != (guest["pattern"] == pattern):
                 state = "is given" if guest[key] is not None else "is missing"
-                raise wrong(f'{path}.{key} {state}, but its pattern is "{guest["pattern"]}"',
+                raise error(f'{path}.{key} {state}, but its pattern is "{guest["pattern"]}"',
                             f'{key} and pattern = "{pattern}" go together')  # fmt: skip
     if guest["pattern"] == "hot set" and guest["hot_pages"] == 0 and guest["hot_writes"] > 0:
-        raise wrong(f"{path}.hot_pages is 0, but writes go to them", "increase it")
+        raise error(f"{path}.hot_pages is 0, but writes go to them", "increase it")
     if guest["pattern"] == "hot set" and guest["hot_pages"] == 100 and guest["hot_writes"] < 100:
-        raise wrong(f"{path}.hot_pages is 100, but writes go to other pages", "reduce it")
+        raise error(f"{path}.hot_pages is 100, but writes go to other pages", "reduce it")

@@ -1,11 +1,11 @@
-"""Guests relocated while they run: passes over their pages, and each guest's share of the link.
+"""Relocation of running guests: passes over their pages, and each guest's share of the link.
 
-The first pass sends every page ever touched, each further pass the pages changed meanwhile; then the guest is
-quiesced for the last passes. With V pages to send, a rate of B pages per second and a model of writes:
+The first pass sends every page ever touched, each further pass the pages changed in the previous one; then
+the guest is quiesced for the last passes. With V pages to send at B pages per second and a model of writes:
 
     T(i) = V(i) / B,   V(i+1) = changed(T(i)),   quiesce = V(last) / B + fixed time
 
-Changes count from the beginning of a pass. Concurrent relocations share the link equally.
+Changes count from the start of a pass. Concurrent relocations share the link equally.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from msgspec import Struct, field
 
 from zlens.models.relocation.dirtying import WriteModel
 
-#: Moments this close together, relative to the time itself, count as the same: an event just in time is in
-#: time.
+#: Times with a smaller relative difference count as equal: an event at its limit is in time.
 _SAME = 1e-9
 COMPLETED, MAXTOTAL, MAXQUIESCE = 0, 4, 5
 
@@ -29,10 +28,10 @@ class StopRules(Struct, frozen=True):
     """Rules for stopping a guest for its last passes.
 
     stop_pages      stop when no more pages than this are left
-    live_least      least passes while it runs (one with IMMEDIATE)
-    passes_most     most passes in total, those of the quiesce included
+    live_least      minimum passes while it runs (one with IMMEDIATE)
+    passes_most     maximum passes in total, including the quiesce
     quiesce_passes  passes during the quiesce; the first of them sends what is left
-    no_progress     stop when a pass leaves at least this part of what it sent; None: never
+    no_progress     stop when a pass leaves at least this part of its pages; None: never
     """
 
     stop_pages: float
@@ -56,7 +55,7 @@ class RelocatingGuest(Struct, frozen=True):
 
 
 class CopyPass(Struct):
-    """One pass. quiesced: the guest is stopped. whole: the pass was not cut short."""
+    """One pass. quiesced: the guest is stopped. whole: the pass was complete."""
 
     quiesced: bool
     begins: float
@@ -66,7 +65,7 @@ class CopyPass(Struct):
 
 
 class RelocationOutcome(Struct):
-    """The result of a relocation. Seconds since the first one began.
+    """Result of a relocation. Times are seconds since the first relocation began.
 
     stopped_by      why the guest was stopped: "little left", "no progress", "passes", "IMMEDIATE"; or ""
     quiesce_needed  length of the quiesce without MAXQUIESCE and MAXTOTAL; None if it never began
@@ -99,11 +98,11 @@ def relocate(
     at_once: int = 1,
     most_each: float = math.inf,
 ) -> list[RelocationOutcome]:
-    """Relocate the guests; their outcomes.
+    """Relocate the guests and return their outcomes.
 
     rate       pages per second that the link carries, above 0
-    at_once    concurrent relocations: 1 is one after another
-    most_each  most pages per second that one relocation sends, above 0
+    at_once    concurrent relocations; 1: in sequence
+    most_each  maximum pages per second of one relocation, above 0
     """
     return _Run(guests, rules, rate, at_once, most_each).outcomes()
 
@@ -122,8 +121,8 @@ class _State(Struct):
 class _Run:
     """All relocations on one clock.
 
-    `sent` counts the pages of a relocation that had sent all the time: all send at the same rate, so a pass
-    of V pages ends when `sent` has advanced by V, however many others come and go meanwhile.
+    `sent` is the number of pages that one relocation would have sent by always sending: all send at the same
+    rate, so a pass of V pages ends when `sent` has advanced by V, regardless of the other relocations.
     """
 
     def __init__(
@@ -146,11 +145,11 @@ class _Run:
         return [state.outcome for state in self.all]
 
     def _rate_per_relocation(self) -> float:
-        """Current pages per second of each relocation."""
+        """Return current pages per second of each relocation."""
         return min(self.most_each, self.rate / max(1, self.senders))
 
     def _step(self) -> bool:
-        """Advance to the next event; False if there is none."""
+        """Advance to the next event; return False if there is none."""
         while self.targets and self.targets[0][2].target != self.targets[0][0]:
             heapq.heappop(self.targets)
         while self.timers and self.timers[0][3].over:
@@ -166,9 +165,9 @@ class _Run:
             self.now, self.sent = max(self.now, sent_at), target
             self._pass_ends(state)
         else:
-            _, _, at, state, event = heapq.heappop(self.timers)
-            self.sent += self._rate_per_relocation() * max(0.0, at - self.now)
-            self.now = max(self.now, at)
+            _, _, due, state, event = heapq.heappop(self.timers)
+            self.sent += self._rate_per_relocation() * max(0.0, due - self.now)
+            self.now = max(self.now, due)
             self._timer(state, event)
         return True
 
@@ -179,12 +178,12 @@ class _Run:
         self._schedule(state.guest.max_total, state, "maxtotal")
 
     def _schedule(self, seconds: float, state: _State, event: str) -> None:
-        # An event just in time is in time: limits come after all other events of the same moment.
+        # An event at its limit is in time: limits follow all other events of the same time.
         self.turns += 1
-        at = self.now + seconds
-        if not math.isinf(at):
-            late = _SAME * max(1.0, at) if event.startswith("max") else 0.0
-            heapq.heappush(self.timers, (at + late, self.turns, at, state, event))
+        due = self.now + seconds
+        if not math.isinf(due):
+            late = _SAME * max(1.0, due) if event.startswith("max") else 0.0
+            heapq.heappush(self.timers, (due + late, self.turns, due, state, event))
 
     def _timer(self, state: _State, event: str) -> None:
         if event == "set up":
@@ -204,30 +203,33 @@ class _Run:
     def _pass_ends(self, state: _State) -> None:
         state.target = None
         self.senders -= 1
-        done = state.outcome.passes[-1]
-        done.seconds = self.now - done.begins
-        if done.quiesced:
-            more = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
+        ended = state.outcome.passes[-1]
+        ended.seconds = self.now - ended.begins
+        if ended.quiesced:
+            empty_passes = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
             # The guest is stopped, so nothing has changed: these passes have nothing to send.
-            state.outcome.passes += [CopyPass(True, self.now, 0.0, 0.0) for _ in range(more)]
+            state.outcome.passes += [CopyPass(True, self.now, 0.0, 0.0) for _ in range(empty_passes)]
             self._schedule(state.guest.fixed, state, "fixed")
             return
-        left = state.guest.writes.changed(done.seconds)
-        state.outcome.stopped_by = self._stop_reason(state, left)
+        remaining = state.guest.writes.changed(ended.seconds)
+        state.outcome.stopped_by = self._stop_reason(state, remaining)
         if state.outcome.stopped_by:
             state.stopped_at = self.now
             self._schedule(state.guest.max_quiesce, state, "maxquiesce")
-        self._send(state, left, quiesced=bool(state.outcome.stopped_by))
+        self._send(state, remaining, quiesced=bool(state.outcome.stopped_by))
 
-    def _stop_reason(self, state: _State, left: float) -> str:
-        """Why the guest is stopped now; "" if it runs on."""
+    def _stop_reason(self, state: _State, remaining: float) -> str:
+        """Return why the guest is stopped; "" if it continues to run."""
         rules, live = self.rules, len(state.outcome.passes)
         if state.guest.immediate:
             return "IMMEDIATE"
         if live >= rules.live_least:
-            if left <= rules.stop_pages:
+            if remaining <= rules.stop_pages:
                 return "little left"
-            if rules.no_progress is not None and left >= rules.no_progress * state.outcome.passes[-1].pages:
+            if (
+                rules.no_progress is not None
+                and remaining >= rules.no_progress * state.outcome.passes[-1].pages
+            ):
                 return "no progress"
         return "passes" if live >= rules.passes_most - rules.quiesce_passes else ""
 
@@ -237,18 +239,22 @@ class _Run:
         outcome.end_code, outcome.ends = code, self.now
         missing = 0.0
         if state.target is not None:
-            cut = outcome.passes[-1]
+            last_pass = outcome.passes[-1]
             missing = max(0.0, state.target - self.sent)
-            cut.seconds, cut.pages, cut.whole = self.now - cut.begins, cut.pages - missing, False
+            last_pass.seconds, last_pass.pages, last_pass.whole = (
+                self.now - last_pass.begins,
+                last_pass.pages - missing,
+                False,
+            )
             state.target = None
             self.senders -= 1
         if state.stopped_at is not None:
             outcome.quiesce = self.now - state.stopped_at
-            rest = missing / rate_each + state.guest.fixed
+            remaining_s = missing / rate_each + state.guest.fixed
             if code != COMPLETED and outcome.passes[-1].whole:
                 # Only the fixed time was left.
                 sent_by = max(pass_.begins + pass_.seconds for pass_ in outcome.passes)
-                rest = state.guest.fixed - (self.now - sent_by)
-            outcome.quiesce_needed = outcome.quiesce + (rest if code != COMPLETED else 0.0)
+                remaining_s = state.guest.fixed - (self.now - sent_by)
+            outcome.quiesce_needed = outcome.quiesce + (remaining_s if code != COMPLETED else 0.0)
         if self.waiting:
             self._begin()

@@ -1,1 +1,1 @@
-"""Guests of a z/VM system: who gets what by shares and limits."""
+"""Guests of a z/VM system: allocation by shares and limits."""

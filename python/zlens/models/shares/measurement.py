@@ -1,7 +1,7 @@
-"""CP's shares of a measured interval: what each guest should have got beside what it got.
+"""CP shares of a measured interval: expected and observed CPU use of each guest.
 
-The demand of a virtual processor is what it used and what it waited for: CPU time, CPU wait and limit wait,
-at most all of a logical processor. What CP used for itself is deducted from the processors first.
+The demand of a virtual CPU is what it used and what it waited for: CPU time, CPU wait and limit wait,
+at most all of a logical processor. CP's own use is deducted from the processors first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import BUSY, QuerySession, interval_sql
 
 TABLE = "guest"
-#: Idle processors that are worth a note.
+#: Minimum number of idle processors for a note.
 _IDLE = 0.1
 
 _COLUMNS = (
@@ -37,11 +37,11 @@ _COLUMNS = (
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy the processors were."""
+    """Return SQL of intervals and their processor utilization."""
     return BUSY
 
 
-#: A user and a type of its virtual processors: a guest with CPs and IFLs is two entries of one name.
+#: A user and a type of its virtual CPUs: a guest with CPs and IFLs is two entries of one name.
 User = tuple[str, str]
 
 
@@ -55,7 +55,7 @@ class MeasuredShares(Struct):
 
 
 def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredShares:
-    """The scenario of one interval."""
+    """Return the scenario of one interval."""
     where = interval_sql(system, end)
     processors = _processors(session, where)
     shares = {
@@ -69,14 +69,14 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
         f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
     ).rows
     measurement = MeasuredShares({"model": "shares", "processors": processors, "user": []})
-    # If all processors are of one type, so are the virtual processors.
+    # If all processors are of one type, so are the virtual CPUs.
     only = next(iter(processors)) if len(processors) == 1 else None
     by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
     for row in rows:
         by_user.setdefault((row[0], row[1] or only), []).append(row)
     left_out: list[str] = []
     unknown: dict[str, list[str]] = {}
-    blind = 0
+    unsampled = 0
     pools = _pools(session, system, end)
     for (userid, kind), virtual in by_user.items():
         used = [row[3] for row in virtual if row[3] is not None]
@@ -89,7 +89,7 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
             unknown.setdefault(kind, []).append(userid)
             continue
         waits = [row[4] for row in virtual]
-        blind += waits.count(None)
+        unsampled += waits.count(None)
         user = {
             "name": userid,
             "type": kind,
@@ -115,7 +115,7 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
             )
             / 100
         )
-        # What guests used that are left out is not known to be idle.
+        # Processors may have been used by guests that are left out.
         if idle > _IDLE and measurement.observed and not left_out:
             measurement.notes.append(
                 f"{kind}: {idle:.2f} of the {number:.2f} processors for guests were idle: guests waited to "
@@ -136,9 +136,9 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
         )
     if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
         measurement.notes.append("parked processors are unknown: all online processors are counted")
-    if blind:
+    if unsampled:
         measurement.notes.append(
-            f"{blind} virtual processors have no samples of states: their demand is taken to be their use"
+            f"{unsampled} virtual processors have no samples of states: their demand is taken to be their use"
         )
     empty = [name for name in sorted(pools) if name not in occupied]
     if empty:
@@ -161,7 +161,7 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
 
 
 def _limited(session: QuerySession, system: str, end: dt.datetime) -> list[str]:
-    """The guests whose share has a maximum at that time; its unit is not published."""
+    """Return the guests whose share has a maximum at that time; its unit is not published."""
     rows = session.sql(
         f"SELECT userid FROM role.guest_configuration WHERE system = {literal(system)} "
         f"AND tod <= {literal(end.isoformat())}::TIMESTAMPTZ GROUP BY userid "
@@ -171,7 +171,7 @@ def _limited(session: QuerySession, system: str, end: dt.datetime) -> list[str]:
 
 
 def _pools(session: QuerySession, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
-    """The CPU pools that limit their users at that time, as a scenario has them."""
+    """Return the CPU pools that limit their users at that time, as entries of a scenario."""
     rows = session.sql(
         "SELECT pool, arg_max(cpu_type, tod), arg_max(limit_kind, tod), arg_max(limit_amount, tod) "
         f"FROM role.cpu_pool_configuration WHERE system = {literal(system)} "
@@ -186,7 +186,7 @@ def _pools(session: QuerySession, system: str, end: dt.datetime) -> dict[str, di
 
 
 def _processors(session: QuerySession, where: str) -> dict[str, float]:
-    """Logical processors of each type for guests: online and not parked, less CP's own time."""
+    """Return logical processors of each type for guests: online and not parked, less CP's own time."""
     rows = session.sql(
         "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
         f"- coalesce(system_pct, 0) / 100) FROM cpu WHERE {where} AND cpu_type IS NOT NULL "
@@ -196,7 +196,7 @@ def _processors(session: QuerySession, where: str) -> dict[str, float]:
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Expected beside observed. settings: values of the scenario, as of --set."""
+    """Compare expected with observed use. settings: values of the scenario, as of --set."""
     measurement = measured(session, system, end)
     title = f"CP shares of {system}, interval that ended {interval_choice.local_time(session, system, end)}"
     values = measurement.scenario
@@ -255,7 +255,7 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
 
 
 def by_user(solved: Answer) -> dict[User, dict[str, Value]]:
-    """The rows of solved users by user and type."""
+    """Return the rows of solved users by user and type."""
     users = solved.table("users")
     names = [column.key for column in users.columns]
     return {(str(row[0]), str(row[1])): dict(zip(names, row, strict=True)) for row in users.rows}

@@ -1,4 +1,4 @@
-"""CP shares: what each z/VM user is entitled to, what it gets, and what limits it.
+"""CP shares: entitlement, allocation and limit of each z/VM user.
 
 Source of the rules: IBM, z/VM CP Commands and Utilities Reference, SET SHARE and DEFINE CPUPOOL; "z/VM 6.4
 Performance" (the scheduler's test cases). Amounts are percent of one logical processor.
@@ -128,7 +128,7 @@ _COLUMNS = (
 
 
 class ShareUser(Struct, frozen=True):
-    """A user of one type of processor. demands: percent of one processor for each undedicated virtual one."""
+    """A user of one type of processor. demands: percent of one processor for each undedicated virtual CPU."""
 
     name: str
     demands: tuple[float, ...]
@@ -141,7 +141,7 @@ class ShareUser(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """The result for a user, percent of one processor; normalized in percent of everything scheduled."""
+    """Result for a user, percent of one processor; normalized: percent of everything scheduled."""
 
     normalized: float
     entitlement: float
@@ -163,7 +163,7 @@ def allocate(
     pools            limit of each CPU pool, percent of one processor
     absolute_at_most total to which absolute shares are scaled down if they sum to more, percent
 
-    A user's share is split evenly over its virtual processors, each of which rises with its part and stops at
+    A user's share is split evenly over its virtual CPUs, each of which rises with its part and stops at
     one processor, at its demand, or when a limit of the user or of its pool is reached.
     """
     capacity = 100.0 * processors
@@ -181,22 +181,24 @@ def allocate(
     hard = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
     allocated = hard
     if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NEGLIGIBLE:
-        # What no one else can use goes to users with soft limits; the others keep what they have.
+        # Capacity that no other user can use goes to users with soft limits; the others are unchanged.
         free = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
         allocated = free
-    sums = [sum(allocated[places]) for places in inside]
-    full = sum(sums) >= capacity - _NEGLIGIBLE
+    sums = [sum(allocated[virtual_cpus]) for virtual_cpus in inside]
+    is_full = sum(sums) >= capacity - _NEGLIGIBLE
     full_pools = _full_pools(users, sums, pools or {})
     shares = []
     for n, user in enumerate(users):
-        wanted = sum(caps[inside[n]])
-        bound = _bound(user, sums[n], wanted, limits[n], full, full_pools) if processors else "no processor"
+        max_use = sum(caps[inside[n]])
+        bound = (
+            _bound(user, sums[n], max_use, limits[n], is_full, full_pools) if processors else "no processor"
+        )
         shares.append(Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], bound))
     return shares
 
 
 def normalized(users: Sequence[ShareUser], absolute_at_most: float) -> list[float]:
-    """Shares as parts of 1: absolute ones as given or scaled down, relative ones of the remainder."""
+    """Return shares as parts of 1: absolute ones as given or scaled down, relative ones of the remainder."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
     scale, rest = _scale(absolute, relative, absolute_at_most)
@@ -207,14 +209,14 @@ def normalized(users: Sequence[ShareUser], absolute_at_most: float) -> list[floa
 
 
 def _scale(absolute: float, relative: float, absolute_at_most: float) -> tuple[float, float]:
-    """Factor for absolute shares (sum in percent), and the part of 1 left for relative ones."""
+    """Return the factor for absolute shares (sum in percent), and the part of 1 left for relative ones."""
     allowed = absolute_at_most / 100 if relative else 1.0
     scale = allowed / (absolute / 100) if absolute / 100 > allowed else 1.0
     return scale, 1.0 - absolute / 100 * scale
 
 
 def _maxima(users: Sequence[ShareUser], absolute_at_most: float) -> list[float | None]:
-    """Maximum shares as parts of 1; a relative maximum counts as a share of that size would."""
+    """Return maximum shares as parts of 1; a relative maximum counts as a share of that size would."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
     maxima: list[float | None] = []
@@ -243,32 +245,35 @@ def _fill(
     soft: bool,
     floor: Sequence[float] | None = None,
 ) -> list[float]:
-    """Allocation of each virtual processor. soft: enforce soft limits, too; floor: amounts always kept."""
-    kept = floor or [0.0] * len(caps)
+    """Return the allocation of each virtual CPU. soft: enforce soft limits, too; floor: minimum amounts."""
+    floors = floor or [0.0] * len(caps)
     groups: list[CapGroup] = []
     members: dict[str, list[int | CapGroup]] = {}
     used = dict.fromkeys(pools, 0.0)
-    for user, places, limit in zip(users, inside, limits, strict=True):
-        own: CapGroup | None = None
+    for user, virtual_cpus, limit in zip(users, inside, limits, strict=True):
+        user_group: CapGroup | None = None
         if limit is not None and (soft or user.limit == "hard"):
-            own = CapGroup(tuple(range(places.start, places.stop)), max(0.0, limit - sum(kept[places])))
+            user_group = CapGroup(
+                tuple(range(virtual_cpus.start, virtual_cpus.stop)),
+                max(0.0, limit - sum(floors[virtual_cpus])),
+            )
         if user.pool in pools:
             of_pool = members.setdefault(user.pool or "", [])
-            of_pool += range(places.start, places.stop) if own is None else [own]
-            used[user.pool or ""] += sum(kept[places])
-        elif own is not None:
-            groups.append(own)
+            of_pool += range(virtual_cpus.start, virtual_cpus.stop) if user_group is None else [user_group]
+            used[user.pool or ""] += sum(floors[virtual_cpus])
+        elif user_group is not None:
+            groups.append(user_group)
     for name, of_pool in members.items():
         groups.append(CapGroup(tuple(of_pool), max(0.0, pools[name] - used[name])))
     if floor is None:
         return group_fill(capacity, weights, caps, groups)
-    room = [max(0.0, cap - has) for cap, has in zip(caps, kept, strict=True)]
-    more = group_fill(max(0.0, capacity - sum(kept)), weights, room, groups)
-    return [has + more for has, more in zip(kept, more, strict=True)]
+    headroom = [max(0.0, cap - has) for cap, has in zip(caps, floors, strict=True)]
+    extra = group_fill(max(0.0, capacity - sum(floors)), weights, headroom, groups)
+    return [has + extra for has, extra in zip(floors, extra, strict=True)]
 
 
 def _full_pools(users: Sequence[ShareUser], sums: Sequence[float], pools: dict[str, float]) -> set[str]:
-    """CPU pools whose members use the whole limit of the pool."""
+    """Return the CPU pools whose members use the entire limit of the pool."""
     used = dict.fromkeys(pools, 0.0)
     for user, total in zip(users, sums, strict=True):
         if user.pool in used:
@@ -277,23 +282,28 @@ def _full_pools(users: Sequence[ShareUser], sums: Sequence[float], pools: dict[s
 
 
 def _bound(
-    user: ShareUser, allocation: float, wanted: float, limit: float | None, full: bool, full_pools: set[str]
+    user: ShareUser,
+    allocation: float,
+    max_use: float,
+    limit: float | None,
+    is_full: bool,
+    full_pools: set[str],
 ) -> str:
-    """What limits a user: the first of demand, virtual processors, limit, pool that applies; else share."""
-    if allocation >= wanted - _NEGLIGIBLE:
-        asked = sum(user.demands)
-        return "virtual CPUs" if asked > wanted + _NEGLIGIBLE else "demand"
+    """Return what limits a user: the first of demand, virtual CPUs, limit, pool that applies; else share."""
+    if allocation >= max_use - _NEGLIGIBLE:
+        demand = sum(user.demands)
+        return "virtual CPUs" if demand > max_use + _NEGLIGIBLE else "demand"
     if limit is not None and user.limit == "hard" and allocation >= limit - _NEGLIGIBLE:
         return "LIMITHARD"
     if user.pool in full_pools:
         return f"pool {user.pool}"
-    if limit is not None and full and allocation <= limit + _NEGLIGIBLE:
+    if limit is not None and is_full and allocation <= limit + _NEGLIGIBLE:
         return "LIMITSOFT" if allocation >= limit - _NEGLIGIBLE else "share"
     return "share"
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve each type of processor by itself."""
+    """Solve each type of processor separately."""
     users, pools = scenario["user"], scenario["pool"]
     check_combinations(scenario)
     rows: list[tuple[Any, ...]] = []
@@ -357,55 +367,55 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def check_combinations(scenario: Scenario) -> None:
-    """Raise an error for keys that are valid but do not fit together."""
-    wrong = scenario.problem.general_error
+    """Raise an error for valid keys that contradict each other."""
+    error = scenario.problem.general_error
     users, pools = scenario["user"], scenario["pool"]
     entries = Counter((user["name"], user["type"]) for user in users)
     for (name, kind), count in entries.items():
         if count > 1:
-            raise wrong(f"user {name} is given twice with type {kind}", "use unique names")
+            raise error(f"user {name} is given twice with type {kind}", "use unique names")
     by_name = {pool["name"]: pool for pool in pools}
     if len(by_name) < len(pools):
-        raise wrong("two pools have the same name", "use unique names")
+        raise error("two pools have the same name", "use unique names")
     for user in users:
         path = f"user.{user['name']}"
         if (user["relative"] is None) == (user["absolute"] is None):
-            raise wrong(f"{path} needs exactly one share", "write relative = 100, or absolute = 5")
+            raise error(f"{path} needs exactly one share", "write relative = 100, or absolute = 5")
         maxima = [key for key in ("maximum_relative", "maximum_absolute") if user[key] is not None]
         if (user["limit"] == "none") != (not maxima) or len(maxima) > 1:
-            raise wrong(f"{path} has a limit of {user['limit']} and {len(maxima)} maximum shares",
+            raise error(f"{path} has a limit of {user['limit']} and {len(maxima)} maximum shares",
                         'write limit = "hard" or "soft" with one maximum share, or neither')  # fmt: skip
         if user["demand"] is not None and user["demands"] is not None:
-            raise wrong(f"{path} has demand and demands", "keep one of them")
+            raise error(f"{path} has demand and demands", "keep one of them")
         if user["demands"] is not None and len(user["demands"]) != user["virtual_cpus"] - user["dedicated"]:
-            raise wrong(f"{path}.demands has {len(user['demands'])} values", "give one for each virtual "
+            raise error(f"{path}.demands has {len(user['demands'])} values", "give one for each virtual "
                         "processor that is not dedicated")  # fmt: skip
         if user["dedicated"] > user["virtual_cpus"]:
-            raise wrong(f"{path}.dedicated exceeds its virtual processors", "reduce it")
+            raise error(f"{path}.dedicated exceeds its virtual processors", "reduce it")
         pool = by_name.get(user["pool"])
         if user["pool"] is not None and (pool is None or pool["type"] != user["type"]):
-            raise wrong(f"{path}.pool is {user['pool']}, but no pool of {user['type']}s has that name",
+            raise error(f"{path}.pool is {user['pool']}, but no pool of {user['type']}s has that name",
                         "add [[pool]] with that name and type")  # fmt: skip
     for pool in pools:
         if (pool["limithard"] is None) == (pool["capacity"] is None):
-            raise wrong(
+            raise error(
                 f"pool.{pool['name']} needs exactly one limit", "write limithard = 50, or capacity = 1.5"
             )
     for kind, number in scenario["processors"].items():
         if kind not in TYPES:
-            raise wrong(f"processors.{kind} is not a processor type", f"write one of {', '.join(TYPES)}")
+            raise error(f"processors.{kind} is not a processor type", f"write one of {', '.join(TYPES)}")
         taken = sum(user["dedicated"] for user in users if user["type"] == kind)
         if taken > number:
-            raise wrong(
+            raise error(
                 f"{taken} {kind} processors are dedicated, but only {number:g} exist", "dedicate fewer"
             )
     for kind in {user["type"] for user in users} - set(scenario["processors"]):
-        raise wrong(f"processors has no {kind}, but a user has virtual processors of that type",
+        raise error(f"processors has no {kind}, but a user has virtual processors of that type",
                     f"add {kind} = 0 or more to [processors]")  # fmt: skip
 
 
 def _pool_limit(pool: dict[str, Any], processors: float) -> float:
-    """Limit of a CPU pool, percent of one processor."""
+    """Return the limit of a CPU pool, percent of one processor."""
     if pool["capacity"] is not None:
         return 100.0 * float(pool["capacity"])
     return math.inf if pool["limithard"] == 100 else float(pool["limithard"]) * processors
@@ -413,7 +423,7 @@ def _pool_limit(pool: dict[str, Any], processors: float) -> float:
 
 def _user(user: dict[str, Any], processors: float) -> ShareUser:
     sharing = user["virtual_cpus"] - user["dedicated"]
-    # Without a demand it wants all it can get, at most one processor for each virtual processor.
+    # Without a demand it wants all it can get, at most one processor for each virtual CPU.
     demand = 100.0 if user["demand"] is None else user["demand"] / sharing
     return ShareUser(
         user["name"],
@@ -430,20 +440,22 @@ def _user(user: dict[str, Any], processors: float) -> ShareUser:
 def _row(user: dict[str, Any], solved: ShareUser | None, share: Share | None) -> tuple[Any, ...]:
     of_its_own = 100.0 * user["dedicated"]
     share_text = f"REL {user['relative']}" if user["relative"] is not None else f"ABS {user['absolute']:g}%"
-    begin = (user["name"], user["type"], user["virtual_cpus"])
+    subject = (user["name"], user["type"], user["virtual_cpus"])
     if solved is None or share is None:
-        return (*begin, "dedicated", None, of_its_own, None, None, of_its_own, 0.0, 0.0, "dedicated")
-    asked = sum(solved.demands) if user["demand"] is not None or user["demands"] is not None else None
-    wanted = sum(min(demand, 100.0) for demand in solved.demands) if asked is None else asked
+        return (*subject, "dedicated", None, of_its_own, None, None, of_its_own, 0.0, 0.0, "dedicated")
+    stated_demand = sum(solved.demands) if user["demand"] is not None or user["demands"] is not None else None
+    total_demand = (
+        sum(min(demand, 100.0) for demand in solved.demands) if stated_demand is None else stated_demand
+    )
     return (
-        *begin,
+        *subject,
         share_text,
         share.normalized,
         share.entitlement + of_its_own,
-        asked,
+        stated_demand,
         share.limit,
         share.allocation + of_its_own,
         max(0.0, share.allocation - share.entitlement),
-        max(0.0, wanted - share.allocation),
+        max(0.0, total_demand - share.allocation),
         share.bound_by,
     )

@@ -1,10 +1,10 @@
 """Throughput of cores with several threads: utilization law, bounds, and path factors.
 
 A transaction uses CPU time of one or more parts (clients, servers), each with its virtual CPUs. Raw demand
-is time on a thread; work is that time alone on a core (raw demand x capacity factor / thread density).
+is time on a thread; work is time with one thread active (raw demand x capacity factor / thread density).
 Sources: the utilization law and asymptotic bounds (Lazowska et al., Quantitative System Performance, 1984);
-speed of a core with one and two threads: IBM, "z/VM and simultaneous multithreading", 2015 and 2020. That
-virtual CPUs go to idle cores first is our assumption. Factors are ratios here.
+speed of a core with one and two threads: IBM, "z/VM and simultaneous multithreading", 2015 and 2020. zlens
+assumes that virtual CPUs go to idle cores first. Factors are ratios here.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SAME = 1e-9
 
 
 class DemandPart(Struct, frozen=True):
-    """A part of each transaction and what runs it.
+    """A part of each transaction and the virtual CPUs that run it.
 
     demand          CPU seconds per transaction: raw or work, depending on the function
-    virtual_cpus    of all guests together
+    virtual_cpus    total of all guests
     serial          part of the demand that at most serial_at_once virtual CPUs run at once
     serial_at_once  that number of virtual CPUs
     """
@@ -36,7 +36,13 @@ class DemandPart(Struct, frozen=True):
 
 
 class ThroughputBound(Struct, frozen=True):
-    """held_by: what limits. demand: seconds per transaction. at_once: number running. most: per second."""
+    """Bound on throughput.
+
+    held_by  what limits
+    demand   CPU seconds per transaction
+    at_once  number running
+    most     transactions per second
+    """
 
     held_by: str
     demand: float
@@ -45,10 +51,10 @@ class ThroughputBound(Struct, frozen=True):
 
 
 def rate(running: float, cores: int, threads: int, maximum: float) -> float:
-    """Work per second of running virtual CPUs, in cores with one thread active.
+    """Return the work per second of running virtual CPUs, in cores with one thread active.
 
-    maximum: largest capacity factor. Idle cores come first: alone each runs at 1, two on a core at maximum
-    / 2 each. More virtual CPUs than threads run at the last speed (the bound of processors excludes that).
+    maximum: largest capacity factor. Idle cores come first: one on a core runs at 1, two at maximum / 2
+    each. More virtual CPUs than threads run at the last speed (the bound of processors excludes that).
     """
     if threads == 1 or running <= cores:
         return running
@@ -58,21 +64,21 @@ def rate(running: float, cores: int, threads: int, maximum: float) -> float:
 
 
 def raw_bounds(parts: Sequence[DemandPart], processors: int) -> list[ThroughputBound]:
-    """Bounds on transactions per second with raw demands. processors: logical ones, each a thread."""
+    """Return bounds on transactions per second with raw demands. processors: logical ones, each a thread."""
     return _bounds(parts, processors, lambda running, total: running / total)
 
 
 def work_bounds(
     parts: Sequence[DemandPart], cores: int, threads: int, maximum: float
 ) -> list[ThroughputBound]:
-    """Bounds on transactions per second with work demands: speed depends on running virtual CPUs."""
+    """Return bounds on transactions per second with work demands: speed depends on running virtual CPUs."""
     return _bounds(
         parts, cores * threads, lambda running, total: rate(running, cores, threads, maximum) / total
     )
 
 
 def _bounds(parts: Sequence[DemandPart], processors: int, speed: _Speed) -> list[ThroughputBound]:
-    """Bounds of processors and parts. A part runs its share of virtual CPUs, at most as many as it has."""
+    """Return bounds of processors and parts. A part runs its share of virtual CPUs, at most all it has."""
     total = sum(part.demand for part in parts)
 
     def bound(held_by: str, demand: float, at_once: int) -> ThroughputBound:
@@ -91,18 +97,18 @@ def _bounds(parts: Sequence[DemandPart], processors: int, speed: _Speed) -> list
 
 
 def lowest_bound(bounds: Sequence[ThroughputBound]) -> ThroughputBound | None:
-    """The lowest bound, the first of equals; None if there is no demand."""
+    """Return the lowest bound, the first of equals; None if there is no demand."""
     demanded = [bound for bound in bounds if bound.most is not None]
     if not demanded:
         return None
     lowest = min(bound.most or 0.0 for bound in demanded)
-    # None is as low as that if a demand is so large that no bound is a number.
+    # No bound compares as lowest if a demand is so large that bounds are NaN.
     equals = (bound for bound in demanded if (bound.most or 0.0) <= lowest + abs(lowest) * _SAME)
     return next(equals, demanded[0])
 
 
 def density_at(parts: Sequence[DemandPart], cores: int, threads: int, maximum: float) -> float | None:
-    """Thread density when the binding bound is reached."""
+    """Return the thread density when the binding bound is reached."""
     limiting = lowest_bound(work_bounds(parts, cores, threads, maximum))
     if limiting is None or not limiting.demand:
         return None
@@ -113,11 +119,11 @@ def density_at(parts: Sequence[DemandPart], cores: int, threads: int, maximum: f
 def split(
     etr: float, processors: int, busy: float, used_by_part: Sequence[float | None]
 ) -> list[float] | None:
-    """Raw demand of each part from the utilization law; None if the parts used more than the total.
+    """Return the raw demand of each part by the utilization law; None if the parts used more than the total.
 
     etr           transactions per second
     busy          mean of all logical processors, ratio
-    used_by_part  processors used by each part; the one that is None has what is left
+    used_by_part  processors used by each part; a part that is None gets the rest
     """
     used = processors * busy
     rest = used - sum(use for use in used_by_part if use is not None)
@@ -128,12 +134,12 @@ def split(
 
 
 def slowdown(density: float, factor: float) -> float:
-    """Raw time of work over its time alone: threads slow each other."""
+    """Return the raw time of work over its time with one thread active: threads slow each other."""
     return density / factor
 
 
 def path_factor(raw: float, base: float, density: float, factor: float) -> float | None:
-    """Growth of raw demand not explained by slower threads: spinning, colder caches, more work.
+    """Return the growth of raw demand not explained by slower threads: spinning, colder caches, more work.
 
     raw: raw demand of the run, base: work of the base run, both per transaction
     """
@@ -141,5 +147,5 @@ def path_factor(raw: float, base: float, density: float, factor: float) -> float
 
 
 def itr_ratio(etr_ratio: float, base_busy: float, busy: float) -> float | None:
-    """ITRR: ITR = ETR / mean busy of all logical processors, relative to the base."""
+    """Return ITRR: ITR = ETR / mean busy of all logical processors, relative to the base."""
     return etr_ratio * base_busy / busy if busy else None

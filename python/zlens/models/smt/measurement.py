@@ -1,4 +1,4 @@
-"""Multithreading of a measured interval: calculated metrics of cores beside those the system recorded.
+"""Multithreading of a measured interval: solved metrics of cores compared with recorded ones.
 
 Thread density comes from the busy times of a core and its threads, everything else from that and the largest
 capacity factor that the system recorded for the type: an independent check of productivity and utilization.
@@ -29,7 +29,7 @@ TABLE = "core"
 _ROUNDING = 0.02
 #: This close to two threads always active, productivity does not determine the largest capacity factor.
 _NEARLY_TWO = 0.02
-#: Most names in a note, most guests shown.
+#: Maximum number of names in a note, and of guests shown.
 _MOST_NAMES = 8
 _MOST_GUESTS = 20
 
@@ -77,7 +77,7 @@ class MeasuredCores(Struct):
 
     cores   by name of core: density, productivity and utilization, None if not recorded
     types   by type: values recorded for all its cores, by columns of core_type
-    alone   cores whose density or productivity is the recorded one, so it cannot be checked
+    alone   cores whose density or productivity is the recorded value, so it cannot be checked
     """
 
     scenario: dict[str, Any]
@@ -91,7 +91,7 @@ class MeasuredCores(Struct):
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """SQL of intervals and how busy the cores were."""
+    """Return SQL of intervals and their core utilization."""
     return (
         "SELECT system, interval_end, seconds, flag, avg(core_busy_pct) AS busy FROM core "
         "GROUP BY system, source, interval_end, seconds, flag"
@@ -111,7 +111,7 @@ _OF_TYPE = (
 
 
 def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredCores:
-    """The scenario of one interval."""
+    """Return the scenario of one interval."""
     where = interval_sql(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM core WHERE {where}").rows]
     where += f" AND source = {literal(min(sources))}"
@@ -165,7 +165,7 @@ def _thread_data(
     threads: Sequence[float | None],
     recorded: tuple[float | None, float | None],
 ) -> dict[str, Any]:
-    """Data on the threads of a core: how busy they were, else the recorded values."""
+    """Return data on the threads of a core: their busy, else the recorded values."""
     density, productivity = recorded
     if not of_core:
         return {"threads_busy": [0.0]}
@@ -191,7 +191,7 @@ def _thread_data(
 
 
 def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Solved beside recorded. settings: `max_capacity_factor=130` of all cores, or values of the scenario."""
+    """Compare solved with recorded values. settings: `max_capacity_factor=130`, or values of the scenario."""
     measurement = measured(session, system, end)
     title = f"Multithreading of {system}, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
@@ -208,14 +208,18 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
                 values, f"core.{core['name']}.max_capacity_factor={text.strip()}"
             )
     solved = models.solve("smt", values)
-    says = {core["name"]: core for core in values["core"]}
-    rows = [_row(measurement, says[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
-    types = [line for row in _dicts(solved.table("types")) for line in _type_rows(measurement, row, says)]
+    entries = {core["name"]: core for core in values["core"]}
+    rows = [_row(measurement, entries[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
+    types = [
+        type_row
+        for row in _dicts(solved.table("types"))
+        for type_row in _type_rows(measurement, row, entries)
+    ]
     tables = [
         AnswerTable("compared", "Solved beside recorded, core by core", _COMPARED, rows),
         AnswerTable("types", "Types of cores", _TYPES, types),
     ]
-    times, more = _times(session, interval_sql(system, end), solved)
+    times, time_notes = _times(session, interval_sql(system, end), solved)
     if times:
         tables.append(AnswerTable("times", "CPU time of guests", _TIMES, times))
     figures = [
@@ -227,23 +231,23 @@ def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequ
         "Solved: density from busy of threads and cores; capacity factor, productivity and MT utilization "
         "from that and the recorded largest capacity factor of the type",
         *_merged_notes(measurement),
-        *_missing_notes(measurement, says, rows),
+        *_missing_notes(measurement, entries, rows),
         *_unrecorded_notes(types),
-        *more,
+        *time_notes,
         *(f"changed, and assumed: {setting}" for setting in settings),
         *(note for note in solved.notes if "no largest capacity factor" not in note),
     ]
     return replace(solved, title=title, tables=tables, figures=figures, notes=notes)
 
 
-def _row(measurement: MeasuredCores, says: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
-    """Row of a core: solved and recorded values. Values that only repeat the record are left out."""
-    name = str(says["name"])
+def _row(measurement: MeasuredCores, entry: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
+    """Return the row of a core: solved and recorded values, without values that only repeat the record."""
+    name = str(entry["name"])
     density_said, productivity_said, utilization_said = measurement.cores[name]
-    own = name not in measurement.alone
+    is_solved = name not in measurement.alone
     density = row["thread_density"]
-    solved_density = density if own else None
-    circular = "productivity" in says
+    solved_density = density if is_solved else None
+    circular = "productivity" in entry
     productivity = None if circular else row["productivity_pct"]
     utilization = None if circular else row["mt_utilization_pct"]
     return (
@@ -266,7 +270,7 @@ def _row(measurement: MeasuredCores, says: Mapping[str, Any], row: Mapping[str, 
 
 
 def _maximum(density: float | None, productivity: float | None) -> float | None:
-    """Largest capacity factor from density and productivity, percent.
+    """Return the largest capacity factor from density and productivity, percent.
 
     productivity = (1 + (density - 1)(maximum - 1)) / maximum, solved for maximum; None near two threads
     always active, where productivity is always 100 %, with one thread, and without a plausible solution.
@@ -279,12 +283,12 @@ def _maximum(density: float | None, productivity: float | None) -> float | None:
 
 
 def _type_rows(
-    measurement: MeasuredCores, row: Mapping[str, Any], says: Mapping[str, Mapping[str, Any]]
+    measurement: MeasuredCores, row: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[Value, ...]]:
-    """Rows of the values of a type: solved, recorded, and what it was solved from."""
+    """Yield rows of the values of a type: solved, recorded, and what it was solved from."""
     kind = str(row["type"])
     recorded = measurement.types.get(kind, {})
-    cores = [core for core in says.values() if core["type"] == kind]
+    cores = [core for core in entries.values() if core["type"] == kind]
     shares = all("share" in core for core in cores)
     density, factor = recorded.get("thread_density"), recorded.get("capacity_factor_pct")
     maximum = None
@@ -333,7 +337,7 @@ def _type_rows(
 
 
 def _times(session: QuerySession, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
-    """Rows of guest times by density and capacity factor of their type, beside recorded ones, and notes."""
+    """Return rows of guest times by density and capacity factor of their type, and notes."""
     types = {str(row["type"]): row for row in _dicts(solved.table("types"))}
     rows = session.sql(
         "SELECT userid, cpu_type, sum(cpu_s), "
@@ -343,59 +347,59 @@ def _times(session: QuerySession, where: str, solved: Answer) -> tuple[list[tupl
         "GROUP BY userid, cpu_type HAVING count(cpu_s) = count(*) AND sum(cpu_s) > 0 "
         "ORDER BY sum(cpu_s) DESC, userid"
     ).rows
-    lines: list[tuple[Value, ...]] = []
+    time_rows: list[tuple[Value, ...]] = []
     for kind, of_type in types.items():
         density, factor = of_type["thread_density"], of_type["capacity_factor_pct"]
-        own = [row for row in rows if row[1] == kind or (row[1] is None and len(types) == 1)]
-        if density is None or not own:
+        type_rows = [row for row in rows if row[1] == kind or (row[1] is None and len(types) == 1)]
+        if density is None or not type_rows:
             continue
-        total = ("all guests", kind, *(_sum([row[at] for row in own]) for at in (2, 3, 4)))
-        for name, _, raw, mt1, prorated in (total, *own[:_MOST_GUESTS]):
+        total = ("all guests", kind, *(_sum([row[index] for row in type_rows]) for index in (2, 3, 4)))
+        for name, _, raw, mt1, prorated in (total, *type_rows[:_MOST_GUESTS]):
             share = None if raw is None else raw / density
-            alone = None if share is None or factor is None else share * factor / 100.0
-            begin = (name, kind, raw, alone, mt1, _relative_error(mt1, alone))
-            lines.append((*begin, share, prorated, _relative_error(prorated, share)))
+            mt1_solved = None if share is None or factor is None else share * factor / 100.0
+            subject = (name, kind, raw, mt1_solved, mt1, _relative_error(mt1, mt1_solved))
+            time_rows.append((*subject, share, prorated, _relative_error(prorated, share)))
     notes = []
-    if lines:
+    if time_rows:
         notes.append(
             "Times of guests are solved with the mean density and capacity factor of their type: a guest "
             "that ran beside other threads more than most has less MT-1 and prorated time"
         )
-        if all(line[4] is None and line[7] is None for line in lines):
+        if all(time_row[4] is None and time_row[7] is None for time_row in time_rows):
             notes.append("the data do not report MT-1 equivalent or prorated time of guests")
-    return lines, notes
+    return time_rows, notes
 
 
 def _missing_notes(
-    measurement: MeasuredCores, says: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
+    measurement: MeasuredCores, entries: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
-    """Notes on why values are missing."""
-    without = [name for name, core in says.items() if "max_capacity_factor" not in core]
-    if without:
+    """Yield notes on why values are missing."""
+    without_factor = [name for name, core in entries.items() if "max_capacity_factor" not in core]
+    if without_factor:
         yield (
-            f"{format_list(without, _MOST_NAMES)}: the system recorded no largest capacity factor, "
+            f"{format_list(without_factor, _MOST_NAMES)}: the system recorded no largest capacity factor, "
             "so capacity factor, productivity and utilization are not solved; "
             "try one with max_capacity_factor=130"
         )
-    silent = [str(row[0]) for row in rows if row[10] is None and row[2]]
-    if silent:
+    missing = [str(row[0]) for row in rows if row[10] is None and row[2]]
+    if missing:
         yield (
-            f"{format_list(silent, _MOST_NAMES)}: productivity was not recorded; z/VM does not compute it "
+            f"{format_list(missing, _MOST_NAMES)}: productivity was not recorded; z/VM does not compute it "
             "for a core that is nearly idle or nearly always busy"
         )
     no_density = [str(row[0]) for row in rows if row[4] is None and row[2]]
     if no_density:
         yield f"{format_list(no_density, _MOST_NAMES)}: thread density was not recorded"
-    alone = [name for name in says if name in measurement.alone]
-    if alone:
+    copied = [name for name in entries if name in measurement.alone]
+    if copied:
         yield (
-            f"{format_list(alone, _MOST_NAMES)}: density or productivity is the recorded value, not solved, "
+            f"{format_list(copied, _MOST_NAMES)}: density or productivity is the recorded value, not solved, "
             "so its error is unknown"
         )
 
 
 def _unrecorded_notes(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
-    """Notes on values of a type that were solved but not recorded."""
+    """Yield notes on values of a type that were solved but not recorded."""
     for kind in sorted({str(row[0]) for row in types}):
         names = [str(row[1]) for row in types if row[0] == kind and row[4] is None]
         if names:
@@ -406,8 +410,8 @@ def _merged_notes(measurement: MeasuredCores) -> list[str]:
     return [f"core {format_list(names, _MOST_NAMES)}: {words}" for words, names in measurement.notes.items()]
 
 
-def _worst(key: str, rows: Sequence[tuple[Value, ...]], at: int, unit: str, text: str) -> AnswerFigure:
-    errors = [abs(value) for row in rows if isinstance(value := row[at], float)]
+def _worst(key: str, rows: Sequence[tuple[Value, ...]], index: int, unit: str, text: str) -> AnswerFigure:
+    errors = [abs(value) for row in rows if isinstance(value := row[index], float)]
     return AnswerFigure(key, max(errors, default=None), unit, text, 3)
 
 

@@ -20,7 +20,7 @@ class StateTimes(Struct, frozen=True):
     """Time and work of a core in each state.
 
     one, two            time with one and with two threads active, any unit
-    work_one, work_two  work of the core in that time, any unit: both threads combined_metrics
+    work_one, work_two  work of both threads in that time, any unit
     wall                elapsed time in the unit of one and two; None if unknown
     """
 
@@ -38,8 +38,8 @@ class CoreMetrics(Struct, frozen=True):
     density       threads active on average while the core was busy, 1 to 2
     factor        work rate of the busy core relative to its rate with one thread
     maximum       the same with two threads always active
-    productivity  work relative to that of two threads over the whole core-busy time
-    utilization   work relative to that of two threads over the whole elapsed time
+    productivity  work relative to two threads always active in core-busy time
+    utilization   work relative to two threads always active in elapsed time
     """
 
     busy: float | None = None
@@ -51,7 +51,7 @@ class CoreMetrics(Struct, frozen=True):
 
 
 def state_times(threads: Sequence[Sequence[float]], sample: float = 1.0) -> StateTimes:
-    """Time and work from samples of one or two threads: work of each in each sample, 0 if idle.
+    """Return time and work from samples of one or two threads: work of each in each sample, 0 if idle.
 
     sample: length of a sample
     """
@@ -69,7 +69,7 @@ def state_times(threads: Sequence[Sequence[float]], sample: float = 1.0) -> Stat
 
 
 def measured(core: StateTimes, maximum: float | None = None) -> CoreMetrics:
-    """Metrics of a core whose work is known. maximum: its largest capacity factor, if also known.
+    """Return metrics of a core whose work is known. maximum: its largest capacity factor, if also known.
 
     IBM's definitions: density = (one + 2 two) / (one + two); factor = work / busy time / rate with one
     thread; maximum = rate with two / rate with one; productivity = work / (busy time x rate with two);
@@ -95,10 +95,10 @@ def measured(core: StateTimes, maximum: float | None = None) -> CoreMetrics:
 
 
 def by_density(density: float, maximum: float | None, busy: float | None = None) -> CoreMetrics:
-    """Metrics from thread density and largest capacity factor by the two-state identity.
+    """Return metrics from thread density and largest capacity factor by the two-state identity.
 
-    factor = 1 + (density - 1)(maximum - 1), productivity = factor / maximum, utilization = busy x that.
-    It is valid for the published rows of busy systems, not for nearly idle ones.
+    factor = 1 + (density - 1)(maximum - 1), productivity = factor / maximum,
+    utilization = busy x productivity. It holds for published rows of busy systems, not for nearly idle ones.
     """
     if maximum is None:
         return CoreMetrics(busy=busy, density=density)
@@ -109,7 +109,7 @@ def by_density(density: float, maximum: float | None, busy: float | None = None)
 
 
 def by_productivity(productivity: float, maximum: float | None, busy: float) -> CoreMetrics:
-    """The same from productivity as printed by RMF: utilization = busy x productivity."""
+    """Return metrics from productivity as printed by RMF: utilization = busy x productivity."""
     used = busy * productivity
     if maximum is None:
         return CoreMetrics(busy=busy, productivity=productivity, utilization=used)
@@ -119,7 +119,7 @@ def by_productivity(productivity: float, maximum: float | None, busy: float) -> 
 
 
 def density_of(core_busy: float, threads_busy: Sequence[float]) -> float | None:
-    """Thread density from busy times of a core and its threads, in the same unit; None for an idle core."""
+    """Return thread density from busy times of a core and its threads, in one unit; None for an idle core."""
     return sum(threads_busy) / core_busy if core_busy else None
 
 
@@ -127,7 +127,7 @@ class CpuTimes(Struct, frozen=True):
     """CPU time of work on threads, in any one unit.
 
     raw       time on a thread
-    mt1       MT-1 equivalent: raw time if it had been alone on a core
+    mt1       MT-1 equivalent: raw time if the other thread had been idle
     prorated  prorated core time: half the time if the other thread was active
     """
 
@@ -141,35 +141,35 @@ class CpuTimes(Struct, frozen=True):
         return self.prorated / self.raw if self.raw else None
 
 
-def cpu_times(alone: float, beside: float, maximum: float | None) -> CpuTimes:
-    """The three times of work that ran alone on a core and beside another active thread.
+def cpu_times(single: float, double: float, maximum: float | None) -> CpuTimes:
+    """Return the three times of work while the other thread of the core was idle and while it was active.
 
-    A thread beside another runs at half the largest capacity factor (the firmware's estimate differs).
+    With two threads active, each runs at half the largest capacity factor (the firmware's estimate differs).
     """
-    mt1 = alone if not beside else None if maximum is None else alone + beside * maximum / 2.0
-    return CpuTimes(alone + beside, mt1, alone + beside / 2.0)
+    mt1 = single if not double else None if maximum is None else single + double * maximum / 2.0
+    return CpuTimes(single + double, mt1, single + double / 2.0)
 
 
 def thread_cpu_times(
     threads: Sequence[Sequence[float]], maximum: float | None, sample: float = 1.0
 ) -> list[CpuTimes]:
-    """The three times of each thread of a core from samples of its work."""
+    """Return the three times of each thread of a core from samples of its work."""
     of_each = []
-    for at, works in enumerate(threads):
-        others = threads[1 - at] if len(threads) == 2 else [0.0] * len(works)
-        beside = sum(work > 0 and other_work > 0 for work, other_work in zip(works, others, strict=True))
-        alone = sum(work > 0 for work in works) - beside
-        of_each.append(cpu_times(alone * sample, beside * sample, maximum))
+    for index, works in enumerate(threads):
+        others = threads[1 - index] if len(threads) == 2 else [0.0] * len(works)
+        double = sum(work > 0 and other_work > 0 for work, other_work in zip(works, others, strict=True))
+        single = sum(work > 0 for work in works) - double
+        of_each.append(cpu_times(single * sample, double * sample, maximum))
     return of_each
 
 
 def appl(mt1: float, interval: float, maximum: float) -> float:
-    """RMF's APPL %, as a ratio: MT-1 equivalent time over the interval at the largest capacity factor."""
+    """Return RMF's APPL % as a ratio: MT-1 equivalent time over interval x largest capacity factor."""
     return mt1 / (interval * maximum)
 
 
 def real_use(core: float, thread: float, management: float, maximum: float) -> float:
-    """Use of cores from core, thread and management time (hyptop).
+    """Return the use of cores from core, thread and management time (hyptop).
 
     Core time with one thread active counts 1 / largest capacity factor, with two it counts fully (which is
     busy x productivity); management time is added.
@@ -184,10 +184,10 @@ def combined_metrics(
 
     Densities are weighted by busy time, as in RMF's multithreading analysis; available = shares - used.
     """
-    alone = [metrics for metrics, _ in cores]
-    busy = _sum([metrics.busy for metrics in alone])
-    used = _sum([metrics.utilization for metrics in alone])
-    running = [metrics for metrics in alone if metrics.busy != 0]
+    all_metrics = [metrics for metrics, _ in cores]
+    busy = _sum([metrics.busy for metrics in all_metrics])
+    used = _sum([metrics.utilization for metrics in all_metrics])
+    running = [metrics for metrics in all_metrics if metrics.busy != 0]
     density = _weighted(running, "density")
     maxima = {metrics.maximum for metrics in running}
     maximum = maxima.pop() if len(maxima) == 1 else None
@@ -206,7 +206,7 @@ def combined_metrics(
 
 
 def _weighted(cores: Sequence[CoreMetrics], name: str) -> float | None:
-    """Mean of a metric weighted by core-busy time; None if any value is unknown."""
+    """Return the mean of a metric weighted by core-busy time; None if any value is unknown."""
     values = [getattr(core, name) for core in cores]
     busy = _sum([core.busy for core in cores])
     if not busy or None in values:

@@ -253,20 +253,20 @@ def solve(scenario: Scenario) -> Answer:
 def _cores(
     scenario: Scenario, answer: Answer, metrics: Sequence[CoreMetrics]
 ) -> tuple[list[tuple[Value, ...]], list[tuple[Value, ...]]]:
-    """A row for each core, and one for the time of each thread with samples."""
+    """Return a row for each core, and one for the time of each thread with samples."""
     rows: list[tuple[Value, ...]] = []
     times: list[tuple[Value, ...]] = []
-    unseen, idle = [], []
+    unknown, idle = [], []
     for core, core_metrics in zip(scenario["core"], metrics, strict=True):
         maximum_given = _ratio(core["max_capacity_factor"])
         if core["samples"] is not None:
             threads = smt_metrics.thread_cpu_times(core["samples"], core_metrics.maximum, core["sample"])
             times += [
-                _time_row(f"core {core['name']} thread {at}", time, None, None)
-                for at, time in enumerate(threads)
+                _time_row(f"core {core['name']} thread {number}", time, None, None)
+                for number, time in enumerate(threads)
             ]
         if core_metrics.density is not None and core_metrics.maximum is None:
-            unseen.append(core["name"])
+            unknown.append(core["name"])
         elif (
             maximum_given
             and core_metrics.busy is not None
@@ -285,9 +285,9 @@ def _cores(
                 _left(core["share"], used),
             )
         )
-    if unseen:
+    if unknown:
         answer.notes.append(
-            f"core {', '.join(unseen[:5])}: no largest capacity factor, so some values cannot be computed; "
+            f"core {', '.join(unknown[:5])}: no largest capacity factor, so some values cannot be computed; "
             "give max_capacity_factor, or samples or counters with both one and two threads active"
         )
     if idle:
@@ -299,8 +299,8 @@ def _cores(
 
 
 def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
-    """Metrics of a core from the one kind of data it gives."""
-    wrong, path = scenario.problem.general_error, f"core.{core['name']}"
+    """Return the metrics of a core from its one kind of data."""
+    error, path = scenario.problem.general_error, f"core.{core['name']}"
     counters = ("cycles_one", "instructions_one", "cycles_two", "instructions_two")
     counts = [core[key] for key in counters]
     kinds = [
@@ -311,7 +311,7 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
         core["productivity"] is not None,
     ]
     if sum(kinds) != 1:
-        raise wrong(
+        raise error(
             f"{path} has {sum(kinds)} kinds of data",
             "give one of them",
             "samples; counters; threads_busy or productivity, with core_busy; or thread_density",
@@ -323,23 +323,23 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
         return smt_metrics.measured(smt_metrics.state_times(core["samples"], core["sample"]), maximum)
     if kinds[1]:
         if None in counts:
-            raise wrong(f"{path} has no {counters[counts.index(None)]}", "give all four counters")
+            raise error(f"{path} has no {counters[counts.index(None)]}", "give all four counters")
         has_wall = core["seconds"] is not None and core["ghz"] is not None
         wall = core["seconds"] * core["ghz"] * 1e9 if has_wall else None
         if wall is not None and counts[0] + counts[2] > wall * (1.0 + _ROUNDING):
-            raise wrong(
+            raise error(
                 f"{path}: more core cycles than {core['seconds']:g} s at {core['ghz']:g} GHz",
                 "give cycles of the core: do not add those of two threads",
             )
         return smt_metrics.measured(StateTimes(counts[0], counts[2], counts[1], counts[3], wall), maximum)
     if kinds[2]:
         if busy is None or len(core["threads_busy"]) > 2:
-            raise wrong(f"{path}.threads_busy needs core_busy and one or two threads", "add core_busy")
+            raise error(f"{path}.threads_busy needs core_busy and one or two threads", "add core_busy")
         density = smt_metrics.density_of(core["core_busy"], core["threads_busy"])
         if density is None:
             return CoreMetrics(busy=0.0, maximum=maximum, utilization=0.0)
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
-            raise wrong(
+            raise error(
                 f"{path}: its threads sum to {density:.2f} of core_busy",
                 "threads_busy and core_busy must be from the same interval",
                 "1 to 2",
@@ -348,7 +348,7 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
     if kinds[3]:
         return smt_metrics.by_density(core["thread_density"], maximum, busy)
     if busy is None:
-        raise wrong(f"{path}.productivity needs core_busy", "add core_busy")
+        raise error(f"{path}.productivity needs core_busy", "add core_busy")
     return smt_metrics.by_productivity(core["productivity"] / 100.0, maximum, busy)
 
 
@@ -364,7 +364,7 @@ def _check_samples(scenario: Scenario, core: Mapping[str, Any]) -> None:
 
 
 def _metric_cells(metrics: CoreMetrics) -> tuple[float | None, ...]:
-    """Metrics as in the columns, without utilization."""
+    """Return metrics as in the columns, without utilization."""
     return (
         _percent(metrics.busy),
         metrics.density,

@@ -29,7 +29,7 @@ from zlens.schema.validators import Integer, Number
 
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
-#: Most bounds shown for a type of cores, the lowest ones.
+#: Maximum number of bounds shown for a type of cores, the lowest ones.
 _MOST_BOUNDS = 12
 #: Name of the remainder: CP itself, and guests that the data do not report.
 _REST = ""
@@ -96,7 +96,7 @@ class Settings(Struct):
 class SwitchedCores(Struct):
     """Cores of one type in the interval. raw: threads busy on average. Factors are ratios.
 
-    slowing  raw time of work over its time alone on a core
+    slowing  raw time of work over its time with one thread active
     numbers  rows of numbers: name, value, unit, how, source
     """
 
@@ -109,12 +109,12 @@ class SwitchedCores(Struct):
     entitled: float | None = None
     numbers: list[tuple[Value, ...]] = field(default_factory=list)
 
-    def number(self, name: str, value: Value, unit: str, how: str, where: str) -> None:
-        self.numbers.append((self.kind, name, value, unit, how, where))
+    def number(self, name: str, value: Value, unit: str, how: str, origin: str) -> None:
+        self.numbers.append((self.kind, name, value, unit, how, origin))
 
 
 class GuestProcessors(Struct, frozen=True):
-    """Virtual processors of one type of a guest: number, processors used, and use of the busiest."""
+    """Virtual CPUs of one type of a guest: number, processors used, and use of the busiest."""
 
     name: str
     virtual_cpus: int
@@ -125,32 +125,32 @@ class GuestProcessors(Struct, frozen=True):
 def switch_bounds(
     session: QuerySession, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
 ) -> Answer:
-    """Bounds on the throughput of an interval with a number of threads on each core.
+    """Return the bounds on the throughput of an interval with a number of threads on each core.
 
     settings: `max_capacity_factor=130` (percent), `path=1.6`, `guest.NAME.path=1.6`, `guest.NAME.serial=40`
     (percent of its CPU time), `guest.NAME.serial_at_once=2`.
     """
     if threads not in (1, 2):
         raise QueryError(f"{threads} threads on a core", expected="1 or 2", cure="use smt=on or smt=off")
-    chosen = _parse_settings(settings)
+    parsed = _parse_settings(settings)
     where = interval_sql(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM cpu WHERE {where}").rows]
     source = min(sources, default="")
     where += f" AND source = {literal(source)}"
     switch = "on" if threads == 2 else "off"
-    ended = interval_choice.local_time(session, system, end)
-    title = f"Multithreading {switch}: possible throughput of {system}, interval that ended {ended}"
+    end_time = interval_choice.local_time(session, system, end)
+    title = f"Multithreading {switch}: possible throughput of {system}, interval that ended {end_time}"
     answer = Answer("smt", title, [])
-    types_of_cores = list(_cores(session, where, system, chosen))
+    types_of_cores = list(_cores(session, where, system, parsed))
     changing = [cores for cores in types_of_cores if cores.threads != threads and cores.raw is not None]
     changing = _switchable(answer, changing, threads, source)
     _note_left_out(answer, types_of_cores, changing, threads)
     if not changing:
         answer.notes.append(f"multithreading cannot be switched {switch} for any cores of this interval")
         return answer
-    users, blind = _users(session, where, [cores.kind for cores in types_of_cores])
+    users, unmeasured = _users(session, where, [cores.kind for cores in types_of_cores])
     names = {user.name for of_type in users.values() for user in of_type}
-    unknown = {*chosen.path, *chosen.serial, *chosen.at_once} - {"", *names}
+    unknown = {*parsed.path, *parsed.serial, *parsed.at_once} - {"", *names}
     if unknown:
         raise QueryError(
             f"no guest {min(unknown)} in this interval",
@@ -160,11 +160,11 @@ def switch_bounds(
     changes: list[tuple[Value, ...]] = []
     bounds: list[tuple[Value, ...]] = []
     for cores in changing:
-        own = users.get(cores.kind, [])
-        change, rows = _switch_type(answer, cores, own, threads, chosen)
+        type_users = users.get(cores.kind, [])
+        change, rows = _switch_type(answer, cores, type_users, threads, parsed)
         changes.append(change)
         bounds += rows
-        if not own:
+        if not type_users:
             answer.notes.append(
                 f"{cores.kind}: the data report no virtual CPUs, so only the bound of processors is "
                 "shown, none of virtual CPUs or serialization"
@@ -176,13 +176,13 @@ def switch_bounds(
         _published(threads),
     ]
     _add_transactions(session, where, answer, changes)
-    _add_notes(answer, changing, threads, chosen, blind)
+    _add_notes(answer, changing, threads, parsed, unmeasured)
     return answer
 
 
 def _parse_settings(settings: Sequence[str]) -> Settings:
     """Parse and check the settings."""
-    problem, chosen = ScenarioErrors(None), Settings()
+    problem, parsed = ScenarioErrors(None), Settings()
     factor = Number(0, 1000, above=True)
     for setting in settings:
         key, _, text = setting.partition("=")
@@ -191,24 +191,24 @@ def _parse_settings(settings: Sequence[str]) -> Settings:
         kind, _, rest = key.partition(".")
         name, _, last = rest.rpartition(".")
         if key == "max_capacity_factor":
-            chosen.maximum = Number(100, 200).check(value, key, problem) / 100.0
+            parsed.maximum = Number(100, 200).check(value, key, problem) / 100.0
         elif key == "path":
-            chosen.path[""] = factor.check(value, key, problem)
+            parsed.path[""] = factor.check(value, key, problem)
         elif kind == "guest" and name and last == "path":
-            chosen.path[name] = factor.check(value, key, problem)
+            parsed.path[name] = factor.check(value, key, problem)
         elif kind == "guest" and name and last == "serial":
-            chosen.serial[name] = Number(0, 100, above=True).check(value, key, problem) / 100.0
+            parsed.serial[name] = Number(0, 100, above=True).check(value, key, problem) / 100.0
         elif kind == "guest" and name and last == "serial_at_once":
             count = int(value) if isinstance(value, float) and value == int(value) else value
-            chosen.at_once[name] = Integer(1, 100_000).check(count, key, problem)
+            parsed.at_once[name] = Integer(1, 100_000).check(count, key, problem)
         else:
             guest_keys = ("guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
             raise problem.unknown(key, key, ("max_capacity_factor", "path", *guest_keys))
-    return chosen
+    return parsed
 
 
-def _cores(session: QuerySession, where: str, system: str, chosen: Settings) -> Iterator[SwitchedCores]:
-    """Cores of each type: number, busy, and slowing of their threads."""
+def _cores(session: QuerySession, where: str, system: str, parsed: Settings) -> Iterator[SwitchedCores]:
+    """Yield the cores of each type: number, busy, and slowdown of their threads."""
     sampled = {
         row[0]: row[1:]
         for row in session.sql(
@@ -244,16 +244,16 @@ def _cores(session: QuerySession, where: str, system: str, chosen: Settings) -> 
             "unknown" if raw is None else "measured",
             "busy of processors",
         )
-        _set_slowdown(cores_of_type, of_type, chosen)
+        _set_slowdown(cores_of_type, of_type, parsed)
         yield cores_of_type
 
 
-def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings) -> None:
-    """Set how much threads slowed each other, and the largest capacity factor."""
+def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], parsed: Settings) -> None:
+    """Set the slowdown of threads and the largest capacity factor."""
     density, factor, recorded = of_type[1], _ratio(of_type[2]), _ratio(of_type[3])
-    cores.maximum = chosen.maximum or recorded
-    if chosen.maximum:
-        cores.number("max CF", 100 * chosen.maximum, "%", "assumed", "set: max_capacity_factor")
+    cores.maximum = parsed.maximum or recorded
+    if parsed.maximum:
+        cores.number("max CF", 100 * parsed.maximum, "%", "assumed", "set: max_capacity_factor")
     elif recorded:
         cores.number("max CF", 100 * recorded, "%", "measured", "recorded by the system")
     else:
@@ -274,20 +274,20 @@ def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings
         "assumed": "unknown; all threads active: an upper bound",
     }
     cores.number("density", density, "threads", how, source[how])
-    how, where = "measured", "recorded by the system"
+    how, origin = "measured", "recorded by the system"
     if factor is None and cores.maximum is not None:
         factor = 1.0 + (density - 1.0) * (cores.maximum - 1.0)
-        how, where = "solved", "1 + (density - 1)(max CF - 1)"
+        how, origin = "solved", "1 + (density - 1)(max CF - 1)"
     if factor is None:
-        factor, how, where = 1.0, "assumed", "unknown; second threads added nothing: an upper bound"
-    cores.number("CF", 100 * factor, "%", how, where)
+        factor, how, origin = 1.0, "assumed", "unknown; second threads added nothing: an upper bound"
+    cores.number("CF", 100 * factor, "%", how, origin)
     cores.slowing = smt_bounds.slowdown(density, factor)
 
 
 def _switchable(
     answer: Answer, changing: Sequence[SwitchedCores], threads: int, source: str
 ) -> list[SwitchedCores]:
-    """The types whose cores can be switched."""
+    """Return the types whose cores can be switched."""
     if threads == 1:
         return list(changing)
     under = "z/VM" if source == "zvm-monitor" else "z/OS"
@@ -314,7 +314,7 @@ def _note_left_out(
 def _users(
     session: QuerySession, where: str, kinds: Sequence[str]
 ) -> tuple[dict[str, list[GuestProcessors]], list[str]]:
-    """Guests by type of their virtual processors, and those whose use is unknown."""
+    """Return guests by type of their virtual CPUs, and guests whose use is unknown."""
     only = kinds[0] if len(kinds) == 1 else None
     rows = session.sql(
         "SELECT userid, cpu_type, count(*), sum(cpu_pct) / 100, max(cpu_pct) / 100, "
@@ -322,31 +322,31 @@ def _users(
         "GROUP BY userid, cpu_type ORDER BY userid, cpu_type"
     ).rows
     users: dict[str, list[GuestProcessors]] = {}
-    blind = []
+    unmeasured = []
     for userid, kind, virtual, used, busiest, all_measured in rows:
         type_of = kind or only
         if type_of is None or not all_measured:
-            blind.append(str(userid))
+            unmeasured.append(str(userid))
             continue
         users.setdefault(type_of, []).append(GuestProcessors(str(userid), int(virtual), used, busiest))
-    return users, blind
+    return users, unmeasured
 
 
-def _parts(cores: SwitchedCores, users: Sequence[GuestProcessors], chosen: Settings) -> list[DemandPart]:
-    """Work per second of each guest and of the remainder, in cores with one thread active."""
+def _parts(cores: SwitchedCores, users: Sequence[GuestProcessors], parsed: Settings) -> list[DemandPart]:
+    """Return the work per second of each guest and of the remainder, in cores with one thread active."""
     raw = cores.raw or 0.0
     parts = []
     for user in users:
         if not user.used:
             continue
-        serial = chosen.serial.get(user.name, user.busiest / user.used if user.virtual_cpus > 1 else 0.0)
+        serial = parsed.serial.get(user.name, user.busiest / user.used if user.virtual_cpus > 1 else 0.0)
         parts.append(
             DemandPart(
                 user.name,
                 user.used / cores.slowing,
                 user.virtual_cpus,
                 serial,
-                chosen.at_once.get(user.name, 1),
+                parsed.at_once.get(user.name, 1),
             )
         )
     rest = max(0.0, raw - sum(user.used for user in users))
@@ -354,10 +354,10 @@ def _parts(cores: SwitchedCores, users: Sequence[GuestProcessors], chosen: Setti
 
 
 def _switch_type(
-    answer: Answer, cores: SwitchedCores, users: Sequence[GuestProcessors], threads: int, chosen: Settings
+    answer: Answer, cores: SwitchedCores, users: Sequence[GuestProcessors], threads: int, parsed: Settings
 ) -> tuple[tuple[Value, ...], list[tuple[Value, ...]]]:
-    """The row of a type of cores, and the rows of its bounds."""
-    parts = _parts(cores, users, chosen)
+    """Return the row of a type of cores, and the rows of its bounds."""
+    parts = _parts(cores, users, parsed)
     maximum = cores.maximum or _TWICE
     work = sum(part.demand for part in parts)
     cores.number(
@@ -369,15 +369,13 @@ def _switch_type(
     )
     bounds_now = smt_bounds.work_bounds(parts, cores.cores, cores.threads, maximum)
     bounds_then = smt_bounds.work_bounds(parts, cores.cores, threads, maximum)
-    pairs = [
-        (before, after) for before, after in zip(bounds_now, bounds_then, strict=True) if _is_shown(after)
-    ]
-    sure = [(before, after) for before, after in pairs if not _is_assumed(after, chosen)]
-    limiting_now = smt_bounds.lowest_bound([before for before, _ in sure])
-    limiting = smt_bounds.lowest_bound([after for _, after in sure])
-    serial = smt_bounds.lowest_bound([after for _, after in pairs])
+    pairs = [(now, then) for now, then in zip(bounds_now, bounds_then, strict=True) if _is_shown(then)]
+    sure = [(now, then) for now, then in pairs if not _is_assumed(then, parsed)]
+    limiting_now = smt_bounds.lowest_bound([now for now, _ in sure])
+    limiting = smt_bounds.lowest_bound([then for _, then in sure])
+    serial = smt_bounds.lowest_bound([then for _, then in pairs])
     bound_now, bound_then = _value_of(limiting_now), _value_of(limiting)
-    predicted = _predicted(answer, cores, parts, threads, chosen, bound_now)
+    predicted = _predicted(answer, cores, parts, threads, parsed, bound_now)
     density = None
     if limiting is not None and limiting.demand and threads == 2:
         density = max(1.0, limiting.at_once * work / limiting.demand / cores.cores)
@@ -388,7 +386,7 @@ def _switch_type(
             bound_then / bound_now if bound_then and bound_now else None,
             f"{cores.kind}: that bound over the current one",
         ),
-        *((("predicted", predicted, f"{cores.kind}: predicted, then / now"),) if chosen.point else ()),
+        *((("predicted", predicted, f"{cores.kind}: predicted, then / now"),) if parsed.point else ()),
     ):
         answer.figures.append(AnswerFigure(f"{key}_{cores.kind.lower()}", value, "", text, 3))
     row = (
@@ -408,14 +406,14 @@ def _switch_type(
     rows: list[tuple[Value, ...]] = [
         (
             cores.kind,
-            after.held_by,
-            after.demand,
-            after.at_once,
-            before.most,
-            after.most,
-            _bound_basis(after, chosen),
+            then.held_by,
+            then.demand,
+            then.at_once,
+            now.most,
+            then.most,
+            _bound_basis(then, parsed),
         )
-        for before, after in pairs[:_MOST_BOUNDS]
+        for now, then in pairs[:_MOST_BOUNDS]
     ]
     if len(pairs) > _MOST_BOUNDS:
         answer.notes.append(f"{cores.kind}: {len(pairs) - _MOST_BOUNDS} higher bounds are not shown")
@@ -427,27 +425,27 @@ def _predicted(
     cores: SwitchedCores,
     parts: Sequence[DemandPart],
     threads: int,
-    chosen: Settings,
+    parsed: Settings,
     bound_now: float | None,
 ) -> float | None:
-    """Throughput relative to now, at the same part of the bound; None without path factors."""
-    if not chosen.point or not bound_now:
+    """Return the throughput relative to now, at the same part of the bound; None without path factors."""
+    if not parsed.point or not bound_now:
         return None
     if cores.maximum is None:
         answer.notes.append(
             f"{cores.kind}: no point value without the largest capacity factor; set max_capacity_factor=..."
         )
         return None
-    grown = [replace(part, demand=part.demand * chosen.path_of(part.name)) for part in parts]
+    grown = [replace(part, demand=part.demand * parsed.path_of(part.name)) for part in parts]
     bounds = smt_bounds.work_bounds(grown, cores.cores, threads, cores.maximum)
     limiting = smt_bounds.lowest_bound(
-        [bound for bound in bounds if _is_shown(bound) and not _is_assumed(bound, chosen)]
+        [bound for bound in bounds if _is_shown(bound) and not _is_assumed(bound, parsed)]
     )
     return None if limiting is None or limiting.most is None else limiting.most / bound_now
 
 
 def _is_shown(bound: ThroughputBound) -> bool:
-    """Whether to show a bound: not those of virtual processors of the remainder."""
+    """Return whether to show a bound: bounds of the remainder's virtual CPUs are left out."""
     return bound.most is not None and bound.held_by != f"virtual CPUs of {_REST}"
 
 
@@ -455,23 +453,23 @@ def _part_name(bound: ThroughputBound) -> str:
     return bound.held_by.partition(" of ")[2]
 
 
-def _is_assumed(bound: ThroughputBound, chosen: Settings) -> bool:
-    """Whether a bound is serialization only inferred from the busiest virtual processor."""
-    return bound.held_by.startswith("serialization") and _part_name(bound) not in chosen.serial
+def _is_assumed(bound: ThroughputBound, parsed: Settings) -> bool:
+    """Return whether a bound is serialization only inferred from the busiest virtual CPU."""
+    return bound.held_by.startswith("serialization") and _part_name(bound) not in parsed.serial
 
 
-def _bound_basis(bound: ThroughputBound, chosen: Settings) -> str:
+def _bound_basis(bound: ThroughputBound, parsed: Settings) -> str:
     if bound.held_by == "processors":
         return "measured use of all"
     if bound.held_by.startswith("virtual"):
         return "measured use, spread evenly over them"
-    if _part_name(bound) in chosen.serial:
+    if _part_name(bound) in parsed.serial:
         return "assumed: serial is set"
     return "measured use of its busiest virtual CPU, assumed unable to move to others"
 
 
 def _published(threads: int) -> AnswerTable:
-    """IBM's published ranges of throughput, inverted if threads are switched off."""
+    """Return IBM's published ranges of throughput, inverted if threads are switched off."""
     rows: list[tuple[Value, ...]] = []
     for row in smt_tables.ranges():
         if "throughput" not in row["what"]:
@@ -486,7 +484,7 @@ def _published(threads: int) -> AnswerTable:
 def _add_transactions(
     session: QuerySession, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]
 ) -> None:
-    """Note the bounds in transactions, if the input reports them."""
+    """Add notes on the bounds in transactions, if the input reports them."""
     rows = session.sql(f"SELECT etr FROM load WHERE {where} AND etr IS NOT NULL").rows
     if len(rows) != 1:
         return
@@ -500,9 +498,13 @@ def _add_transactions(
 
 
 def _add_notes(
-    answer: Answer, changing: Sequence[SwitchedCores], threads: int, chosen: Settings, blind: Sequence[str]
+    answer: Answer,
+    changing: Sequence[SwitchedCores],
+    threads: int,
+    parsed: Settings,
+    unmeasured: Sequence[str],
 ) -> None:
-    if not chosen.point:
+    if not parsed.point:
         answer.notes.append(
             "No point value, only bounds: throughput may well decrease, and these data give no lower bound. "
             f"{MISSES}. For a point value set path=FACTOR (or guest.NAME.path), calibrated on a measured "
@@ -537,10 +539,10 @@ def _add_notes(
     answer.notes.append(
         "Assumed: the mix of work stays the same, so every guest grows or shrinks in the same proportion"
     )
-    if blind:
+    if unmeasured:
         answer.notes.append(
-            f"use or type of virtual CPUs unknown, so no bound of them: {', '.join(blind[:5])}"
-            f"{', ...' if len(blind) > 5 else ''}"
+            f"use or type of virtual CPUs unknown, so no bound of them: {', '.join(unmeasured[:5])}"
+            f"{', ...' if len(unmeasured) > 5 else ''}"
         )
 
 

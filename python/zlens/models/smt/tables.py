@@ -69,18 +69,18 @@ def _facts() -> dict[str, list[dict[str, Any]]]:
 
 
 def ranges() -> list[dict[str, Any]]:
-    """Ranges that IBM has published for multithreading relative to none."""
+    """Return the ranges that IBM has published for multithreading relative to no multithreading."""
     return _facts()["range"]
 
 
 def second_thread(under: str) -> tuple[list[str], str]:
-    """Types of cores that can have two threads under z/VM or z/OS, and the source."""
+    """Return types of cores that can have two threads under z/VM or z/OS, and the source."""
     fact = next(entry for entry in _facts()["second_thread"] if entry["under"] == under)
     return fact["types"], fact["source"]
 
 
 def published() -> AnswerTable:
-    """The published ranges as a table."""
+    """Return the published ranges as a table."""
     rows = [
         (row["what"], row["machine"], row["low"], row["high"], row.get("mean"), row["publication"])
         for row in ranges()

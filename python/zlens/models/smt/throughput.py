@@ -1,7 +1,7 @@
 """Throughput of runs with and without multithreading: measured values, bounds and predictions.
 
-A point value is given only with path factors, calibrated from a measured pair of runs or given by hand:
-capacity factors give the speed of cores, not the work that a transaction takes.
+A point value requires path factors, calibrated from a measured pair of runs or given by hand: capacity
+factors determine the speed of cores, not the work of a transaction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Sp
 _ROUNDING = 0.02
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
-#: Most runs with figures: a sweep of more is unreadable.
+#: Maximum number of runs with figures: a sweep of more is unreadable.
 _MOST_FIGURES = 20
 MISSES = (
     "Capacity factors do not predict throughput: for IBM's published serialization workload they give 1.05 "
@@ -106,7 +106,7 @@ class SmtRun(Struct, frozen=True):
 
     @property
     def work(self) -> tuple[float, ...] | None:
-        """MT-1 equivalent demand of each part: as if alone on a core."""
+        """MT-1 equivalent demand of each part: with one thread active per core."""
         if self.raw is None or self.density is None or self.factor is None:
             return None
         slowing = smt_bounds.slowdown(self.density, self.factor)
@@ -126,7 +126,7 @@ class SmtRun(Struct, frozen=True):
 
 
 class ExpectedThroughput(Struct, frozen=True):
-    """What is expected of a run. predicted: None without path factors."""
+    """Expected throughput of a run. predicted: None without path factors."""
 
     bounds: list[ThroughputBound]
     limiting: ThroughputBound | None
@@ -154,10 +154,10 @@ def add_runs(answer: Answer, scenario: Scenario) -> None:
     ]
     measured = [run for run in runs if run.measured]
     if measured:
-        of = base if base is not None and base.measured else measured[0]
-        rows = [_compare_to_base(run, of) for run in measured]
-        answer.tables.append(AnswerTable("against", f"Measured, relative to {of.name}", AGAINST, rows))
-        rows = [row for run in measured for row in _demand_rows(run, of)]
+        reference = base if base is not None and base.measured else measured[0]
+        rows = [_compare_to_base(run, reference) for run in measured]
+        answer.tables.append(AnswerTable("against", f"Measured, relative to {reference.name}", AGAINST, rows))
+        rows = [row for run in measured for row in _demand_rows(run, reference)]
         answer.tables.append(AnswerTable("demands", "Demands", DEMANDS, rows))
     if any(run.says["threads"] == 2 for run in runs):
         answer.tables.append(published())
@@ -182,14 +182,14 @@ def add_runs(answer: Answer, scenario: Scenario) -> None:
 
 
 def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
-    wrong, path = scenario.problem.general_error, f"run.{says['name']}"
+    error, path = scenario.problem.general_error, f"run.{says['name']}"
     measured = says["etr"] is not None
     if measured != (says["processor_busy"] is not None):
-        has, lacks = ("etr", "processor_busy") if measured else ("processor_busy", "etr")
-        raise wrong(f"{path} has {has} without {lacks}", f"add {lacks}, or leave {has} out")
+        has, missing = ("etr", "processor_busy") if measured else ("processor_busy", "etr")
+        raise error(f"{path} has {has} without {missing}", f"add {missing}, or leave {has} out")
     for part in says["part"]:
         if part["busy"] is not None and not measured:
-            raise wrong(
+            raise error(
                 f"{path}.part.{part['name']}.busy is given, but the run was not measured",
                 "add etr and processor_busy, or leave it out",
             )
@@ -198,17 +198,17 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
     if None not in demands:
         raw = demands
     elif any(demand is not None for demand in demands):
-        raise wrong(f"{path} has demands of some parts only", "give the demand of each part, or none")
+        raise error(f"{path} has demands of some parts only", "give the demand of each part, or none")
     elif measured:
         used_by_part = [
             None if part["busy"] is None else part["guests"] * part["busy"] / 100.0 for part in says["part"]
         ]
         if used_by_part.count(None) > 1:
-            raise wrong(f"{path} has more than one part without busy", "add busy to all parts but one")
+            raise error(f"{path} has more than one part without busy", "add busy to all parts but one")
         processors = says["cores"] * says["threads"]
         raw = smt_bounds.split(says["etr"], processors, says["processor_busy"] / 100.0, used_by_part)
         if raw is None:
-            raise wrong(
+            raise error(
                 f"{path}: its parts were busier than its {processors} processors",
                 "give busy of each guest, in percent of one processor",
             )
@@ -216,7 +216,7 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
 
 
 def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
-    """Thread density, capacity factor and largest capacity factor, measured or derived from the others."""
+    """Return thread density, capacity factor and largest capacity factor, measured or derived."""
     if says["threads"] == 1:
         for key in ("thread_density", "capacity_factor"):
             if says[key] is not None:
@@ -245,20 +245,20 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
 
 
 def _check_combinations(scenario: Scenario, runs: Sequence[SmtRun]) -> None:
-    wrong = scenario.problem.general_error
+    error = scenario.problem.general_error
     if len({run.name for run in runs}) < len(runs):
-        raise wrong("two runs have the same name", "use unique names")
+        raise error("two runs have the same name", "use unique names")
     for run in runs:
         parts = run.says["part"]
         if len({part["name"] for part in parts}) < len(parts):
-            raise wrong(f"two parts of run.{run.name} have the same name", "use unique names")
+            raise error(f"two parts of run.{run.name} have the same name", "use unique names")
         paths = [part["path"] is not None for part in parts]
         if any(paths) and not all(paths) and run.says["calibrated_by"] is None:
-            raise wrong(f"run.{run.name} has paths of some parts only", "give each a path, or calibrated_by")
+            raise error(f"run.{run.name} has paths of some parts only", "give each a path, or calibrated_by")
 
 
 def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | None:
-    """The base run: the named one, else the first measured one, preferring runs without multithreading."""
+    """Return the base run: the named one, else the first measured one, preferably without multithreading."""
     name = scenario["base"]
     if name is None:
         return min(
@@ -267,11 +267,11 @@ def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | No
     return _find_run(scenario, with_demands, name, "base")
 
 
-def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str, where: str) -> SmtRun:
+def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str, key: str) -> SmtRun:
     run = with_demands.get(name)
     if run is None:
         raise scenario.problem.general_error(
-            f"{where} is {name}, but no measured run has that name",
+            f"{key} is {name}, but no measured run has that name",
             "name another run",
             ", ".join(list(with_demands)[:20]) or "a run with etr and processor_busy",
         )
@@ -281,14 +281,14 @@ def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str,
 def _expected(
     scenario: Scenario, answer: Answer, run: SmtRun, base: SmtRun | None, with_demands: Mapping[str, SmtRun]
 ) -> ExpectedThroughput:
-    """Bounds from its own demands, else from those of the base run; a point value with path factors."""
+    """Return bounds from its own demands, else from the base run; a point value with path factors."""
     point = any(part["path"] for part in run.says["part"]) or run.says["calibrated_by"] is not None
-    own = None
+    from_own = None
     if run.raw is not None:
         bounds = smt_bounds.raw_bounds(run.parts(run.raw), run.processors)
-        own = ExpectedThroughput(bounds, smt_bounds.lowest_bound(bounds), "its own")
+        from_own = ExpectedThroughput(bounds, smt_bounds.lowest_bound(bounds), "its own")
         if not point:
-            return own
+            return from_own
     if base is None:
         raise scenario.problem.general_error(
             f"run.{run.name} has no demands, and no run was measured",
@@ -311,8 +311,8 @@ def _expected(
     if point:
         grown = _work_of_parts(scenario, run, from_run)
         paths = [
-            part["path"] or (grown_demand / alone if alone else 1.0)
-            for part, grown_demand, alone in zip(run.says["part"], grown, work, strict=True)
+            part["path"] or (grown_demand / base_demand if base_demand else 1.0)
+            for part, grown_demand, base_demand in zip(run.says["part"], grown, work, strict=True)
         ]
         work = [demand * path for demand, path in zip(work, paths, strict=True)]
     parts = run.parts(work)
@@ -345,13 +345,13 @@ def _expected(
     if predicted is not None:
         scenario.assume("smt_bound_reached")
     _path_notes(answer, run, from_run, by, paths or [])
-    if own is not None:
-        return replace(own, predicted=predicted, density=density)
+    if from_own is not None:
+        return replace(from_own, predicted=predicted, density=density)
     return ExpectedThroughput(bounds, limiting, demands, predicted, density)
 
 
 def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[float]:
-    """Work of each part of a run, taken from another run by part name."""
+    """Return the work of each part of a run, from another run by part name."""
     if source.work is None:
         raise scenario.problem.general_error(
             f"run.{source.name} does not give how much its threads slowed each other",
@@ -375,7 +375,7 @@ def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[floa
 
 
 def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> float | None:
-    """Largest capacity factor of a run: its own, or of the run with its path factors, or of the base."""
+    """Return the largest capacity factor of a run, or of the run with its path factors, or of the base."""
     if run.says["threads"] == 1:
         return 1.0
     if run.maximum is not None:
@@ -394,7 +394,7 @@ def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> flo
 
 
 def _part_of_bound_reached(scenario: Scenario, run: SmtRun) -> float | None:
-    """Part of its own bound that a measured run reached."""
+    """Return the part of its own bound that a measured run reached."""
     if run.work is None:
         return None
     if run.maximum is None:
@@ -462,7 +462,7 @@ def _bound_rows(run: SmtRun, expected: ExpectedThroughput) -> list[tuple[Value, 
 def _compare_to_base(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
     says = run.says
     ratio = says["etr"] / base.says["etr"]
-    raw, before = sum(run.raw or ()), sum(base.work or ())
+    raw, base_work = sum(run.raw or ()), sum(base.work or ())
     has_factors = run.density is not None and run.factor is not None
     slowing = smt_bounds.slowdown(run.density or 1.0, run.factor or 1.0) if has_factors else None
     return (
@@ -474,18 +474,20 @@ def _compare_to_base(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
         None if run.factor is None else 100.0 * run.factor,
         None if run.maximum is None else 100.0 * run.maximum,
         slowing,
-        smt_bounds.path_factor(raw, before, run.density or 1.0, run.factor or 1.0) if has_factors else None,
+        smt_bounds.path_factor(raw, base_work, run.density or 1.0, run.factor or 1.0)
+        if has_factors
+        else None,
         None if says["in_system"] is None else says["in_system"] / says["etr"],
     )
 
 
 def _demand_rows(run: SmtRun, base: SmtRun) -> list[tuple[Value, ...]]:
-    before = {part["name"]: at for at, part in enumerate(base.says["part"])}
+    index_by_name = {part["name"]: index for index, part in enumerate(base.says["part"])}
     rows: list[tuple[Value, ...]] = []
     for n, (part, demand) in enumerate(zip(run.says["part"], run.raw or (), strict=True)):
-        at = before.get(part["name"])
-        of_base = base.raw[at] if at is not None and base.raw else None
-        path = base.work[at] if at is not None and base.work else None
+        index = index_by_name.get(part["name"])
+        of_base = base.raw[index] if index is not None and base.raw else None
+        path = base.work[index] if index is not None and base.work else None
         rows.append((
             run.name,
             part["name"],

@@ -1,1 +1,1 @@
-"""A whole machine: partitions, z/VM systems, their users, devices and work."""
+"""Machine: partitions, z/VM systems, their users, devices and work."""

@@ -1,6 +1,6 @@
-"""A whole machine at rest: what its partitions get, and what the users of each z/VM system get of that.
+"""Allocation of a machine: to its partitions, and by each z/VM system to its users.
 
-Composes the models of partitions and shares; the moving parts are for zlens simulate.
+Composes the models of partitions and shares; other tables are for zlens simulate.
 """
 
 from __future__ import annotations
@@ -22,24 +22,28 @@ SUMMARY = "a whole machine: partitions, and the users of each z/VM system by wha
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve partitions by what their users want, then the users by what their partition gets."""
+    """Solve partitions by the demand of their users, then users by the allocation of their partition."""
     parts = system_parts.system_partitions(scenario)
     notes: list[str] = []
     entries = [_with_user_demand(scenario, part, entry, notes) for part in parts for entry in part.cores]
-    whole = partitions.solve(system_parts.partitions_scenario(scenario, entries))
-    table = whole.table("partitions")
+    machine_answer = partitions.solve(system_parts.partitions_scenario(scenario, entries))
+    table = machine_answer.table("partitions")
     in_order = [entry for kind in partitions.TYPES for entry in entries if entry["type"] == kind]
     amounts = zip(in_order, table.column("allocation"), strict=True)
     gets = {(entry["name"], entry["type"]): float(amount or 0.0) for entry, amount in amounts}
-    tables, figures, charts = list(whole.tables), list(whole.figures), list(whole.charts)
+    tables, figures, charts = (
+        list(machine_answer.tables),
+        list(machine_answer.figures),
+        list(machine_answer.charts),
+    )
     systems = [part for part in parts if part.users]
     for part in systems:
         processors = {}
         for entry in part.cores:
             amount = gets[part.name, entry["type"]]
-            own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
-            dedicated = sum(user["dedicated"] for user in own)
-            # What is dedicated is not for sharing, and no more than the partition gets.
+            type_users = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
+            dedicated = sum(user["dedicated"] for user in type_users)
+            # Dedicated processors count even if the partition gets less.
             processors[entry["type"]] = max(amount, float(dedicated))
         answer = shares.solve(system_parts.shares_scenario(scenario, part, processors))
         key = "users" if len(systems) == 1 else f"users_{part.name}"
@@ -62,29 +66,30 @@ def solve(scenario: Scenario) -> Answer:
         tables,
         _unique(figures),
         charts,
-        [*whole.notes, *notes],
+        [*machine_answer.notes, *notes],
         follow=("users", "allocation") if len(systems) == 1 else ("partitions", "allocation"),
     )
 
 
 def _unique(figures: list[AnswerFigure]) -> list[AnswerFigure]:
-    """Figures of users under other keys than those of partitions."""
-    found: dict[str, AnswerFigure] = {}
+    """Return the figures with unique keys: users get other keys than partitions."""
+    by_key: dict[str, AnswerFigure] = {}
     for figure in figures:
-        key = figure.key if figure.key not in found else f"{figure.key}_by_users"
-        found[key] = replace(figure, key=key)
-    return list(found.values())
+        key = figure.key if figure.key not in by_key else f"{figure.key}_by_users"
+        by_key[key] = replace(figure, key=key)
+    return list(by_key.values())
 
 
 def _with_user_demand(scenario: Scenario, part: SystemPartition, entry: Entry, notes: list[str]) -> Entry:
-    """A partition's entry with the demand of its users, unless it has one."""
-    own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
-    for user in own:
+    """Return a partition's entry with the demand of its users, unless it has one."""
+    type_users = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
+    for user in type_users:
         load = demand(part, user)
         if user["demand"] is None and user["demands"] is None and load is not None:
             user["demand"] = load
             closed = any(
-                one["customers"] is not None and user["name"] in _named(one) for one in part.transactions
+                transaction["customers"] is not None and user["name"] in _named(transaction)
+                for transaction in part.transactions
             )
             if closed:
                 notes.append(
@@ -93,18 +98,18 @@ def _with_user_demand(scenario: Scenario, part: SystemPartition, entry: Entry, n
                 )
     if not part.users or entry["demand"] is not None:
         return entry
-    wanted = math.fsum(_user_demand(user) for user in own) / 100
-    return {**entry, "demand": min(wanted, 1000.0)}
+    cores = math.fsum(_user_demand(user) for user in type_users) / 100
+    return {**entry, "demand": min(cores, 1000.0)}
 
 
 def _user_demand(user: Entry) -> float:
-    """What a user would use, percent of one processor."""
+    """Return the demand of a user, percent of one processor."""
     dedicated: int = user["dedicated"]
     sharing: int = user["virtual_cpus"] - dedicated
     if user["demands"] is not None:
-        return 100.0 * dedicated + math.fsum(min(100.0, float(one)) for one in user["demands"])
-    most = 100.0 * sharing
-    return 100.0 * dedicated + (most if user["demand"] is None else min(float(user["demand"]), most))
+        return 100.0 * dedicated + math.fsum(min(100.0, float(value)) for value in user["demands"])
+    maximum = 100.0 * sharing
+    return 100.0 * dedicated + (maximum if user["demand"] is None else min(float(user["demand"]), maximum))
 
 
 def _named(transaction: Entry) -> set[str]:
@@ -112,24 +117,26 @@ def _named(transaction: Entry) -> set[str]:
 
 
 def demand(part: SystemPartition, user: Entry) -> float | None:
-    """CPU demand of transactions on a user, percent of one processor; None if it has none.
+    """Return the CPU demand of transactions on a user, percent of one processor; None without any.
 
-    A closed class offers what its customers would if nothing made them wait.
+    A closed class offers the load of customers that never wait.
     """
     total: float = 0.0
-    found = False
+    has_steps = False
     for transaction in part.transactions:
         steps = [step for step in transaction["step"] if user["name"] in system_parts.users_of(step)]
         if not steps:
             continue
-        found = True
+        has_steps = True
         each = math.fsum(
             step["cpu"] / 1000 / len(system_parts.users_of(step)) for step in steps if step["cpu"] is not None
         )
         rate = transaction["rate"]
         if rate is None:
-            alone = math.fsum((step["cpu"] or 0.0) + (step["delay"] or 0.0) for step in transaction["step"])
-            cycle = transaction["think"] + alone / 1000
+            service_ms = math.fsum(
+                (step["cpu"] or 0.0) + (step["delay"] or 0.0) for step in transaction["step"]
+            )
+            cycle = transaction["think"] + service_ms / 1000
             rate = transaction["customers"] / cycle if cycle else math.inf
         total += rate * each if each else 0.0
-    return min(100.0 * total, 1e6) if found else None
+    return min(100.0 * total, 1e6) if has_steps else None

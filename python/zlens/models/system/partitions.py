@@ -1,4 +1,4 @@
-"""What belongs to each partition of a whole machine, and what does not fit together."""
+"""Partitions of a machine with the entries of their systems, and checks of consistency."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPERANDS = ("user", "core", "pool", "limit", "relative", "absolute", "type", "t
 
 
 class SystemPartition(Struct):
-    """A partition: its cores, an entry for each type, and what is in its z/VM system, if it has one."""
+    """A partition: its cores, an entry for each type, and the entries of its z/VM system, if any."""
 
     name: str
     cores: list[Entry]
@@ -54,35 +54,35 @@ class SystemPartition(Struct):
 
     @property
     def names_zvm_release(self) -> bool:
-        """Whether the scenario names its release of z/VM, or that of its records."""
+        """Whether the scenario names its release of z/VM, or the release of its records."""
         return any(self.common_entry(key) is not None for key in ("zvm", "records"))
 
     @property
     def system(self) -> str:
-        """The name of its system."""
-        named: str = self.common_entry("system") or self.name
-        return named
+        """Name of its system."""
+        name: str = self.common_entry("system") or self.name
+        return name
 
     def common_entry(self, key: str) -> Any:
-        """What one of its entries says of the whole partition; None if none does."""
+        """Return the first value of a key in its entries; None if all leave it out."""
         return next((entry[key] for entry in self.cores if entry[key] is not None), None)
 
     def processors(self, kind: str) -> int:
-        """Its logical cores of a type."""
+        """Return its logical cores of a type."""
         return sum(entry["cores"] for entry in self.cores if entry["type"] == kind)
 
 
 def partitions_scenario(scenario: Scenario, part_cores: list[Entry] | None = None) -> Scenario:
-    """The partitions of a machine as a scenario of their own model, which shares its assumptions."""
+    """Return the partitions of a machine as a scenario of their own model, which shares its assumptions."""
     keys = partitions.PARTITION.by_name
     entries = scenario["partition"] if part_cores is None else part_cores
     values = {name: scenario[name] for name in partitions.SPEC.by_name if name != "partition"}
-    own = [{name: entry[name] for name in keys} for entry in entries]
-    return Scenario({"title": scenario.title, **values, "partition": own}, scenario.problem)
+    checked = [{name: entry[name] for name in keys} for entry in entries]
+    return Scenario({"title": scenario.title, **values, "partition": checked}, scenario.problem)
 
 
 def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[str, float]) -> Scenario:
-    """The users of a partition who are logged on at the beginning as a scenario of the model of shares."""
+    """Return the users of a partition that are logged on at the start as a scenario of the shares model."""
     users = [{name: user[name] for name in shares.USER.by_name} for user in part.users if user["logged_on"]]
     pools = [{name: pool[name] for name in shares.POOL.by_name} for pool in part.pools]
     at_most = scenario["absolute_shares_at_most"]
@@ -97,10 +97,10 @@ def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[
 
 
 def system_partitions(scenario: Scenario) -> list[SystemPartition]:
-    """The partitions with what belongs to each; ScenarioError for what does not fit together."""
-    found: dict[str, SystemPartition] = {}
+    """Return the partitions with their entries; raise ScenarioError for inconsistent ones."""
+    by_name: dict[str, SystemPartition] = {}
     for entry in scenario["partition"]:
-        found.setdefault(entry["name"], SystemPartition(entry["name"], [])).cores.append(entry)
+        by_name.setdefault(entry["name"], SystemPartition(entry["name"], [])).cores.append(entry)
     of_tables = {
         "user": "users",
         "pool": "pools",
@@ -113,41 +113,43 @@ def system_partitions(scenario: Scenario) -> list[SystemPartition]:
     }
     for table, attribute in of_tables.items():
         for number, entry in enumerate(scenario[table], 1):
-            part = _partition_of(scenario, found, entry, f"{table}[{number}]")
+            part = _partition_of(scenario, by_name, entry, f"{table}[{number}]")
             getattr(part, attribute).append(entry)
-    _place_volumes(scenario, list(found.values()))
+    _place_volumes(scenario, list(by_name.values()))
     partitions.check_combinations(partitions_scenario(scenario))
-    for part in found.values():
+    for part in by_name.values():
         _check_part(scenario, part)
-    _check_numbers(scenario, list(found.values()))
-    return list(found.values())
+    _check_numbers(scenario, list(by_name.values()))
+    return list(by_name.values())
 
 
 def _partition_of(
-    scenario: Scenario, found: dict[str, SystemPartition], entry: Entry, where: str
+    scenario: Scenario, by_name: dict[str, SystemPartition], entry: Entry, location: str
 ) -> SystemPartition:
-    wrong, name = scenario.problem.general_error, entry["partition"]
+    error, name = scenario.problem.general_error, entry["partition"]
     if name is not None:
-        if name not in found:
-            raise wrong(
-                f"{where}.partition is {name}, which does not exist",
+        if name not in by_name:
+            raise error(
+                f"{location}.partition is {name}, which does not exist",
                 "add [[partition]] with that name",
-                f"one of {', '.join(found)}",
-                where,
+                f"one of {', '.join(by_name)}",
+                location,
             )
-        return found[name]
-    of_zvm = [part for part in found.values() if part.names_zvm_release]
-    if "user" in entry and entry["user"] is not None and not where.startswith("user"):
-        # The partition is that of the user.
-        homes = [part for part in found.values() if any(user["name"] == entry["user"] for user in part.users)]
+        return by_name[name]
+    of_zvm = [part for part in by_name.values() if part.names_zvm_release]
+    if "user" in entry and entry["user"] is not None and not location.startswith("user"):
+        # The user's partition applies.
+        homes = [
+            part for part in by_name.values() if any(user["name"] == entry["user"] for user in part.users)
+        ]
         if len(homes) == 1:
             return homes[0]
-    choice = of_zvm if len(found) > 1 else [*found.values()]
+    choice = of_zvm if len(by_name) > 1 else [*by_name.values()]
     if len(choice) != 1:
-        raise wrong(
-            f"{where}.partition is missing: {len(of_zvm)} of {len(found)} partitions have zvm",
-            f'add partition = "{next(iter(found))}", or zvm = "7.4" to one partition',
-            where=where,
+        raise error(
+            f"{location}.partition is missing: {len(of_zvm)} of {len(by_name)} partitions have zvm",
+            f'add partition = "{next(iter(by_name))}", or zvm = "7.4" to one partition',
+            where=location,
         )
     return choice[0]
 
@@ -159,35 +161,35 @@ def _place_volumes(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
             for part in all_parts
             if any(unit["name"] == volume["control_unit"] for unit in part.control_units)
         ]
-        where = f"volume[{number}]"
+        location = f"volume[{number}]"
         if not homes:
             raise scenario.problem.general_error(
-                f"{where}.control_unit is {volume['control_unit']}, which does not exist",
+                f"{location}.control_unit is {volume['control_unit']}, which does not exist",
                 "add [[control_unit]] with that name",
-                where=where,
+                where=location,
             )
         homes[0].volumes.append(volume)
 
 
-def _unique(scenario: Scenario, what: str, values: Iterable[Any], cure: str = "use unique names") -> None:
+def _unique(scenario: Scenario, subject: str, values: Iterable[Any], cure: str = "use unique names") -> None:
     for value, times in Counter(value for value in values if value is not None).items():
         if times > 1:
-            shown = f"{value:04X}" if what.endswith("device") or what.endswith("ssid") else value
-            raise scenario.problem.general_error(f"{what} {shown} is given {times} times", cure)
+            shown = f"{value:04X}" if subject.endswith("device") or subject.endswith("ssid") else value
+            raise scenario.problem.general_error(f"{subject} {shown} is given {times} times", cure)
 
 
-def _named(scenario: Scenario, what: str, name: str, form: re.Pattern[str] = _NAME) -> None:
-    if not form.fullmatch(name):
-        longest = 8 if form is _NAME else 6
+def _named(scenario: Scenario, subject: str, name: str, pattern: re.Pattern[str] = _NAME) -> None:
+    if not pattern.fullmatch(name):
+        max_length = 8 if pattern is _NAME else 6
         raise scenario.problem.general_error(
-            f"{what} is called {name[:40]!r}",
+            f"{subject} is called {name[:40]!r}",
             "use a shorter name of letters and digits",
-            f"a name of up to {longest} characters, as monitor records have",
+            f"a name of up to {max_length} characters, as monitor records have",
         )
 
 
 def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
-    """What is unique in a machine."""
+    """Check names and numbers that are unique in a machine."""
     for part in all_parts:
         _named(scenario, "a partition", part.name)
         _named(scenario, "a system", part.system)
@@ -202,15 +204,15 @@ def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
 
 
 def _check_part(scenario: Scenario, part: SystemPartition) -> None:
-    wrong = scenario.problem.general_error
+    error = scenario.problem.general_error
     for key in ("number", "system", "storage", "ipl"):
         if len({entry[key] for entry in part.cores if entry[key] is not None}) > 1:
-            raise wrong(f"partition.{part.name}.{key} differs between its types", "give it once")
+            raise error(f"partition.{part.name}.{key} differs between its types", "give it once")
     load = part.common_entry("load")
     if load is not None:
         _check_profile(scenario, f"partition.{part.name}.load.profile", load["profile"])
         if part.users or load["volumes"] or load["page_rate"]:
-            raise wrong(f"partition.{part.name}.load is of a partition with users or I/O",
+            raise error(f"partition.{part.name}.load is of a partition with users or I/O",
                         "give the load to a user of it")  # fmt: skip
     _unique(scenario, "user", [user["name"] for user in part.users],
             "use unique names: users of a simulated machine have virtual CPUs of one type")  # fmt: skip
@@ -221,7 +223,7 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
         shares.check_combinations(shares_scenario(scenario, part, processors))
         logons = {command["user"] for command in part.commands if command["do"] == "logon"}
         if not any(user["logged_on"] or user["name"] in logons for user in part.users):
-            raise wrong(f"no user of partition {part.name} is ever logged on, so no share counts",
+            raise error(f"no user of partition {part.name} is ever logged on, so no share counts",
                         "leave logged_on = false out for one, or add [[command]] do = \"logon\"")  # fmt: skip
     _unique(scenario, "transaction", [one["name"] for one in part.transactions])
     _unique(scenario, "control_unit ssid", [unit["ssid"] for unit in part.control_units], "use unique IDs")
@@ -229,14 +231,14 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
     _unique(scenario, "device", [volume["device"] for volume in part.volumes], "use unique device numbers")
     for volume in part.volumes:
         _named(scenario, "a volume", volume["name"], _VOLUME)
-        if any(begin >= end for begin, end in volume["offline"]):
-            raise wrong(f"volume.{volume['name']}.offline ends before it begins", "order its seconds")
+        if any(start >= end for start, end in volume["offline"]):
+            raise error(f"volume.{volume['name']}.offline ends before it begins", "order its seconds")
     for unit in part.control_units:
         if (unit["minidisk_share"] is None) != (unit["paging_share"] is None):
-            raise wrong(f"control_unit.{unit['name']} has one of minidisk_share and paging_share",
+            raise error(f"control_unit.{unit['name']} has one of minidisk_share and paging_share",
                         "give both, or none: first come, first served")  # fmt: skip
         if unit["minidisk_share"] == 0 == unit["paging_share"]:
-            raise wrong(f"control_unit.{unit['name']} has shares of 0", "give one of them a share")
+            raise error(f"control_unit.{unit['name']} has shares of 0", "give one of them a share")
     for transaction in part.transactions:
         _check_transaction(scenario, part, transaction)
     for switch in part.switches:
@@ -250,24 +252,24 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
 
 
 def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
-    wrong, path = scenario.problem.general_error, f"user.{user['name']}"
+    error, path = scenario.problem.general_error, f"user.{user['name']}"
     _named(scenario, "a user", user["name"])
     if not part.processors(user["type"]):
-        raise wrong(
+        raise error(
             f"{path}.type is {user['type']}, but partition {part.name} has no core of that type",
             f'write type = "{part.cores[0]["type"]}", or add [[partition]] with cores of that type',
         )
     for kind in ("relative", "absolute"):
         share, maximum = user[kind], user[f"maximum_{kind}"]
         if share is not None and maximum is not None and maximum < share:
-            raise wrong(
+            raise error(
                 f"{path}.maximum_{kind} is {maximum:g}, below its share",
                 f"raise it, or lower {kind}",
                 f"at least {share:g}",
             )
     storage, working_set = user["storage"], user["working_set"]
     if storage is not None and working_set is not None and working_set > storage:
-        raise wrong(
+        raise error(
             f"{path}.working_set is {working_set:g}", "reduce it", f"at most its storage, {storage:g}"
         )
     load = user["load"]
@@ -276,15 +278,15 @@ def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
     _check_profile(scenario, f"{path}.load.profile", load["profile"])
     _check_volumes(scenario, part, f"{path}.load.volumes", load["volumes"])
     if load["io_rate"] and not load["volumes"]:
-        raise wrong(f"{path}.load.io_rate is {load['io_rate']:g}, but it has no volumes",
+        raise error(f"{path}.load.io_rate is {load['io_rate']:g}, but it has no volumes",
                     'add volumes = ["DATA01"]')  # fmt: skip
     if load["page_rate"] and not any(volume["paging"] for volume in part.volumes):
-        raise wrong(f"{path}.load.page_rate is {load['page_rate']:g}, but no volume is for paging",
+        raise error(f"{path}.load.page_rate is {load['page_rate']:g}, but no volume is for paging",
                     "add [[volume]] with paging = true")  # fmt: skip
 
 
 def _check_profile(scenario: Scenario, path: str, profile: Sequence[tuple[float, float]]) -> None:
-    if any(after[0] <= before[0] for before, after in pairwise(profile)):
+    if any(current[0] <= previous[0] for previous, current in pairwise(profile)):
         raise scenario.problem.general_error(
             f"the seconds of {path} do not increase", "order its entries by time"
         )
@@ -315,18 +317,18 @@ def _check_users(scenario: Scenario, part: SystemPartition, path: str, names: Se
 
 
 def users_of(step: Entry) -> list[str]:
-    """The users that a step names."""
-    named = step["user"]
-    return [named] if isinstance(named, str) else list(named or [])
+    """Return the users that a step names."""
+    user = step["user"]
+    return [user] if isinstance(user, str) else list(user or [])
 
 
 def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: Entry) -> None:
-    wrong, path = scenario.problem.general_error, f"transaction.{transaction['name']}"
+    error, path = scenario.problem.general_error, f"transaction.{transaction['name']}"
     if (transaction["customers"] is None) == (transaction["rate"] is None):
-        raise wrong(f"{path} needs exactly one of customers and rate",
+        raise error(f"{path} needs exactly one of customers and rate",
                     "write customers = 40 (closed), or rate = 5.0 (open)")  # fmt: skip
     if transaction["rate"] is not None and transaction["think"]:
-        raise wrong(f"{path} has both rate and think", "leave think out, or give customers")
+        raise error(f"{path} has both rate and think", "leave think out, or give customers")
     _check_profile(scenario, f"{path}.profile", transaction["profile"])
     known = {user["name"] for user in part.users}
     work = 0.0
@@ -334,86 +336,88 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
         here = f"{path}.step.{number}"
         does = [key for key in ("cpu", "io", "delay") if step[key] is not None]
         if len(does) != 1:
-            raise wrong(f"{here} has {len(does)} of cpu, io and delay", "give exactly one of them")
+            raise error(f"{here} has {len(does)} of cpu, io and delay", "give exactly one of them")
         kind = does[0]
         work += step[kind]
         for name in users_of(step):
             if name not in known:
-                raise wrong(f"{here}.user is {name}, which does not exist in partition {part.name}",
+                raise error(f"{here}.user is {name}, which does not exist in partition {part.name}",
                             "add [[user]] with that name")  # fmt: skip
         if (kind == "delay") == bool(users_of(step)):
-            raise wrong(f"{here} is {kind} and has {len(users_of(step))} users",
+            raise error(f"{here} is {kind} and has {len(users_of(step))} users",
                         'add user = "LINUX1" to cpu and io, and none to delay')  # fmt: skip
         if (kind == "io") != (step["volumes"] is not None):
-            raise wrong(f"{here}.volumes goes with io", 'write io = 1 with volumes = ["DATA01"]')
+            raise error(f"{here}.volumes goes with io", 'write io = 1 with volumes = ["DATA01"]')
         if step["lock"] is not None and kind != "cpu":
-            raise wrong(f"{here}.lock goes with cpu", "leave lock out")
+            raise error(f"{here}.lock goes with cpu", "leave lock out")
         _check_volumes(scenario, part, f"{here}.volumes", step["volumes"] or ())
     if transaction["customers"] is not None and not work + transaction["think"]:
-        raise wrong(f"{path} takes no time at all", "give it a think time or work")
+        raise error(f"{path} takes no time at all", "give it a think time or work")
 
 
 def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
-    wrong = scenario.problem.general_error
+    error = scenario.problem.general_error
     by_name = {user["name"]: user for user in part.users}
     if part.relocations:
         if scenario["link"] is None:
-            raise wrong("there are relocations, but no link", "add [link] with rate = 600")
+            raise error("there are relocations, but no link", "add [link] with rate = 600")
         relocation_link.check_link(Scenario({**scenario.values, "link": scenario["link"]}, scenario.problem))
     for number, entry in enumerate(part.relocations, 1):
         path = f"relocation.{number}"
         user = by_name.get(entry["user"])
         if user is None:
-            raise wrong(f"{path}.user is {entry['user']}, which does not exist in partition {part.name}",
+            raise error(f"{path}.user is {entry['user']}, which does not exist in partition {part.name}",
                         "add [[user]] with that name")  # fmt: skip
         if entry["to"] == part.system:
-            raise wrong(
+            raise error(
                 f"{path}.to is {entry['to']}, where {entry['user']} is already", "name another member"
             )
-        least = entry["live_passes"] + entry["quiesce_passes"]
-        if entry["passes_most"] < least:
-            raise wrong(f"{path}.passes_most is {entry['passes_most']}", "increase it", f"at least {least}")
+        min_passes = entry["live_passes"] + entry["quiesce_passes"]
+        if entry["passes_most"] < min_passes:
+            raise error(
+                f"{path}.passes_most is {entry['passes_most']}", "increase it", f"at least {min_passes}"
+            )
         if user["storage"] is not None and (entry["touched"] or 0) > user["storage"]:
-            raise wrong(f"{path}.touched is {entry['touched']:g}", "reduce it",
+            raise error(f"{path}.touched is {entry['touched']:g}", "reduce it",
                         f"at most the storage of {entry['user']}, {user['storage']:g}")  # fmt: skip
         if entry["touched"] is not None and (entry["changing"] or 0) > entry["touched"]:
-            raise wrong(f"{path}.changing is {entry['changing']:g}", "reduce it",
+            raise error(f"{path}.changing is {entry['changing']:g}", "reduce it",
                         f"at most what was touched, {entry['touched']:g}")  # fmt: skip
     for name, times in Counter(entry["user"] for entry in part.relocations).items():
         if times > 1:
-            raise wrong(f"{name} is relocated {times} times from {part.system}",
+            raise error(f"{name} is relocated {times} times from {part.system}",
                         "keep one: after it the user is elsewhere")  # fmt: skip
 
 
 def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, number: int) -> None:
-    wrong, path = scenario.problem.general_error, f"command {number} of {part.name}"
+    error, path = scenario.problem.general_error, f"command {number} of {part.name}"
     needed = _OF_COMMAND[command["do"]]
     for key in _OPERANDS:
         share = command["do"] == "set share" and key in ("relative", "absolute")
         if not share and (key in needed) != (command[key] is not None):
-            raise wrong(f"{path}, {command['do']}, {'needs' if key in needed else 'has no operand'} {key}",
+            raise error(f"{path}, {command['do']}, {'needs' if key in needed else 'has no operand'} {key}",
                         f"{'add' if key in needed else 'leave out'} {key}")  # fmt: skip
     if command["do"] == "set share" and (command["relative"] is None) == (command["absolute"] is None):
-        raise wrong(f"{path}, set share, needs exactly one share", "write relative = 100, or absolute = 5")
+        raise error(f"{path}, set share, needs exactly one share", "write relative = 100, or absolute = 5")
     if command["user"] is not None and command["user"] not in {user["name"] for user in part.users}:
-        raise wrong(f"{path} is for {command['user']}, which does not exist", "add [[user]] with that name")
+        raise error(f"{path} is for {command['user']}, which does not exist", "add [[user]] with that name")
     pools = {pool["name"]: pool for pool in part.pools}
     if command["pool"] is not None and command["pool"] not in pools:
-        raise wrong(f"{path} is for {command['pool']}, which does not exist", "add [[pool]] with that name")
+        raise error(f"{path} is for {command['pool']}, which does not exist", "add [[pool]] with that name")
     if command["do"] == "set pool" and any(
         user["name"] == command["user"] and user["pool"] is not None for user in part.users
     ):
-        raise wrong(f"{path} is for {command['user']}, which is already in a pool", "remove its pool")
+        raise error(f"{path} is for {command['user']}, which is already in a pool", "remove its pool")
     if command["do"] == "set pool limit":
         pool = pools[command["pool"]]
         if pool["limithard"] == 100:
-            raise wrong(
+            raise error(
                 f"{path} is for {command['pool']}, whose limit is 100 %, which is none", "give it one"
             )
         if pool["capacity"] is None and command["limit"] > 100:
-            raise wrong(f"{path} sets {command['limit']:g} %", "reduce it", "at most 100 %")
+            raise error(f"{path} sets {command['limit']:g} %", "reduce it", "at most 100 %")
     cores = sum(entry["cores"] for entry in part.cores)
     if command["core"] is not None and command["core"] >= cores:
-        raise wrong(f"{path} is for core {command['core']}", "reduce it", f"0 to {cores - 1}")
+        raise error(f"{path} is for core {command['core']}", "reduce it", f"0 to {cores - 1}")
     if command["type"] is not None and not part.processors(command["type"]):
-        raise wrong(f"{path} is for {command['type']}s, of which {part.name} has none", "name another type")
+        raise error(f"{path} is for {command['type']}s, of which {part.name} has none", "name another type")

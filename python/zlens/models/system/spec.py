@@ -1,6 +1,6 @@
-"""The keys of a scenario of a whole machine.
+"""Keys of a scenario of a machine.
 
-Partitions, users and pools have the keys of their own models; the rest says what moves.
+Partitions, users and pools have the keys of their own models; only simulations use the rest.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Which vertical cores z/VM parks and unparks."""
+"""Parking and unparking of vertical cores."""

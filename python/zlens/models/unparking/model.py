@@ -217,15 +217,15 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _cores(scenario: Scenario) -> policies.VerticalCores:
-    wrong = scenario.problem.general_error
+    error = scenario.problem.general_error
     share = scenario["medium_share"]
     if scenario["mediums"] and share is None:
-        raise wrong("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
+        raise error("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
     cores = policies.VerticalCores(scenario["highs"], scenario["mediums"], scenario["lows"], share or 0.0)
     if not cores.online:
-        raise wrong("the partition has no cores", "write highs = 1 or more")
+        raise error("the partition has no cores", "write highs = 1 or more")
     if scenario["lows_unparked"] > cores.lows:
-        raise wrong(f"lows_unparked is {scenario['lows_unparked']}, but lows is {cores.lows}", "reduce it")
+        raise error(f"lows_unparked is {scenario['lows_unparked']}, but lows is {cores.lows}", "reduce it")
     return cores
 
 
@@ -236,13 +236,13 @@ def _zvm(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
             f"use is given {len(sources)} times", "give one of used, history, projection"
         )
     uses: list[float | None] = scenario["history"] or [scenario["used"]]
-    wanted = [_projection(scenario, used) for used in uses]
+    projections = [_projection(scenario, used) for used in uses]
     if sources == ["projection"]:
         scenario.unused("unpark_projection_factor")
         scenario.unused("unpark_projection_base")
     if scenario["global_performance_data"]:
-        return _with_data(scenario, cores, uses, wanted)
-    return _without_data(scenario, cores, uses, wanted)
+        return _with_data(scenario, cores, uses, projections)
+    return _without_data(scenario, cores, uses, projections)
 
 
 def _projection(scenario: Scenario, used: float | None) -> float:
@@ -252,12 +252,15 @@ def _projection(scenario: Scenario, used: float | None) -> float:
 
 
 def _with_data(
-    scenario: Scenario, cores: policies.VerticalCores, uses: Sequence[float | None], wanted: Sequence[float]
+    scenario: Scenario,
+    cores: policies.VerticalCores,
+    uses: Sequence[float | None],
+    projections: Sequence[float],
 ) -> Answer:
     scenario.unused("unpark_pad_beyond_entitlement")
     notes: list[str] = []
     powers, figures = _lows(scenario, cores, notes)
-    unparked = [policies.zvm(cores, powers, power, scenario["low_powered"]) for power in wanted]
+    unparked = [policies.zvm(cores, powers, power, scenario["low_powered"]) for power in projections]
     counts = {
         "LARGE": [cores_of.large for cores_of in unparked],
         "MEDIUM": [cores_of.medium for cores_of in unparked],
@@ -269,29 +272,29 @@ def _with_data(
         AnswerFigure(
             "unparked", fmean(counts[effect]), "cores", f"unparked by {effect}, the setting in effect", 1
         ),
-        AnswerFigure("projection", fmean(wanted), "% of 1", "projected use", 1),
+        AnswerFigure("projection", fmean(projections), "% of 1", "projected use", 1),
         AnswerFigure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
         AnswerFigure("powered", float(unparked[0].powered), "cores", "cores that appear powered", 0),
         *figures,
     ]
-    if short := max(result.short for result in unparked):
+    if missing := max(result.short for result in unparked):
         notes.append(
-            f"the projection exceeds the power of all powered cores by up to {short:.1f}% of one core: "
+            f"the projection exceeds the power of all powered cores by up to {missing:.1f}% of one core: "
             "all of them are unparked, and work waits"
         )
     if len(uses) > 1:
         later = zip(uses[1:], counts["SMALL"][:-1], strict=True)
-        behind = sum(used is not None and used > 100.0 * small for used, small in later)
-        if behind:
+        late = sum(used is not None and used > 100.0 * small for used, small in later)
+        if late:
             notes.append(
-                f"SMALL: {behind:,} of {len(uses) - 1:,} intervals used more than the cores unparked for them"
+                f"SMALL: {late:,} of {len(uses) - 1:,} intervals used more than the cores unparked for them"
             )
     if rows[2][6] is not None and rows[2][6] > 60 and rows[2][1] < rows[0][1]:
         notes.append(
             "With SMALL the remaining cores are busier and virtual CPUs wait longer for dispatch: in IBM's "
             "measurement of 80 processors the servers' mean wait went from 1.8 to 257 microseconds"
         )
-    tables = [AnswerTable("models", "Cores by model", _MODELS, rows), *_decisions(uses, wanted, counts)]
+    tables = [AnswerTable("models", "Cores by model", _MODELS, rows), *_decisions(uses, projections, counts)]
     chart = Chart(
         "Unparked cores", "bars", list(counts), (ChartSeries("unparked", [row[1] for row in rows]),), "cores"
     )
@@ -302,12 +305,15 @@ def _with_data(
 
 
 def _decisions(
-    uses: Sequence[float | None], wanted: Sequence[float], counts: dict[str, list[int]]
+    uses: Sequence[float | None], projections: Sequence[float], counts: dict[str, list[int]]
 ) -> list[AnswerTable]:
-    """The decisions after each interval of a history."""
+    """Return the decisions after each interval of a history."""
     if len(uses) < 2:
         return []
-    rows = [(at, *values) for at, values in enumerate(zip(uses, wanted, *counts.values(), strict=True), 1)]
+    rows = [
+        (index, *values)
+        for index, values in enumerate(zip(uses, projections, *counts.values(), strict=True), 1)
+    ]
     columns = (*_DECISIONS, *(AnswerColumn(name.lower(), name, "cores") for name in counts))
     return [AnswerTable("decisions", "Decisions, one after each interval of two seconds", columns, rows)]
 
@@ -315,22 +321,22 @@ def _decisions(
 def _over_time(uses: Sequence[float | None], counts: dict[str, list[int]]) -> list[Chart]:
     if len(uses) < 2:
         return []
-    places = [policies.ZVM_SECONDS * at for at in range(1, len(uses) + 1)]
+    times = [policies.ZVM_SECONDS * index for index in range(1, len(uses) + 1)]
     series = [ChartSeries("used", [None if used is None else used / 100 for used in uses])]
     series += [ChartSeries(name, [float(count) for count in of_it]) for name, of_it in counts.items()]
-    return [Chart("Use and unparked cores", "lines", places, tuple(series), "cores", "seconds")]
+    return [Chart("Use and unparked cores", "lines", times, tuple(series), "cores", "seconds")]
 
 
 def _lows(
     scenario: Scenario, cores: policies.VerticalCores, notes: list[str]
 ) -> tuple[list[float], list[AnswerFigure]]:
-    """Power that each vertical-low appears to have."""
-    wrong = scenario.problem.general_error
+    """Return the power that each vertical-low appears to have."""
+    error = scenario.problem.general_error
     setting = scenario["excessuse"]
     sources = [key for key in ("excess", "lows_power") if scenario[key] is not None]
     sources += ["partition"] if scenario["partition"] else []
     if len(sources) > 1:
-        raise wrong(f"{' and '.join(sources)} are alternatives", "keep one of them")
+        raise error(f"{' and '.join(sources)} are alternatives", "keep one of them")
     for level in ("HIGH", "MEDIUM", "LOW"):
         if level != setting or sources in ([], ["lows_power"]) or not cores.lows:
             scenario.unused(f"excessuse_{level.lower()}")
@@ -340,14 +346,14 @@ def _lows(
     power = scenario["lows_power"]
     if power is not None:
         if len(power) != cores.lows:
-            raise wrong(f"lows_power has {len(power)} values, but lows is {cores.lows}", "give one for each")
+            raise error(f"lows_power has {len(power)} values, but lows is {cores.lows}", "give one for each")
         scenario.unused("unpark_lows_filled")
         scenario.unused("excessuse_setting")
         return [0.0] * cores.lows if setting == "NONE" else power, []
     excess, figures = scenario["excess"], []
     if scenario["partition"]:
         if scenario["weight"] is None:
-            raise wrong("weight is missing: excess is shared by weight", "add weight = 100")
+            raise error("weight is missing: excess is shared by weight", "add weight = 100")
         others = [
             (partition["weight"], partition["entitlement"], partition["used"],
              partition["used"] if partition["demand"] is None
@@ -371,7 +377,10 @@ def _lows(
 
 
 def _without_data(
-    scenario: Scenario, cores: policies.VerticalCores, uses: Sequence[float | None], wanted: Sequence[float]
+    scenario: Scenario,
+    cores: policies.VerticalCores,
+    uses: Sequence[float | None],
+    projections: Sequence[float],
 ) -> Answer:
     """Solve with Global Performance Data off: projection and CPUPAD."""
     for name in _OF["zvm"][2:]:
@@ -380,14 +389,16 @@ def _without_data(
     if cores.lows:
         scenario.assume("unpark_lows_without_data")
     pad, beyond = scenario["cpupad"], scenario["pad_beyond_entitlement"]
-    with_pad = [policies.add_pad(projection, pad, cores.entitlement, beyond=beyond) for projection in wanted]
-    if all(projection + pad <= cores.entitlement for projection in wanted):
+    with_pad = [
+        policies.add_pad(projection, pad, cores.entitlement, beyond=beyond) for projection in projections
+    ]
+    if all(projection + pad <= cores.entitlement for projection in projections):
         scenario.unused("unpark_pad_beyond_entitlement")
     counts = [policies.zvm_without_gpd(cores, power) for power in with_pad]
     row = _model("GPD off", cores, counts, uses, True)
     figures = [
         AnswerFigure("unparked", fmean(counts), "cores", "unparked", 1),
-        AnswerFigure("projection", fmean(wanted), "% of 1", "projected use", 1),
+        AnswerFigure("projection", fmean(projections), "% of 1", "projected use", 1),
         AnswerFigure("padded", fmean(with_pad), "% of 1", "with CPUPAD", 1),
         AnswerFigure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
     ]
@@ -397,7 +408,7 @@ def _without_data(
     ]
     table = AnswerTable("models", "Cores", _MODELS, [row])
     by_name = {"Unparked": counts}
-    charts, tables = _over_time(uses, by_name), [table, *_decisions(uses, wanted, by_name)]
+    charts, tables = _over_time(uses, by_name), [table, *_decisions(uses, projections, by_name)]
     title = "Unparking of z/VM without Global Performance Data"
     follow = ("models", "unparked")
     return Answer("unparking", title, tables, figures, charts, notes, follow=follow)
@@ -410,7 +421,7 @@ def _model(
     uses: Sequence[float | None],
     in_effect: bool,
 ) -> tuple[Any, ...]:
-    """Row of means over the decisions; cores are taken as highs, then mediums, then lows."""
+    """Return the row of means over the decisions; cores count as highs, then mediums, then lows."""
     mean = fmean(counts)
     reported = [used for used in uses if used is not None]
     busy = min(100.0, fmean(reported) / mean) if reported and mean else None
@@ -434,11 +445,11 @@ def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     threshold = scenario["steal_threshold"]
     ticks = policies.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
     rows = [
-        (at, at * policies.LINUX_SECONDS, tick.steal, tick.average, tick.cores)
-        for at, tick in enumerate(ticks, 1)
+        (index, index * policies.LINUX_SECONDS, tick.steal, tick.average, tick.cores)
+        for index, tick in enumerate(ticks, 1)
     ]
-    before = [cores.online, *(tick.cores for tick in ticks)]
-    changes = [at for at, (previous, current) in enumerate(pairwise(before), 1) if previous != current]
+    states = [cores.online, *(tick.cores for tick in ticks)]
+    changes = [index for index, (previous, current) in enumerate(pairwise(states), 1) if previous != current]
     first = policies.LINUX_SECONDS * changes[0] if changes else None
     figures = [
         AnswerFigure("unparked", float(ticks[-1].cores), "cores", "cores of high capacity at the end", 0),
@@ -462,7 +473,7 @@ def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
         ChartSeries("steal", [float(tick.steal) for tick in ticks]),
         ChartSeries("average", [float(tick.average) for tick in ticks]),
     )
-    times = [policies.LINUX_SECONDS * at for at in range(1, len(ticks) + 1)]
+    times = [policies.LINUX_SECONDS * index for index in range(1, len(ticks) + 1)]
     chart = Chart("Steal, and the kernel's average of it", "lines", times, series, "%", "seconds")
     table = AnswerTable("ticks", "Quarters of a second", _TICKS, rows)
     return Answer("unparking", "Hiperdispatch of Linux", [table], figures, [chart], notes)
@@ -477,14 +488,14 @@ def _zos(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     scenario.assume("wlm_order")
     lows = scenario["lows_unparked"]
     rows = []
-    for at, values in enumerate(scenario["interval"], 1):
+    for index, values in enumerate(scenario["interval"], 1):
         interval = policies.WlmInterval(**values)
         decision = policies.zos(cores, lows, interval, limits)
         lows = decision.lows
         above = interval.used - cores.entitlement
         rows.append(
             (
-                at,
+                index,
                 interval.busy,
                 interval.used,
                 above,

@@ -1,10 +1,10 @@
-"""Number of cores to run in: the rules of z/VM, Linux and z/OS as plain functions.
+"""Number of cores to run in: rules of z/VM, Linux and z/OS.
 
 Power and use are percent of one core. Sources: IBM, "z/VM 6.4 Performance Update" (VM66063: the three
 heuristics; UNPARKING and EXCESSUSE apply with Global Performance Data on); IBM, z/VM 6.3 Performance Report
 (CPUPAD, a decision every two seconds); Linux, arch/s390/kernel/hiperdispatch.c; IBM SMF Explorer, texts of
 the fields of SMF 99 subtype 12. No known public source says how z/VM projects its use and what power
-it expects of vertical-lows: those rules are ours (facts/models/constants.toml).
+it expects of vertical-lows: zlens assumes those rules (facts/models/constants.toml).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class VerticalCores(Struct, frozen=True):
 
 
 class Unparked(Struct, frozen=True):
-    """Cores that z/VM runs in by each model, and the values behind them.
+    """Cores that z/VM runs in by each model, and the underlying values.
 
     powered  cores that appear powered
-    needed   the fewest of them whose power reaches the projection; all if they do not
+    needed   minimum number of them whose power reaches the projection; all if it does not
     short    power missing in that case
     """
 
@@ -62,24 +62,24 @@ class Unparked(Struct, frozen=True):
 
 
 def projected(used: float, factor: float, base: float) -> float:
-    """Expected use of the next interval from the use of the last one (our rule)."""
+    """Return the expected use of the next interval from the use of the last one (zlens' rule)."""
     return factor * used + base
 
 
 def add_pad(projection: float, pad: float, entitlement: float, *, beyond: bool) -> float:
-    """The projection plus CPUPAD; without `beyond` the pad does not go past the entitlement."""
+    """Return the projection plus CPUPAD; without `beyond` the pad does not exceed the entitlement."""
     if beyond:
         return projection + pad
     return max(projection, min(projection + pad, entitlement))
 
 
 def excess_power(
-    weight: float, most_wanted: float, others: Sequence[tuple[float, float, float, float]]
+    weight: float, max_excess: float, others: Sequence[tuple[float, float, float, float]]
 ) -> tuple[float, float]:
-    """Entitlement that the others leave unused, and this partition's part of it.
+    """Return the entitlement that the others leave unused, and this partition's part of it.
 
     others: weight, entitlement, use and demand of each other partition. Unused entitlement goes by weight to
-    those that want more than theirs, as PR/SM shares excess; this partition wants `most_wanted`.
+    partitions that want more than theirs, as PR/SM shares excess; this partition wants `max_excess`.
     """
     spare = sum(max(0.0, entitlement - used) for _, entitlement, used, _ in others)
     hungry = [
@@ -88,45 +88,45 @@ def excess_power(
     fills = water_fill(
         spare,
         [weight, *(other_weight for other_weight, _ in hungry)],
-        [most_wanted, *(wanted for _, wanted in hungry)],
+        [max_excess, *(shortage for _, shortage in hungry)],
     )
     return spare, fills[0]
 
 
 def low_power(excess: float, lows: int, *, evenly: bool) -> list[float]:
-    """Power of each vertical-low: the excess spread evenly, or a full core each while it lasts."""
+    """Return the power of each vertical-low: the excess spread evenly, or a full core each while it lasts."""
     if evenly:
         return [min(100.0, excess / lows)] * lows
-    return [min(100.0, max(0.0, excess - 100.0 * at)) for at in range(lows)]
+    return [min(100.0, max(0.0, excess - 100.0 * index)) for index in range(lows)]
 
 
-def zvm(cores: VerticalCores, lows: Sequence[float], wanted: float, powered_from: float) -> Unparked:
-    """The three models of z/VM with Global Performance Data on.
+def zvm(cores: VerticalCores, lows: Sequence[float], projection: float, powered_from: float) -> Unparked:
+    """Return the cores of the three models of z/VM with Global Performance Data on.
 
     lows          power that each vertical-low appears to have
-    wanted        projected power needed
+    projection    projected power needed
     powered_from  least power of a vertical-low that counts as powered
     """
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums
     powers += sorted((power for power in lows if power >= powered_from), reverse=True)
-    needed = _fewest_cores(powers, wanted)
+    needed = _fewest_cores(powers, projection)
     small = max(needed, min(1, cores.online))
     powered = max(len(powers), min(1, cores.online))
-    short = max(0.0, wanted - sum(powers))
-    return Unparked(powered, max(cores.entitled, small), small, powered, small, short)
+    missing = max(0.0, projection - sum(powers))
+    return Unparked(powered, max(cores.entitled, small), small, powered, small, missing)
 
 
-def zvm_without_gpd(cores: VerticalCores, wanted: float) -> int:
-    """Cores that z/VM runs in with Global Performance Data off, assuming full power of vertical-lows."""
+def zvm_without_gpd(cores: VerticalCores, projection: float) -> int:
+    """Return cores that z/VM runs in without Global Performance Data, at full power of vertical-lows."""
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums + [100.0] * cores.lows
-    return max(_fewest_cores(powers, wanted), min(1, cores.online))
+    return max(_fewest_cores(powers, projection), min(1, cores.online))
 
 
-def _fewest_cores(powers: Iterable[float], wanted: float) -> int:
-    """How many powers from the first on reach what is wanted; all if they do not."""
+def _fewest_cores(powers: Iterable[float], projection: float) -> int:
+    """Return how many powers, from the first, reach the projection; all if they do not."""
     count = 0
     for reached in accumulate(powers, initial=0.0):
-        if reached >= wanted - _NEGLIGIBLE:
+        if reached >= projection - _NEGLIGIBLE:
             return count
         count += 1
     return count - 1
@@ -141,7 +141,7 @@ class Tick(Struct, frozen=True):
 
 
 def linux(entitled: int, online: int, steals: Iterable[float], threshold: int, weight: int) -> list[Tick]:
-    """Cores of full capacity after each tick, in the kernel's integer arithmetic.
+    """Return cores of full capacity after each tick, in the kernel's integer arithmetic.
 
     steals: mean steal time of the vertical-mediums and -lows in each tick, percent. Without an entitled core
     the kernel leaves all cores at high capacity.
@@ -170,10 +170,10 @@ class WlmInterval(Struct, frozen=True):
     """Two seconds of z/OS, percent of one core.
 
     busy    MVS busy: of the unparked cores, in percent
-    used    what the partition used
-    free    what the machine had free
+    used    use of the partition
+    free    free capacity of the machine
     unused  entitlement that the other partitions left
-    part    this partition's part of that, 0 to 1: its weight among those that want more than theirs
+    part    this partition's part of that, 0 to 1: its weight among partitions that want more than theirs
     """
 
     busy: float
@@ -191,7 +191,7 @@ class Decision(Struct, frozen=True):
 
 
 def zos(cores: VerticalCores, lows: int, interval: WlmInterval, rules: Wlm) -> Decision:
-    """The next number of unparked vertical-lows from the current number."""
+    """Return the decision on the number of unparked vertical-lows, from the current number."""
     guaranteed = cores.entitlement
     above = interval.used - guaranteed
     if interval.busy >= rules.unpark_busy:
