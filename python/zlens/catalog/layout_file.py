@@ -1,4 +1,4 @@
-"""The files of records: their tables and how these must fit together. `_skeleton.toml` shows every key."""
+"""Files of records: their tables and consistency rules. `_skeleton.toml` shows every key."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class RecordTable(HeadKeys, frozen=True, kw_only=True):
 
 
 def parse_record_info(text: str, pack: str, path: str) -> RecordInfo:
-    """The head of a record, from the lines of its file before its layouts."""
+    """Return the facts of a record without its layouts, from the lines of its file before them."""
     return _head(_table(text, path), pack)
 
 
 def file(text: str, pack: str, path: str) -> RecordFile:
-    """A record and its layouts from the text of its file; CatalogError if something is wrong in it."""
+    """Return a record and its layouts from the text of its file; CatalogError if it is invalid."""
     problem = DocumentErrors(path, text=text)
     table = _table(text, path)
     head = _head(table, pack)
@@ -108,7 +108,7 @@ def _layout(
         title=head.title,
         kind=head.kind,
         pack=head.pack,
-        # A partial layout may lack some of what identifies a subject or resets it.
+        # A partial layout may not have all fields that identify a subject or reset it.
         subject=tuple(name for name in table.subject if name in names),
         subject_kind=table.subject_kind,
         reset_on=tuple(name for name in table.reset_on if name in names),
@@ -119,7 +119,7 @@ def _layout(
 def _section(section: _Section, layout: _Layout, where: str, problem: DocumentErrors) -> MonitorSection:
     values = asdict(section)
     if section.arrays:
-        # Their places follow from the arrays.
+        # Their offsets follow from the arrays.
         values |= {"length": 0, "offset": 0, "stride": 1, "count": 0}
     match = None if section.match is None else (section.match.field, section.match.hex)
     values |= {"arrays": tuple(section.arrays.items()), "match": match}

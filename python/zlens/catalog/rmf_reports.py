@@ -1,4 +1,4 @@
-"""The XML form of RMF reports: sections and columns, from the catalog's `rmf/`."""
+"""XML format of RMF reports: sections and columns, from the catalog's `rmf/`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from zlens.schema.validators import DocumentErrors
 
 _Status = Literal["verified", "carried", "derived", "unverified"]
 STATUS: tuple[str, ...] = get_args(_Status)
-#: The elements that may contain a report: of the Postprocessor, of Monitor III.
+#: Elements that may contain a report: of the Postprocessor, of Monitor III.
 _Element = Literal["postprocessor", "report"]
 ELEMENTS: tuple[str, ...] = get_args(_Element)
 
 
 def key(text: str) -> str:
-    """A name or heading for comparison: blanks and case are ignored."""
+    """Return a name or heading for comparison: without blanks, in lower case."""
     return "".join(text.split()).casefold()
 
 
@@ -56,7 +56,7 @@ class RmfColumn(FactTable, frozen=True):
 
 
 class RowKinds(FactTable, frozen=True):
-    """The kind of a row: by type SUM, by the first cell, by the last letter under a heading, otherwise."""
+    """Kinds of rows: by type SUM, by the first cell, by the last letter under a heading, otherwise."""
 
     other: Annotated[str, Meta(description="of rows of no other kind")]
     sum: Annotated[str, Meta(description="of rows of type SUM")] = ""
@@ -68,7 +68,7 @@ class RowKinds(FactTable, frozen=True):
 
 
 class RmfSection(FactTable, frozen=True, dict=True):
-    """One part of a report: named values, a table, or all that no other section takes, as text (`rest`)."""
+    """A section of a report: named values, a table, or as text (`rest`) the content of no other section."""
 
     id: Annotated[str, Meta(description="its name here")]
     shape: Annotated[Literal["interval", "variables", "table", "rest"], Meta(description="its form")]
@@ -102,7 +102,7 @@ class RmfSection(FactTable, frozen=True, dict=True):
 
     @cached_property
     def key_places(self) -> tuple[int, ...]:
-        """The places of the columns that identify a row."""
+        """The indexes of the columns that identify a row."""
         names = [column.name for column in self.columns]
         return tuple(names.index(name) for name in self.key)
 
@@ -112,9 +112,9 @@ class RmfSection(FactTable, frozen=True, dict=True):
 
 
 class RmfTable(FactTable, frozen=True):
-    """A raw table: the common columns, the row kind if there are several, and those of its sections.
+    """A raw table: the common columns, the row kind if there are several, and the columns of its sections.
 
-    In a report its columns are stated.
+    Within a report, its columns are filled in.
     """
 
     name: Annotated[str, Meta(description="its name")]
@@ -143,7 +143,7 @@ class RmfReport(FactTable, frozen=True, dict=True):
 
     @property
     def rest(self) -> RmfSection:
-        """The section that takes what no other does."""
+        """The section for content of no other section."""
         return next(section for section in self.section if section.shape == "rest")
 
     @cached_property
@@ -151,7 +151,7 @@ class RmfReport(FactTable, frozen=True, dict=True):
         return {(key(section.segment), key(section.part), section.shape): section for section in self.section}
 
     def find(self, segment: str, part: str, shape: str) -> RmfSection | None:
-        """The section for a part of a segment, by the printed names."""
+        """Return the section for a part of a segment, by the printed names."""
         return self._places.get((key(segment), key(part), shape))
 
 
@@ -160,13 +160,13 @@ _ROW_KIND = RmfColumn("row_kind", "text", "what the row is", "derived")
 
 @cache
 def report(name: str) -> RmfReport:
-    """The report of a catalog file, checked."""
+    """Return the checked report of a catalog file."""
     path = FACTS / "rmf" / f"{name}.toml"
     return parse(document.text_of(path), str(path))
 
 
 def parse(text: str, file: str) -> RmfReport:
-    """A report from the text of its file; CatalogError with the line if something is wrong."""
+    """Return a report from the text of its file; CatalogError with the line if it is invalid."""
     facts = structs.parse(text, file, RmfReport)
     problem = DocumentErrors(file, text=text)
     _check_columns(facts.common, "common", problem, headed=False)

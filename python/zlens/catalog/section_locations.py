@@ -1,4 +1,4 @@
-"""Where the entries of a record are and how records are joined, in the form the native decoder reads."""
+"""Locations of a record's entries and rules for joining records, in the format of the native decoder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zlens.errors import CatalogError
 
 
 def entry_location(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
-    """The place of a section's entries, from the fields of the record or of the entry around them."""
+    """Return the location of a section's entries, from the fields of the record or of the enclosing entry."""
     outer = layout.section(section.within) if section.within else None
     if section.within and outer is None:
         raise CatalogError(f"{layout.record} section {section.name}: there is no section {section.within}")
@@ -44,7 +44,7 @@ def entry_location(layout: RecordLayout, section: MonitorSection) -> dict[str, A
 
 
 def join_location(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
-    """How the records of a section with a `join` are joined and cut into sets of counters."""
+    """Return how the records of a section with a `join` are joined and split into sets of counters."""
     join = section.join
     if join is None:
         raise CatalogError(f"{layout.record} section {section.name} joins no records")

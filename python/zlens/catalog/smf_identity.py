@@ -1,4 +1,4 @@
-"""Whose an SMF record is: what streams of records of one system's name differ in.
+"""Identity of SMF records: components that distinguish record streams with the same system name.
 
 Each type of record lists its components under `identity`: names, and the fields that contain them.
 """
@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from zlens.catalog import smf, smf_sections
 
-#: A component that a record does not have is left out: it differs from none.
+#: A component that a record does not have is omitted: it matches any value.
 Identity = Mapping[str, str]
 
 
 class Component(Struct, frozen=True):
-    """Bytes of the first section of a kind, and how the field that they are is encoded."""
+    """Bytes of the first section of a kind, and the encoding of their field."""
 
     name: str
     triplet: tuple[int, int, int]
@@ -27,7 +27,7 @@ class Component(Struct, frozen=True):
     kind: str
 
     def read(self, record: bytes) -> str | None:
-        """Its value, None if the record does not have it."""
+        """Return its value; None if the record does not have it."""
         offset_at, length_at, count_at = self.triplet
         offset = int.from_bytes(record[offset_at : offset_at + 4])
         length, count = (int.from_bytes(record[at : at + 2]) for at in (length_at, count_at))
@@ -37,9 +37,9 @@ class Component(Struct, frozen=True):
         if self.kind in ("text", "character"):
             value = raw.decode("cp037").strip(" \0")
             if self.name == "serial":
-                # Types of records pad it with zeros to different lengths.
+                # Record types pad it with zeros to different lengths.
                 value = value.lstrip("0")
-            # A program may leave its name blank, and is another one than those that do not.
+            # A program may leave its name blank, and differs from programs that do not.
             return value if value or self.name == "product" else None
         if not any(raw):
             return None
@@ -48,7 +48,7 @@ class Component(Struct, frozen=True):
 
 @cache
 def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
-    """The components of a record type, by subtype if those differ (else None)."""
+    """Return the components of a record type, by subtype if they differ (else None)."""
     if record in smf.counter_record_types():
         layout = smf.layout(record)
         return {
@@ -78,12 +78,12 @@ def _of_sections(record: int, name: str, place: str) -> Component:
 
 @cache
 def records() -> frozenset[int]:
-    """The record types that say whose they are."""
+    """Return the record types that have an identity."""
     return frozenset(record for record, _, _ in plan())
 
 
 def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]:
-    """For the index pass: type, subtype, and places of the components."""
+    """Return type, subtype, and locations of the components, for the index pass."""
     return [
         (record, subtype, [(*one.triplet, one.at, one.length) for one in listed])
         for record in (*smf.counter_record_types(), *smf_sections.records())
@@ -93,12 +93,12 @@ def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]
 
 
 def read(record: int, data: bytes) -> dict[str, str]:
-    """The components that a record has."""
+    """Return the components that a record has."""
     by_subtype: Mapping[Any, tuple[Component, ...]] = components(record)
     listed: Iterable[Component] = by_subtype.get(None) or by_subtype.get(int.from_bytes(data[22:24]), ())
     return {one.name: value for one in listed if (value := one.read(data)) is not None}
 
 
 def differ(one: Identity, other: Identity) -> bool:
-    """Whether two identities contradict each other."""
+    """Return whether two identities contradict each other."""
     return any(other.get(name, value) != value for name, value in one.items())

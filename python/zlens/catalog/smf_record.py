@@ -1,4 +1,4 @@
-"""Reads fields of one SMF record, and writes records, by the catalog's layouts."""
+"""Reader of the fields of one SMF record, and writer of records, by the catalog's layouts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from msgspec import Struct
 from zlens import _native
 from zlens.catalog import smf
 
-#: A record descriptor word precedes the header; offsets of sections count from it.
+#: Length of the record descriptor word before the header; offsets of sections count from its start.
 _RDW = 4
-#: Flag of the header: subsystem and subtype follow, in the current form.
+#: Flag of the header: subsystem and subtype follow, in the current format.
 _SUBTYPES = 0xDE
 _EPOCH = dt.date(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -28,7 +28,7 @@ class CounterSetValues(Struct, frozen=True):
 
 
 def local_us(record: bytes) -> int | None:
-    """The local time in the header, in microseconds since 1970-01-01 00:00; None if it is invalid."""
+    """Return the local time in the header, in microseconds since 1970-01-01 00:00; None if it is invalid."""
     digits = record[10:14].hex()
     if len(digits) < 8 or not digits[:7].isdecimal() or digits[1] not in "01":
         return None
@@ -41,7 +41,7 @@ def local_us(record: bytes) -> int | None:
 
 
 def decode(layout: smf.SmfCounterLayout, record: bytes) -> dict[str, Any]:
-    """The fields of a record by name: int, str, or None if the record has no such field."""
+    """Return the fields of a record by name: int, str, or None if the record has no such field."""
     subtype = int.from_bytes(record[22:24])
     values: dict[str, Any] = {}
     for field in layout.fields:
@@ -85,7 +85,7 @@ def encode(
     sets: Sequence[CounterSetValues],
     short_data: int | None = None,
 ) -> bytes:
-    """A record with room for its descriptor word. `values` are fields by name, with raw TOD values.
+    """Return a record with space for its descriptor word. `values` are fields by name, with raw TOD values.
 
     `short_data` writes a shorter data section, as older levels do.
     """
@@ -116,7 +116,7 @@ def encode(
 
 
 def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
-    """The header of a record with a subtype, with room for its descriptor word."""
+    """Return the header of a record with a subtype, with space for its descriptor word."""
     days, time_of_day = divmod(local_us, _DAY_US)
     date = _EPOCH + dt.timedelta(days=days)
     packed = f"0{date.year // 100 - 19}{date.year % 100:02}{date.timetuple().tm_yday:03}f"
@@ -161,7 +161,7 @@ def _counters(
     data: int,
     sets: Sequence[CounterSetValues],
 ) -> None:
-    """The list of counter sets and the counters."""
+    """Append the list of counter sets and the counters."""
     numbers = {name: kind for name, kind, _, _ in smf.counter_sets(layout.record)}
     _put_triplet(record, layout_subtype.entries, data, len(record), layout_subtype.entry, len(sets))
     entries = len(record)

@@ -1,4 +1,4 @@
-"""Checks the record layouts of the catalog and of the user's packs."""
+"""Checks of the record layouts of the catalog and of the user's packs."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
 _SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RELEASE = re.compile(r"\d+\.\d+")
 _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
-#: A record never crosses a 4 KB frame.
+#: Maximum length of a record, which never crosses a 4 KB frame.
 _MAX_RECORD = 4096
 _NUMBERS = ("counter", "timer", "sampled", "gauge")
 
 
 class CatalogIssue(Struct, frozen=True):
-    """A problem in a catalog file: where, what, and how to fix it."""
+    """A problem in a catalog file: location, message, and fix."""
 
     file: str
     line: int | None
@@ -69,7 +69,7 @@ class CatalogIssue(Struct, frozen=True):
 
 
 def check(root: Path | None = None) -> list[CatalogIssue]:
-    """Everything wrong in all record files, built in and in packs, and in references to them."""
+    """Return catalog issues of all record files, built in and in packs, and of references to them."""
     findings: list[CatalogIssue] = []
     for record in catalog.records(root):
         for pack, path in catalog.files(record, root):
@@ -81,7 +81,7 @@ def check(root: Path | None = None) -> list[CatalogIssue]:
 
 
 def check_catalog(root: Path | None = None) -> list[str]:
-    """Everything wrong in the catalog, one sentence each: records, roles and measures."""
+    """Return all catalog issues, one sentence each: records, roles and measures."""
     problems = [str(finding) for finding in check(root)]
     problems += user_roles.check() if root is None else []
     problems += roles.check()
@@ -103,7 +103,7 @@ def check_catalog(root: Path | None = None) -> list[str]:
 
 
 def summary(root: Path | None = None) -> str:
-    """A summary of what the catalog contains."""
+    """Return a summary of the contents of the catalog."""
     layouts = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
     fields = sum(
         1 for layout in layouts for field in (*layout.fields, *_entry_fields(layout)) if not field.reserved
@@ -115,7 +115,7 @@ def summary(root: Path | None = None) -> str:
 
 
 def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
-    """Everything wrong in one record file."""
+    """Return catalog issues of one record file."""
     try:
         file = catalog.read(path, pack)
     except CatalogError as error:
@@ -131,7 +131,7 @@ def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
 
 
 def check_sim(path: Path) -> list[CatalogIssue]:
-    """Everything wrong in a record file of zlens' own pack, including conflicts with real layouts."""
+    """Return catalog issues of a record file of zlens' own pack, including conflicts with real layouts."""
     findings = check_file(path, SIM)
     if not findings:
         lines = _Lines(path)
@@ -171,12 +171,12 @@ def _sim(path: Path) -> _Problems:
                 )
 
 
-#: The name that finds the line, the problem, the fix.
+#: Name that locates the line, problem, fix.
 _Problems = Iterator[tuple[str | None, str, str]]
 
 
 class _Lines:
-    """Finds the line of a name; reads the file only when there is a problem."""
+    """Finds the line of a name; reads the file only if there is a problem."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -228,7 +228,7 @@ def _file(file: RecordFile, path: Path) -> _Problems:
 
 
 def _same_kinds(file: RecordFile) -> _Problems:
-    """A field has the same kind in every release."""
+    """Check that a field has the same kind in every release."""
     kinds: dict[str, str] = {}
     for layout in file.layouts:
         for field in layout.fields:
@@ -411,7 +411,7 @@ def _uncovered_bytes(fields: Iterable[MonitorField], length: int, start: int, wh
 
 
 def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
-    """Columns are named after fields, with _d for differences: they must be unique."""
+    """Check that column names are unique: they are named after fields, with _d for differences."""
     taken = dict.fromkeys(FIXED, "a column of every table")
     for field in fields:
         for part in field_parts(field):
@@ -433,7 +433,7 @@ def _entry_fields(layout: RecordLayout) -> list[MonitorField]:
 
 
 def _differences(root: Path | None) -> Iterator[str]:
-    """Roles take differences only of fields that have them."""
+    """Check that roles use differences only of fields that have them."""
     for name in roles.entities():
         for origin in roles.catalog_entity(name).origins:
             match = _TABLE.match(origin.table)

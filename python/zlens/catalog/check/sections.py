@@ -1,4 +1,4 @@
-"""Checks the layouts of SMF records that are lists of sections."""
+"""Checks of the layouts of SMF records that are lists of sections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIMES_OF_DAY = ("packed_time", "hundredths")
 
 
 def check() -> list[str]:
-    """Everything wrong in the files, one sentence each."""
+    """Return catalog issues of the files, one sentence each."""
     problems: list[str] = []
     tables: dict[str, int] = {}
     for record in smf_sections.records():

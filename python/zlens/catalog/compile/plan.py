@@ -19,14 +19,14 @@ from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 Render = Callable[[Tree], str]
 #: Kinds of events; None for all.
 Kinds = Collection[str] | None
-#: Cached in place of a plan that differs by set of generations.
+#: Cached instead of a plan that differs by set of generations.
 _BY_GENERATION = "by generation"
 
 
 class CompilerInput(Struct, frozen=True):
-    """What the compiler needs to know about an input.
+    """Properties of an input that the compiler needs.
 
-    raw        columns of each raw table that a source gives
+    raw        columns of each raw table that a source provides
     session    columns of the tables that a session computes itself: system, interval and others
     releases   systems of each release
     summed     whether intervals are buckets of --every
@@ -45,7 +45,7 @@ class QueryPlan(Struct):
     """A statement, as the queries of its WITH clause in order and its last SELECT.
 
     reads   columns of raw tables, which must be available under their names before the first query
-    makes   columns of tables to compute first: measures, kept helpers, session tables
+    makes   columns of tables to compute first: measures, materialized helpers, session tables
     by_generation   whether it differs by machine generation
     """
 
@@ -56,13 +56,13 @@ class QueryPlan(Struct):
     by_generation: bool = False
 
     def sql(self, before: Iterable[tuple[str, str]] = ()) -> str:
-        """The text of the statement, with more queries before its own."""
+        """Return the text of the statement, with more queries before its own."""
         queries = [f"{expressions.quote(name)} AS ({sql})" for name, sql in (*before, *self.queries)]
         return (f"WITH {', '.join(queries)} " if queries else "") + self.select
 
 
 class Compiler:
-    """Compiles for one input. `parse` serializes the tree of a statement, `render` gives its text.
+    """Compiler for one input. `parse` serializes the tree of a statement, `render` returns its text.
 
     present   the machine generations in the input; called when a formula depends on them
     """
@@ -88,12 +88,12 @@ class Compiler:
     # -- what the input has ----------------------------------------------------------------------------
 
     def columns(self, name: str) -> list[str]:
-        """The columns of a node, including those of --every."""
+        """Return the columns of a node, including those of --every."""
         own = self.nodes.columns(name)
         return [*own, *(column for column, _ in self.percentiles(name))]
 
     def percentiles(self, name: str) -> list[tuple[str, str]]:
-        """The extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
+        """Return the extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
         if not self.input.summed or name not in measures.measure_names() or not nodes.is_joined(name):
             return []
         gauges = [column for column in measures.load_measure(name).columns if column.aggregate == "gauge"]
@@ -103,7 +103,7 @@ class Compiler:
         return nodes.is_helper(name)
 
     def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether a measure, a helper or a role (role.entity) can have rows in the input.
+        """Return whether a measure, a helper or a role (role.entity) can have rows in the input.
 
         `tables` are raw tables to use instead of those of the input.
         """
@@ -113,13 +113,13 @@ class Compiler:
         return self.nodes.has_rows(name, raw)
 
     def query_has_data(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
-        """Whether a statement can have rows in the input, or if these are the raw tables."""
+        """Return whether a statement can have rows in the input, or with these raw tables."""
         return self.nodes.can_have_rows(
             sql_tree.required_tables(parsed), self.input.raw if tables is None else tables
         )
 
     def raw_tables(self, name: str) -> set[str]:
-        """The raw tables of the input that a measure reads with all its columns."""
+        """Return the raw tables of the input that a measure reads with all its columns."""
         found: set[str] = set()
         done: set[str] = set()
         pending = [(name, self.nodes.columns(name))]
@@ -138,11 +138,11 @@ class Compiler:
     def plan(
         self, name: str, wanted: Collection[str], *, ordered: bool = False, kinds: Kinds = None
     ) -> QueryPlan:
-        """The statement that gives some columns of a node; rows of a measure by system, time and subject.
+        """Return the statement for some columns of a node; rows of a measure are by system, time and subject.
 
         `kinds` limits those of events.
         """
-        # If no column is asked for, rows are counted by their first one.
+        # If no column is requested, rows are counted by their first one.
         wanted = frozenset(wanted or self.nodes.columns(name)[:1])
         if name == "event":
             return self._events(wanted, kinds)
@@ -156,9 +156,9 @@ class Compiler:
         return self._plans[name, wanted, ordered]
 
     def _depends(self, name: str, wanted: frozenset[str], *, ordered: bool) -> list[Any] | None:
-        """All that a plan depends on, except the generations; None for a plan that is not cached."""
+        """Return all that a plan depends on, except the generations; None for a plan that is not cached."""
         source = self.input
-        # Patterns of groups have no text form.
+        # Patterns of groups cannot be serialized.
         if self._kept is None or source.groups is not None:
             return None
         by_release = len(source.releases) > 1
@@ -170,13 +170,13 @@ class Compiler:
         ]
 
     def _table(self, name: str) -> str:
-        """A digest of a raw table's columns."""
+        """Return a digest of a raw table's columns."""
         if name not in self._tables:
             self._tables[name] = f"{name} {digest(list(self.input.raw[name]))}"
         return self._tables[name]
 
     def _read_cached(self, depends: list[Any] | None) -> QueryPlan | None:
-        """The plan that an earlier process compiled."""
+        """Return the plan that an earlier process compiled."""
         if self._kept is None or depends is None:
             return None
         entry = self._kept.read(*depends)
@@ -235,7 +235,7 @@ class Compiler:
         return plan
 
     def _node(self, name: str, wanted: set[str], demand: _PendingNodes) -> str:
-        """SQL of a role or a helper; what it reads goes to `demand`."""
+        """Return SQL of a role or a helper, and add the columns that it reads to `demand`."""
         summed = self.input.summed
         plain = name
         if name.startswith(UNSUMMED):
@@ -266,7 +266,7 @@ class Compiler:
         return self._render(parsed)
 
     def _absent(self, name: str) -> Mapping[str, str] | None:
-        """Columns and, if known, SQL types of a table that the input has no rows of."""
+        """Return columns and, if known, SQL types of a table that is empty in the input."""
         if name not in self._nothing:
             self._nothing[name] = self._find_absent(name)
         return self._nothing[name]
@@ -288,7 +288,7 @@ class Compiler:
         return {} if node is not None and missing_tables.returns_no_rows(node, self._absent) else None
 
     def _measure(self, name: str, wanted: Collection[str], demand: _PendingNodes, *, ordered: bool) -> str:
-        """SQL of a measure's rows, with groups and percentiles if the options ask for them."""
+        """Return SQL of a measure's rows, with groups and percentiles if the options request them."""
         percentiles = [column for column, _ in self.percentiles(name) if column in wanted]
         own = [column for column in self.nodes.columns(name) if column in wanted]
         grouped = groups.merges_rows(name, self.input.groups)
@@ -339,7 +339,7 @@ class Compiler:
         return sql
 
     def _events(self, wanted: Collection[str], kinds: Kinds) -> QueryPlan:
-        """The statement of events, which read tables that no role does."""
+        """Return the statement of events, which read tables that no role does."""
         listed = events.available_events(self.input.raw, kinds)
         tables = {
             table: frozenset(self.input.raw[table]) for event in listed for table in events.tables_of(event)
@@ -359,7 +359,7 @@ class Compiler:
 
 
 class _PendingNodes:
-    """Nodes and the columns wanted of them, those furthest from the raw tables first."""
+    """Nodes and their requested columns, those furthest from the raw tables first."""
 
     def __init__(self, graph: NodeCatalog) -> None:
         self._nodes = graph
@@ -378,14 +378,14 @@ class _PendingNodes:
         return name, self._wanted.pop(name)
 
     def _depth(self, name: str) -> int:
-        # Tables made before the statement, and raw tables, read nothing in it: they come last.
+        # Tables computed before the statement, and raw tables, read nothing in it: they come last.
         if nodes.is_materialized(name) or not name.startswith((ROLE, UNSUMMED, "_")):
             return 0
         return self._nodes.depth(name)
 
 
 def _rows_name(name: str, *, unsummed: bool) -> str:
-    """The name of a node in a statement whose rows are original intervals, not buckets."""
+    """Return the name of a node in a statement whose rows are original intervals, not buckets."""
     if not unsummed:
         return name
     if name.startswith(ROLE):
@@ -394,7 +394,7 @@ def _rows_name(name: str, *, unsummed: bool) -> str:
 
 
 def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
-    """SELECT of no rows with the wanted columns."""
+    """Return a SELECT of no rows with the requested columns."""
     typed = (
         f"NULL::{SQL_TYPES[type]} AS {expressions.quote(column)}"
         for column, type in columns
@@ -404,7 +404,7 @@ def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
 
 
 def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> str:
-    """A summed measure with p50, p95 and maximum of its gauges over the unflagged original intervals."""
+    """Return a summed measure with p50, p95 and maximum of its gauges over unflagged original intervals."""
     quote = expressions.quote
     quoted = [quote(key) for key in ("system", "source", *measures.load_measure(name).key)]
     stats = ", ".join(

@@ -1,4 +1,4 @@
-"""SQL of a role's rows: from the fields of the raw tables of an input to the wanted roles."""
+"""SQL of a role's rows: from the fields of the raw tables of an input to the requested roles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from zlens.catalog.roles import (
     tables_read,
 )
 
-#: The columns that every role's rows begin with: of an interval, or of a state that lasts from `tod` on.
+#: Leading columns of every role's rows: of an interval, or of a state that lasts from `tod` on.
 HEAD = (
     ("system", "text"),
     ("source", "text"),
@@ -36,24 +36,24 @@ HEAD = (
     ("flag", "text"),
 )
 LASTING_HEAD = (("system", "text"), ("source", "text"), ("tod", "time"))
-#: The columns that identify a record of a raw table, and so the sections of one record.
+#: Columns that identify a record of a raw table, and so the sections of one record.
 _RECORD = ("system", "source", "file", "offset")
-#: The columns that join a role's rows with the intervals.
+#: Columns that join a role's rows with the intervals.
 _INTERVAL = ("system", "source", "interval_end")
 
-#: Columns beside those of roles, of an origin that tells from when a subject's counters count.
+#: Columns of an origin that records the time since which a subject's counters count.
 _BEGAN, _SAMPLED = '"#began"', '"#sampled"'
-#: The rows of a group that cannot be, as text.
+#: Impossible rows of a group, as text.
 _BROKEN = '"#broken"'
 #: Whether a subject began within the interval.
 _FRESH = '"#fresh"'
 #: Minimum length of a formula that gets a query layer of its own.
 _LONG = 60
-#: The columns of intervals that flags of rows need, and what summed rows need too.
+#: Columns of intervals that flags of rows need, and columns that summed rows need too.
 _OF_FLAGS = ("flag", "gap_end", "seconds")
 _OF_BUCKETS = ("bucket_end", "bucket_flag", "longest")
 
-#: How far a value may exceed its limit: a part of it, and seconds of short intervals.
+#: Allowed excess of a value over its limit: a factor, and seconds of short intervals.
 _TOLERANCE, _SLACK = "1.02e0", "0.05e0"
 
 Tables = Mapping[str, Collection[str]]
@@ -71,23 +71,23 @@ class RoleQuery(Struct):
 
 
 def columns(name: str) -> list[tuple[str, str]]:
-    """Names and types of the columns of a role's rows."""
+    """Return names and types of the columns of a role's rows."""
     role_entity = entity(name)
     head = LASTING_HEAD if role_entity.lasting else HEAD
     return [*head, *((role.name, role.type) for role in role_entity.roles.values())]
 
 
 def origins(name: str, tables: Tables) -> list[RoleOrigin]:
-    """The origins of a role's rows in an input.
+    """Return the origins of a role's rows in an input.
 
-    A record without any decoded field gives no role.
+    A record without any decoded field provides no role.
     """
     available = (origin for origin in entity(name).origins if origin.table in tables)
     return [origin for origin in available if not set(FIXED).issuperset(tables[origin.table])]
 
 
 def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
-    """The condition on a raw table's rows that entities with intervals take, and the columns that it names.
+    """Return the condition on a raw table's rows that entities with intervals use, and its columns.
 
     A condition that depends on joined tables counts as true.
     """
@@ -109,11 +109,11 @@ def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
 def rows(
     name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
 ) -> RoleQuery:
-    """SQL of an entity's rows with the wanted roles, in the intervals that the options select.
+    """Return SQL of an entity's rows with the requested roles, in the intervals that the options select.
 
     tables    columns of each raw table in the input
-    releases  systems of each release: what applies only before a release is read system by system
-    summed    counters and elapsed time are summed over the buckets of --every
+    releases  systems of each release: fields that apply only before a release are read system by system
+    summed    whether counters and elapsed time are summed over the buckets of --every
     """
     role_entity = entity(name)
     roles = [
@@ -133,7 +133,7 @@ def rows(
     result = RoleQuery()
     parts = []
     known = origins(name, tables)
-    # Of a subject that began within an interval, what it counted until the sample was counted in it.
+    # The counters of a subject that began within an interval were counted entirely within it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
     long = [] if role_entity.lasting else [role for role in roles if _needs_layer(role, known, since)]
     told = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
@@ -156,7 +156,7 @@ def rows(
 
 
 def withheld_rows_sql() -> str:
-    """SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
+    """Return SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
     parts = []
     for name in bounded_entities():
         role_entity = entity(name)
@@ -178,7 +178,7 @@ def withheld_rows_sql() -> str:
 
 
 def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:
-    """The wanted roles that have a limit; all of the entity where it is asked which values are impossible."""
+    """Return the requested roles with a limit; all of the entity if its impossible values are requested."""
     wanted = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
     return [role for role in wanted if role.is_bounded]
 
@@ -189,8 +189,9 @@ def _counts_since(origin: RoleOrigin, role: Role) -> bool:
 
 
 def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool:
-    """Whether a role is a long formula somewhere, and nowhere more than a value: then a layer above the
-    records sees to it that it is finite, as that takes the formula twice.
+    """Return whether a layer above the records makes a role finite: it is a long formula in some origin.
+
+    That mentions the formula twice. In every origin, the role must be just a value.
     """
     hows = [how for origin in known if (how := origin.roles.get(role.name))]
     return (
@@ -216,7 +217,7 @@ def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
 
 
 class _OriginQuery:
-    """What one raw table gives of an entity."""
+    """SQL of an entity's roles from one raw table."""
 
     def __init__(
         self, role_entity: Entity, origin: RoleOrigin, tables: Tables, release: str | None, result: RoleQuery
@@ -228,17 +229,17 @@ class _OriginQuery:
         self.result = result
         self.own = origin.table + (ALL_TIMES_SUFFIX if role_entity.lasting else "")
         self.joined = [join for join in origin.joins if join.table in tables]
-        #: Where each column is read from: the origin's own table, else the first joined one that has it.
+        #: Table that each column is read from: the origin's own, else the first joined one that has it.
         self.place: dict[str, str] = dict.fromkeys(tables[origin.table], origin.table)
         for join in self.joined:
             for name in tables[join.table]:
                 self.place.setdefault(name, join.table)
-        #: Roles that a layer above sees to be finite.
+        #: Roles that a layer above makes finite.
         self.long: Collection[str] = ()
         result.read(self.own, ())
 
     def column(self, name: str) -> str:
-        """SQL of a column, recorded as read; NULL if no table has it."""
+        """Return SQL of a column, recorded as read; NULL if no table has it."""
         if name == "seconds" and self.origin.seconds:
             return expressions.compile_sql(self.origin.seconds, self.recorded, "float")
         return self.recorded(name)
@@ -248,7 +249,7 @@ class _OriginQuery:
         return "NULL" if table is None else self.of(table, column)
 
     def found(self, name: str) -> tuple[str | None, str]:
-        """The table and column of a name; with a dot, it names the table as well."""
+        """Return the table and column of a name; with a dot, it names the table as well."""
         table, dot, column = name.rpartition(".")
         if dot:
             return (table if column in self.tables.get(table, ()) else None), column
@@ -270,7 +271,7 @@ class _OriginQuery:
         *,
         told: bool,
     ) -> str:
-        """SQL of the rows; `told`: with a column that says which rows of groups cannot be."""
+        """Return SQL of the rows; `told`: with a column that names impossible rows of groups."""
         self.long = long
         group = self.origin.group
         if self.entity.lasting:
@@ -313,11 +314,11 @@ class _OriginQuery:
         return f"SELECT {', '.join([*head, *selected])} FROM {source}{where}{grouped}"
 
     def time(self) -> str:
-        """The column with the time from which a state lasts."""
+        """Return the column with the time from which a state lasts."""
         return self.origin.time or ("tod" if "tod" in self.place else "interval_end")
 
     def detailed_condition(self, detailed: DetailedTable) -> str:
-        """The condition that a table has no row of the same subject within the time of a row of this one."""
+        """Return the condition that a table has no row of the same subject within the time of a row here."""
         table, subject = detailed.table + ALL_TIMES_SUFFIX, ("system", *detailed.same)
         self.result.read(table, (*subject, "interval_end"))
         end, seconds = self.recorded("interval_end"), self.recorded("seconds")
@@ -332,7 +333,7 @@ class _OriginQuery:
         return f"NOT EXISTS ({rows})"
 
     def keys(self) -> list[str]:
-        """The columns that a group's rows share: its roles, wanted or not, that have no aggregate."""
+        """Return the columns that a group's rows share: its roles without an aggregate, requested or not."""
         roles = self.entity.roles.values()
         keys = [role for role in roles if "over" not in self.origin.roles.get(role.name, {})]
         sql = [self.role(role) for role in keys if "value" not in self.origin.roles.get(role.name, {})]
@@ -340,7 +341,7 @@ class _OriginQuery:
         return list(dict.fromkeys([*map(self.column, shared), *(key for key in sql if key != "NULL")]))
 
     def joins(self) -> str:
-        """The sections of the same record, joined by the record and the catalog's condition."""
+        """Return the joins of sections of the same record, by the record and the catalog's condition."""
         joins = []
         joined_tables = [self.origin.table]
         for join in self.joined:
@@ -356,7 +357,9 @@ class _OriginQuery:
         return "".join(joins)
 
     def named_among(self, tables_so_far: list[str]) -> Callable[[str], str]:
-        """How the condition of a join resolves columns: to the table it names, or the first that has it."""
+        """Return the resolver of columns in a join condition: by the named table, else the first with the
+        column.
+        """
 
         def resolve(name: str) -> str:
             table, dot, column = name.rpartition(".")
@@ -369,7 +372,7 @@ class _OriginQuery:
         return resolve
 
     def typed(self, role: Role) -> str:
-        """SQL of one role in its type."""
+        """Return SQL of one role in its type."""
         sql = self.role(role)
         how = self.origin.roles.get(role.name, {})
         if sql != "NULL" and role.type == "float" and "scale" in how and not {"else", "over"} & how.keys():
@@ -377,7 +380,7 @@ class _OriginQuery:
         return expressions.cast(sql, SQL_TYPES[role.type])
 
     def role(self, role: Role) -> str:
-        """SQL of one role; NULL if this table does not give it."""
+        """Return SQL of one role; NULL if this table does not provide it."""
         how = self.origin.roles.get(role.name, {})
         over = how.get("over")
         if over == "count":
@@ -392,16 +395,16 @@ class _OriginQuery:
         return told if broken is None else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {told} END"
 
     def row_broken(self, role: Role, value: str) -> str | None:
-        """Whether one row of a group cannot be, whatever the sum is: the role's bounds hold for each row."""
+        """Return whether one row of a group is impossible whatever the sum is: bounds apply to each row."""
         return _beyond(value, self.row_limit(role)) if role.is_bounded else None
 
     def row_limit(self, role: Role) -> str | None:
-        """SQL of what a role of one row of a group may be at most."""
+        """Return SQL of the limit of a role in one row of a group."""
         within = self.origin.roles[role.name].get("each", role.within)
         return expressions.compile_raw(within, self.of_row, "float") if within else None
 
     def broken_rows(self, roles: list[Role]) -> str:
-        """The values of a group's rows that cannot be, the least of each role as text; else NULL."""
+        """Return the impossible values of a group's rows, the minimum of each role as text; else NULL."""
         texts = []
         for role in roles:
             how = self.origin.roles.get(role.name, {})
@@ -413,7 +416,7 @@ class _OriginQuery:
         return f"nullif(concat_ws(', ', {', '.join(texts)}), '')" if texts else "NULL::VARCHAR"
 
     def of_row(self, name: str) -> str:
-        """SQL of what a limit names, in one row of a group: a count of rows is 1."""
+        """Return SQL of a name in a limit, for one row of a group: a count of rows is 1."""
         if name == "seconds":
             return self.column(name)
         how = self.origin.roles.get(name, {})
@@ -461,13 +464,13 @@ class _OriginQuery:
         if "codes" in how:
             sql = code_words_sql(sql, how["codes"])
         if "scale" in how:
-            # Written with an exponent: a DECIMAL constant could overflow.
+            # An exponent makes it a DOUBLE: a DECIMAL constant could overflow.
             sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how['scale']):.17e}"
         return sql
 
 
 def _since_column(role: Role) -> str:
-    """Column with a counter as it is, beside the role, which is its difference."""
+    """Return the name of the column with the cumulative counter of a role that is a difference."""
     return expressions.quote(f"{role.name}#since")
 
 
@@ -476,28 +479,28 @@ def _of_interval(name: str) -> str:
 
 
 def _beyond(value: str, limit: str | None) -> str:
-    """Whether a value is negative or exceeds its limit; nothing exceeds one that is not finite."""
+    """Return whether a value is negative or exceeds its limit; a limit that is not finite is not exceeded."""
     return f"{value} < 0" + (f" OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}" if limit else "")
 
 
 def _worded(role: Role, value: str, limit: str | None) -> str:
-    """SQL of a text: a role's value, what it may be at most, and the unit."""
+    """Return SQL of a text: a role's value, its limit, and the unit."""
     name, unit = (expressions.literal(text) for text in (f"{role.name} ", f" {role.unit}".rstrip()))
     number = "format('{{:.6g}}', CAST({} AS DOUBLE))"
     text = f"{name} || {number.format(value)}"
     if limit is not None:
-        # A negative value is wrong whatever the limit, which may be unknown.
+        # A negative value is impossible whatever the limit, which may be unknown.
         text += f" || coalesce(' of ' || {number.format(limit)}, '')"
     return f"{text} || {unit}"
 
 
 class _ValueSql:
-    """SQL of values of rows `r` in their intervals; `rows` gives both.
+    """SQL of values of rows `r` in their intervals; `rows` returns both.
 
-    since   roles of which a subject that began in the interval has all that it counted
+    since   cumulative counters of subjects that may have begun in the interval
     long    roles that are long formulas, and not finite yet
     bounds  roles with a limit: values beyond it are withheld
-    told    a column says which rows of groups are beyond a limit
+    told    whether a column names the rows of groups beyond a limit
     """
 
     def __init__(
@@ -518,11 +521,11 @@ class _ValueSql:
             result.read("_interval", ("seconds",))
 
     def rows(self, union: str, columns: Iterable[str]) -> str:
-        """SQL of the rows with columns of their intervals: what follows FROM."""
+        """Return SQL of the rows with columns of their intervals, for a FROM clause."""
         joined = f"({union}) AS r JOIN _interval AS i USING ({', '.join(_INTERVAL)})"
         if not self.since and not self.long:
             return joined
-        # What all of these values depend on is computed once, in a layer of its own.
+        # Expressions that all of these values depend on are computed once, in a separate layer.
         own = ", ".join(f"i.{name} AS {_of_interval(name)}" for name in columns)
         bounded = [(self.plain(role), expressions.quote(role.name)) for role in self.long]
         replaced = [f"{expressions.finite_sql(value)} AS {name}" for value, name in bounded]
@@ -539,7 +542,7 @@ class _ValueSql:
         return f"(SELECT r.* REPLACE ({', '.join(replaced)}) FROM ({inner}) AS r) AS r"
 
     def of_interval(self, name: str) -> str:
-        """A column of the interval of a row."""
+        """Return a column of the interval of a row."""
         return f"r.{_of_interval(name)}" if self.since or self.long else f"i.{name}"
 
     def __getitem__(self, role: Role) -> str:
@@ -558,11 +561,11 @@ class _ValueSql:
         return f"r.{expressions.quote(role.name)}"
 
     def is_impossible_sql(self, role: Role) -> str:
-        """Whether a value cannot be, or NULL: clocks of two samples may differ a little."""
+        """Return whether a value is impossible, or NULL: clocks of two samples may differ slightly."""
         return _beyond(self.plain(role), self._limit(role) if role.within else None)
 
     def _impossible(self, role: Role) -> str:
-        """A value that cannot be, with its name and unit, as text; else NULL."""
+        """Return an impossible value with its name and unit, as text; else NULL."""
         text = _worded(role, self.plain(role), self._limit(role) if role.within else None)
         return f"CASE WHEN {self.is_impossible_sql(role)} THEN {text} END"
 
@@ -576,7 +579,7 @@ class _ValueSql:
 
 
 def _select_rows(roles: list[Role], union: str, result: RoleQuery, values: _ValueSql) -> str:
-    """The rows in the intervals that the options select (table `_interval`)."""
+    """Return the rows in the intervals that the options select (table `_interval`)."""
     result.read("_interval", (*_INTERVAL, *_OF_FLAGS))
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
@@ -587,16 +590,16 @@ def _select_rows(roles: list[Role], union: str, result: RoleQuery, values: _Valu
 
 
 def _lasting_rows(roles: list[Role], union: str, values: _ValueSql) -> str:
-    """The rows of states without values that cannot be; they belong to no interval."""
+    """Return the rows of states without impossible values; they belong to no interval."""
     head = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return f"SELECT {head}{selected} FROM ({union}) AS r"
 
 
 def _flag(values: _ValueSql) -> str:
-    """SQL of a row's flag: a span has a gap only if nothing was recorded for a part of it."""
+    """Return SQL of a row's flag: a row has a gap only if nothing was recorded for a part of it."""
     flag, gap_end, seconds = map(values.of_interval, _OF_FLAGS)
-    # Subjects are sampled one after the other.
+    # Subjects are sampled in sequence.
     begins = f"r.interval_end - to_seconds(r.seconds) + to_seconds(coalesce({seconds}, 0) / 2)"
     return f"coalesce(CASE WHEN r.flag <> 'gap' OR {begins} < {gap_end} THEN r.flag END, {flag})"
 
@@ -604,11 +607,11 @@ def _flag(values: _ValueSql) -> str:
 def _sum_rows(
     role_entity: Entity, roles: list[Role], union: str, result: RoleQuery, values: _ValueSql
 ) -> str:
-    """The rows summed over the buckets of --every, counters and elapsed time.
+    """Return the rows summed over the buckets of --every, counters and elapsed time.
 
-    Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
-    are records with intervals of their own that are longer than a bucket. A sum with an unknown part is
-    unknown.
+    Excluded, with their elapsed time, are flagged rows (short intervals, gaps), rows whose counters were
+    reset, and records with intervals of their own that are longer than a bucket. A sum with an unknown part
+    is unknown.
     """
     result.read("_interval", (*_INTERVAL, *_OF_BUCKETS, *_OF_FLAGS))
     bucket_end, bucket_flag, longest = map(values.of_interval, _OF_BUCKETS)
@@ -635,7 +638,7 @@ def _sum_rows(
 
 
 def columns_read(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """What some columns of a role are read from if every table is present: what gives them, and all others.
+    """Return the raw columns that columns of a role read if every table exists: for values, and all others.
 
     The others determine the rows: they are used to join, compare and group.
     """
@@ -673,7 +676,7 @@ def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def _named(role_entity: Entity, table: str) -> frozenset[str]:
-    """The columns that a raw table may have: the known ones of a section, else those that roles name."""
+    """Return the columns that a raw table may have: those of a section if known, else those in roles."""
     from zlens.catalog import smf_sections
 
     section = smf_sections.find(table)
@@ -705,5 +708,5 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
 
 
 def raw_tables(name: str) -> list[str]:
-    """The raw tables that may give an entity, including joined sections."""
+    """Return the raw tables that may provide an entity, including joined sections."""
     return list(dict.fromkeys(table for origin in entity(name).origins for table in tables_read(origin)))

@@ -1,6 +1,7 @@
 -- materialized
--- _counted_part: counters with the length of the interval of their type, and the part of it that a processor was
--- online: a processor that was offline for a while may report a longer time than the others, and counts with its part.
+-- _counted_part: counters with the interval length of their type, and the part of it that a processor was
+-- online: a processor that was offline for a while may report a longer time than the others, and only its
+-- part counts.
 SELECT counted.*, length.whole, least(1, length.whole / nullif(counted.seconds, 0)) AS part
 FROM _counted AS counted
 JOIN (

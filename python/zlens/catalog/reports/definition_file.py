@@ -1,4 +1,4 @@
-"""The files of reports: what their tables share, and consistency checks."""
+"""Files of reports: keys that their tables share, and consistency checks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHARED = Spec(
 
 @lru_cache(maxsize=128)
 def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefinition:
-    """The definition in the text of its file; CatalogError names an error in it."""
+    """Return the definition in the text of its file; CatalogError if it is invalid."""
     problem = DocumentErrors(file, root="the report", text=text)
     report = document.parse_toml(text, file)
     report["tables"] = _complete(report.get("tables", []), (stem,), folder, problem)
@@ -63,9 +63,9 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
 def _complete(
     tables: Any, reports: tuple[str, ...], folder: Path, problem: DocumentErrors
 ) -> list[dict[str, Any]]:
-    """The tables with the keys that they take from others, or that their columns share.
+    """Return the tables with keys that they inherit from others, or that their columns share.
 
-    reports   the report itself, after those that are read because of it
+    reports   the report itself, after the reports that are read because of it
     """
     complete: list[dict[str, Any]] = []
     for number, table in enumerate(_TABLES.check(tables, "tables", problem), 1):
@@ -87,7 +87,7 @@ def _base(
     where: str,
     problem: DocumentErrors,
 ) -> dict[str, Any]:
-    """The table of that name: an earlier one of the report, or one of another report."""
+    """Return the table of that name: an earlier one of the report, or one of another report."""
     report, _, key = name.partition(".")
     if report != reports[-1]:
         complete = []
@@ -104,7 +104,7 @@ def _base(
 
 
 def _merge(base: dict[str, Any], keys: SharedKeys, where: str, problem: DocumentErrors) -> dict[str, Any]:
-    """The columns and rows of a table with what they take from its base and share."""
+    """Return the columns and rows of a table, including inherited and shared keys."""
     own = keys.columns
     for name in own:
         NAME.check(name, f"{where}.columns.{name}", problem)
@@ -137,7 +137,7 @@ def _check_names(names: Sequence[str], columns: dict[str, Any], where: str, prob
 
 
 def _with_means(table: ReportTable, mean: str) -> ReportTable:
-    """The table with the report's rule for columns without their own."""
+    """Return the table with the report's rule for columns without their own."""
     columns = (column if column.mean else replace(column, mean=mean) for column in table.columns)
     return replace(table, columns=tuple(columns))
 
@@ -188,7 +188,7 @@ def _check_columns(table: ReportTable, where: str, problem: DocumentErrors) -> N
 
 
 def _faults(table: ReportTable, column: ReportColumn) -> Iterator[tuple[str, str]]:
-    """The errors of a column, with what was expected."""
+    """Yield the errors of a column, with the expected values."""
     number = column.type == "number"
     if column.key in ("row", "table", "flag", "system", "interval_end"):
         yield f'the key "{column.key}" is the name of a field of every row', "another key"
@@ -225,7 +225,7 @@ def _check_rows(table: ReportTable, mean: str, where: str, problem: DocumentErro
 
 
 def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[tuple[str, str]]:
-    """The errors of a kind of rows, with what was expected."""
+    """Yield the errors of a kind of rows, with the expected values."""
     may_have = rows.kind == "query" or (rows.kind == "total" and rows.of == "row")
     if (rows.kind == "query" and not rows.query) or (rows.query and not may_have):
         yield (
@@ -262,6 +262,6 @@ def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[
 
 
 def _blank_width(table: ReportTable, rows: RowKind) -> int:
-    """The width of the leading columns whose cells such a row leaves blank: a long label runs over them."""
+    """Return the width of the leading columns whose cells such a row leaves blank, for a long label."""
     blanks = takewhile(lambda column: rows.cells.get(column.key) == "", table.columns)
     return sum(column.width for column in blanks)

@@ -1,4 +1,4 @@
-"""Titles of tables that name what the input holds: `Initial Status on 2015/02/14 at 16:04`."""
+"""Titles of tables with values from the input: `Initial Status on 2015/02/14 at 16:04`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ IN_TITLE = re.compile(r"\{([a-z_]+)(?::([^}]*))?\}")
 
 
 def with_value_names(title: str) -> str:
-    """The title with the names of its values: `Initial Status on SINCE`."""
+    """Return the title with the names of its values: `Initial Status on SINCE`."""
     return IN_TITLE.sub(lambda found: found[1].upper().replace("_", " "), title)
 
 
 def fill_title(title: str, values: Mapping[str, object], local: Callable[[datetime], datetime]) -> str:
-    """The title with its values; dots for those that the input does not have."""
+    """Return the title with its values; dots for values that the input does not have."""
 
     def text(found: re.Match[str]) -> str:
         value = values.get(found[1])
