@@ -122,6 +122,5 @@ def check() -> Iterator[str]:
 
 
 def from_adjustments(adjustments: Sequence[int]) -> list[Point]:
-    """Return the curve from STSI's factors for 2, 3, ... processors (/proc/sysinfo: Adjustment 02-way ...).
-    """
+    """Return the curve from STSI's factors for 2, 3, ... processors (/proc/sysinfo: Adjustment 02-way)."""
     return [(1, 1.0), *((n, value / WHOLE) for n, value in enumerate(adjustments, 2))]

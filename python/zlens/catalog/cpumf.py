@@ -195,8 +195,7 @@ def _sizes(facts: Mapping[str, Any]) -> tuple[tuple[int, int | None, int], ...]:
 
 
 def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
-    """Return the number of counters in each set for these versions; None if it is unknown or there is no set.
-    """
+    """Return the number of counters in each set for these versions; None if unknown or without such a set."""
     versions = {"cfvn": cfvn, "csvn": csvn}
     return {name: counter_set.size(versions[counter_set.version]) for name, counter_set in sets().items()}
 

@@ -3,13 +3,13 @@
 A formula is text in a catalog file, so it is parsed against a short list of allowed elements and never
 spliced into SQL. The elements are:
 
-   numbers, 'text', true, false, null
-   names                column, or entity.role
-   + - * /  = != <> < <= > >=  and or not  is null  is not null
-   functions            coalesce nullif greatest least abs round floor sqrt
-                        elapsed(from, to): seconds between two times
-                        case(condition, value, condition, value, ..., [otherwise])
-   aggregates           sum avg min max count any_value last
+    numbers, 'text', true, false, null
+    names                column, or entity.role
+    + - * /  = != <> < <= > >=  and or not  is null  is not null
+    functions            coalesce nullif greatest least abs round floor sqrt
+                         elapsed(from, to): seconds between two times
+                         case(condition, value, condition, value, ..., [otherwise])
+    aggregates           sum avg min max count any_value last
 
 Arithmetic is in floating point, so that no counter can overflow a query. Division by zero returns NULL, as
 does a result that is not finite. `greatest` and `least` return NULL if one of their arguments is NULL, where

@@ -275,8 +275,7 @@ def _block_roles(
 
 
 def _expand_names(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield entries, one per word of names with words or ranges (`c[0-5 basic]`), which replaces {n} and {N}.
-    """
+    """Yield entries, one per word of names with words or ranges (`c[0-5 basic]`); it replaces {n} and {N}."""
     for name, facts in entries.items():
         match = _RANGES.fullmatch(name)
         if match is None:

@@ -354,8 +354,7 @@ class _Analysis:
             self.propagate(table, queries, scopes)
 
     def joins(self, ref: Tree, scope: _Scope, scopes: list[_Scope]) -> Tree:
-        """Record columns that joins compare, the last join first; drop a LEFT JOIN without requested columns.
-        """
+        """Record columns that joins compare, last join first; drop a LEFT JOIN without requested columns."""
         if ref["type"] != "JOIN":
             return ref
         within = {id(node) for node in _tables(ref["right"])}

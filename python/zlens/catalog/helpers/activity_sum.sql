@@ -64,6 +64,6 @@ SELECT
     bool_or(partial) AS partial
 FROM known
 JOIN _interval AS i USING (system, source, interval_end)
--- Flagged intervals are contained in no longer one.
+-- Flagged intervals are not contained in a longer one.
 WHERE i.flag IS NULL OR i.flag IS NOT DISTINCT FROM i.bucket_flag
 GROUP BY system, source, i.bucket_end

@@ -1,6 +1,6 @@
 -- materialized
--- _counted_work: counters of all processors of a system, of all types. A sum is unknown if it is for one
--- type.
+-- _counted_work: counters of all processors of a system, of all types. A sum is unknown if the counters of
+-- one type are.
 SELECT
     system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
     CASE WHEN count(instructions) = count(*) THEN sum(instructions) END AS instructions,
