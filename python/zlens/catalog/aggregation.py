@@ -251,13 +251,13 @@ def _added(value: str, among: str) -> str:
     )
 
 
-def together_s(named: Callable[[str], str] = lambda sql: sql) -> str:
+def together_s(name_sql: Callable[[str], str] = lambda sql: sql) -> str:
     """Return SQL of the seconds that the subjects of an interval cover: the longest, but not more than the
     interval.
 
     A row may span several intervals. `named` replaces the SQL of the interval length.
     """
-    return f"least(max({quote(_LENGTH)}), max({named(OF_INTERVAL)}))"
+    return f"least(max({quote(_LENGTH)}), max({name_sql(OF_INTERVAL)}))"
 
 
 class SubjectAggregate(Struct, frozen=True):
@@ -351,8 +351,8 @@ def totals(
     whole    column of the length of the interval that contains a row
     """
     groups = list(dict.fromkeys([*keys, time, *by]))
-    moment = ", ".join(map(quote, [*keys, time]))
-    items = [*map(quote, groups), f"max(max({quote(whole)})) OVER (PARTITION BY {moment}) AS {_WHOLE}"]
+    time_keys = ", ".join(map(quote, [*keys, time]))
+    items = [*map(quote, groups), f"max(max({quote(whole)})) OVER (PARTITION BY {time_keys}) AS {_WHOLE}"]
     items += [f"{_added(quote(column), 'known')} AS {quote(name)}" for name, column in columns.items()]
     among, grouped = "true" if timed else unflagged_sql(), ", ".join(map(quote, groups))
     each = f"SELECT {', '.join(items)} FROM ({rows}) WHERE {among} GROUP BY {grouped}"
@@ -361,15 +361,15 @@ def totals(
         sums = ", ".join(f"{name} / {_WHOLE} AS {name}" for name in names)
         return f"SELECT {grouped}, {sums} FROM ({each})"
     # The length of a time counts once in the window, however many groups have rows at that time.
-    once = f"SELECT *, row_number() OVER (PARTITION BY {moment}) = 1 AS {_ONCE} FROM ({each})"
+    once = f"SELECT *, row_number() OVER (PARTITION BY {time_keys}) = 1 AS {_ONCE} FROM ({each})"
     over = ", ".join(map(quote, keys))
     window = f"sum({_conditional_aggregate('sum', _WHOLE, _ONCE)}) OVER (PARTITION BY {over})"
     unknown = {name: _conditional_aggregate("sum", _WHOLE, f"{name} IS NULL") for name in names}
     sums = ", ".join(
         f"sum({name}) / nullif({window} - coalesce({unknown[name]}, 0), 0) AS {name}" for name in names
     )
-    heads = ", ".join(map(quote, dict.fromkeys([*keys, *by])))
-    return f"SELECT {heads}, {sums} FROM ({once}) GROUP BY {heads}"
+    key_columns = ", ".join(map(quote, dict.fromkeys([*keys, *by])))
+    return f"SELECT {key_columns}, {sums} FROM ({once}) GROUP BY {key_columns}"
 
 
 def merges_subjects(table: Measure, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
@@ -411,29 +411,29 @@ def subject_rows_sql(
     Each weight over time follows its column, named by `weight_column`. Columns in `fixed` have one value in
     all rows and are omitted.
     """
-    heads = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
+    key_columns = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
     weights: dict[str, str] = {}
 
     def named(sql: str) -> str:
         return weights.setdefault(sql, quote(f"#weight{len(weights)}"))
 
     items = [
-        *map(quote, heads),
+        *map(quote, key_columns),
         f"{together_s(named)} AS {quote(_LENGTH)}",
         # A short interval or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
         f"bool_or({_INCLUDED}) AS {quote(_KNOWN)}",
     ]
-    names = [*_INTERVAL, *heads, _LENGTH, "flag"]
+    names = [*_INTERVAL, *key_columns, _LENGTH, "flag"]
     for column in selected:
         part = aggregate_subjects(column, _INCLUDED if column.aggregate in COUNTED else "true", named=named)
         items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(weight_column(column))}"]
         names += mean_inputs(table, column, subjects=True)
     # SQL that the statistics use repeatedly is computed once per row.
-    own = [*map(quote, dict.fromkeys(names)), f"({has_differences_sql(table)}) AS {_INCLUDED}"]
-    own += [f"{sql} AS {name}" for sql, name in weights.items()]
-    inner = f"SELECT {', '.join(own)} FROM {rows} WHERE {where}"
-    return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, heads))}"
+    inner_items = [*map(quote, dict.fromkeys(names)), f"({has_differences_sql(table)}) AS {_INCLUDED}"]
+    inner_items += [f"{sql} AS {name}" for sql, name in weights.items()]
+    inner = f"SELECT {', '.join(inner_items)} FROM {rows} WHERE {where}"
+    return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, key_columns))}"
 
 
 def interval_rows_sql(
@@ -469,12 +469,12 @@ def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> 
 
     Numbers are statistics of the subject over time. The order of states is unknown: the largest is used.
     """
-    heads = [*_INTERVAL, *table.key]
+    key_columns = [*_INTERVAL, *table.key]
     # A short interval or a gap among the rows does not flag the others, and counts in totals.
-    items = [*map(quote, heads), "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag"]
-    reads = dict.fromkeys([*heads, _LENGTH, "flag", *difference_columns(table)])
+    items = [*map(quote, key_columns), "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag"]
+    reads = dict.fromkeys([*key_columns, _LENGTH, "flag", *difference_columns(table)])
     for column in selected:
-        if column.name in (*heads, "flag"):
+        if column.name in (*key_columns, "flag"):
             continue
         value = (
             _conditional_aggregate("max", quote(column.name))
@@ -483,7 +483,7 @@ def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> 
         )
         items.append(f"{value} AS {quote(column.name)}")
         reads |= dict.fromkeys(mean_inputs(table, column))
-    groups = ", ".join(map(quote, heads))
+    groups = ", ".join(map(quote, key_columns))
     return f"SELECT {', '.join(items)} FROM {quote(table.name)} WHERE {where} GROUP BY {groups}", list(reads)
 
 
@@ -581,16 +581,16 @@ class MeasureQuery(Struct, frozen=True):
     def grouped(self, items: Sequence[str], rows: str, where: str, *more: str) -> str:
         """Return a SELECT of aggregates over rows, with the keys, the time of buckets, and `more`."""
         keys = self.keys()
-        heads = [
+        key_items = [
             f"{literal(self.fixed[key])} AS {quote(key)}" if key in self.fixed else quote(key) for key in keys
         ]
-        groups = [str(place) for place, key in enumerate(keys, 1) if key not in self.fixed]
+        groups = [str(position) for position, key in enumerate(keys, 1) if key not in self.fixed]
         for expression in [*([f"{self.bucket} AS t"] if self.bucket else []), *more]:
-            heads.append(expression)
-            groups.append(str(len(heads)))
+            key_items.append(expression)
+            groups.append(str(len(key_items)))
         # Without groups, an aggregate would return a row even if there are no rows to add.
         tail = f"GROUP BY {', '.join(groups)}" if groups else "HAVING count(*) > 0"
-        return f"SELECT {', '.join([*heads, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
+        return f"SELECT {', '.join([*key_items, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
 
 
 def statistic_name(column: MeasureColumn, statistic: str) -> str:
@@ -609,7 +609,7 @@ def expand_references(sql: str) -> str:
     `{across device.rate}` covers the subjects of an interval; `{known device}` is whether sums include a row.
     """
 
-    def put(match: re.Match[str]) -> str:
+    def expand(match: re.Match[str]) -> str:
         function, table, name, alias = match.groups()
         column = measures.load_measure(table).column(name)
         if column is None or "mean" not in available_statistics(column):
@@ -621,7 +621,7 @@ def expand_references(sql: str) -> str:
     sql = _TAKES_PART.sub(
         lambda match: f"({has_differences_sql(measures.load_measure(match[1]), match[2] or '')})", sql
     )
-    return _PLACE.sub(put, sql)
+    return _PLACE.sub(expand, sql)
 
 
 def _qualified(name: str, alias: str) -> str:

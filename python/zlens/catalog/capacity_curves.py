@@ -105,20 +105,20 @@ def check() -> Iterator[str]:
         yield error.message
         return
     for name, machine in curves.items():
-        here = f"machines/{machine.generation}.toml: curve {name}"
+        entry = f"machines/{machine.generation}.toml: curve {name}"
         if machine.type not in generations.facts(machine.generation)["types"]:
-            yield f"{here}: {machine.type} is not a machine type of the {machine.generation}"
+            yield f"{entry}: {machine.type} is not a machine type of the {machine.generation}"
         if machine.status not in STATUS:
-            yield f"{here}: status is {machine.status!r}"
+            yield f"{entry}: status is {machine.status!r}"
         if not machine.source:
-            yield f"{here}: no source"
+            yield f"{entry}: no source"
         if machine.curve[0] != (1, 1.0):
-            yield f"{here}: the factor of one processor must be 1"
-        for (count, before), (larger, after) in pairwise(machine.curve):
-            if not 0 < after <= before:
-                yield f"{here}: the factor of {larger} processors is above that of {count}, or not above 0"
-            elif larger * after < count * before:
-                yield f"{here}: {larger} processors have less capacity than {count}"
+            yield f"{entry}: the factor of one processor must be 1"
+        for (count, previous_factor), (larger, factor) in pairwise(machine.curve):
+            if not 0 < factor <= previous_factor:
+                yield f"{entry}: the factor of {larger} processors is above that of {count}, or not above 0"
+            elif larger * factor < count * previous_factor:
+                yield f"{entry}: {larger} processors have less capacity than {count}"
 
 
 def from_adjustments(adjustments: Sequence[int]) -> list[Point]:

@@ -65,5 +65,5 @@ def commands() -> tuple[CpCommand, ...]:
 
 def find_command(name: str) -> CpCommand | None:
     """Return the command with that name, in any case."""
-    wanted = " ".join(name.upper().split())
-    return next((command for command in commands() if command.name == wanted), None)
+    normalized = " ".join(name.upper().split())
+    return next((command for command in commands() if command.name == normalized), None)

@@ -49,7 +49,7 @@ def counter_formula(
         return None
     statuses = [stated.status]
 
-    def put(match: re.Match[str]) -> str:
+    def replace_name(match: re.Match[str]) -> str:
         word = match[0]
         if word in _WORDS or word in cpumf.formula_names() or cpumf.number_of(word) is not None:
             return word
@@ -60,7 +60,7 @@ def counter_formula(
         return word if word in keep else f"({part.formula})"
 
     try:
-        formula = _NAME.sub(put, stated.formula)
+        formula = _NAME.sub(replace_name, stated.formula)
     except _MissingMetricError:
         return None
     # A formula is no more certain than its least certain part.
@@ -120,7 +120,7 @@ def column_formula(
 def to_roles(formula: str, keep: Container[str] = ()) -> str:
     """Return a formula with counters and other names replaced by their roles."""
 
-    def put(match: re.Match[str]) -> str:
+    def replace_name(match: re.Match[str]) -> str:
         word = match[0]
         number = cpumf.number_of(word) if word not in _WORDS else None
         if number is not None:
@@ -135,7 +135,7 @@ def to_roles(formula: str, keep: Container[str] = ()) -> str:
             f"`{formula}`: {word} is neither a counter nor one of {', '.join(cpumf.formula_names())}"
         )
 
-    return _NAME.sub(put, formula)
+    return _NAME.sub(replace_name, formula)
 
 
 def _by_generation(formula: Callable[[str | None], str], present: Present = None) -> str:
@@ -351,12 +351,12 @@ def summed_names() -> list[str]:
     return ["used", "available", *(f"c{number}" for number in _used_numbers())]
 
 
-def counter_sums_sql(wanted: Collection[str] | None) -> str:
+def counter_sums_sql(requested: Collection[str] | None) -> str:
     """Return sums over processors of requested `summed_names`, weighted by `part`, each processor's share."""
     return "".join(
         f",\n    CASE WHEN count({name}) = count(*) THEN sum({name} * part) END AS {name}"
         for name in summed_names()
-        if wanted is not None and name in wanted
+        if requested is not None and name in requested
     )
 
 

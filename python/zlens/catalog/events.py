@@ -64,11 +64,11 @@ def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
         text = _template_sql(part, columns)
         if text is None:
             continue
-        before = [match[1].lower() for match in PLACE.finditer(part) if match[1].endswith(".before")]
-        if before:
+        changed = [match[1].lower() for match in PLACE.finditer(part) if match[1].endswith(".before")]
+        if changed:
             differ = " OR ".join(
                 f"r.{expressions.quote(name)} <> r.{expressions.quote(name.removesuffix('.before'))}"
-                for name in before
+                for name in changed
             )
             text = f"CASE WHEN {differ} THEN {text} END"
         texts.append(text)

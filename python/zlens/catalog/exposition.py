@@ -243,37 +243,37 @@ def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
 
 
 def _measure(facts: NamesFile, table: Measure, replaced: set[str]) -> MetricGroup:
-    own = facts.measure.get(table.name, MeasureNames())
+    overrides = facts.measure.get(table.name, MeasureNames())
     columns = [column for column in table.columns if column.name not in LEADING_NAMES or table.plain]
     keys = [column for column in columns if column.name in table.key]
-    subject = own.subject or table.name
+    subject = overrides.subject or table.name
     labels = {column.name: _label(facts, column.name) for column in keys}
     info: dict[str, str] = {}
     families: list[MetricFamily] = []
     for column in columns:
         if column.name in ("system", "source", "flag", *labels) or column.name in replaced:
             continue
-        if column.name == "interval_end" and column.name not in own.columns:
+        if column.name == "interval_end" and column.name not in overrides.columns:
             continue
         if column.type == "text" or (
             column.type == "int" and column.aggregate == "state" and not column.unit
         ):
             info[column.name] = _label(facts, column.name)
         else:
-            families.append(_family(facts, table, column, subject, own.names))
+            families.append(_family(facts, table, column, subject, overrides.names))
     if info:
         text = f"{table.text.rstrip('.')}: what does not change often"
         families.insert(0, MetricFamily(subject, "info", "", text, "", "text", _PLAIN))
-    prefix = own.prefix
+    prefix = overrides.prefix
     all_prefixes = dict.fromkeys(facts.sources.values())
-    main = own.main or next((family.column for family in families if family.column), "")
-    prefixes = (prefix,) if prefix else own.prefixes or tuple(all_prefixes)
+    main = overrides.main or next((family.column for family in families if family.column), "")
+    prefixes = (prefix,) if prefix else overrides.prefixes or tuple(all_prefixes)
     return MetricGroup(table.name, "", labels, info, tuple(families), prefix, prefixes, main)
 
 
-def _counters(facts: NamesFile, of: MetricGroup, entry: CounterNames) -> MetricGroup:
+def _counters(facts: NamesFile, group: MetricGroup, entry: CounterNames) -> MetricGroup:
     entity = roles.catalog_entity(entry.entity)
-    subject = facts.measure.get(of.measure, MeasureNames()).subject or of.measure
+    subject = facts.measure.get(group.measure, MeasureNames()).subject or group.measure
     families = []
     for role_name, name in entry.roles.items():
         role = entity.roles.get(role_name)
@@ -291,19 +291,26 @@ def _counters(facts: NamesFile, of: MetricGroup, entry: CounterNames) -> MetricG
                 base,
             )
         )
-    labels = {role: label for role, label in of.labels.items() if role in entity.roles}
-    if len(labels) < len(of.labels):
-        raise CatalogError(f"{entity.name} lacks labels of {of.measure}", file=str(_COUNTERS_FILE))
+    labels = {role: label for role, label in group.labels.items() if role in entity.roles}
+    if len(labels) < len(group.labels):
+        raise CatalogError(f"{entity.name} lacks labels of {group.measure}", file=str(_COUNTERS_FILE))
     return MetricGroup(
-        of.measure, entity.name, labels, {}, tuple(families), of.prefix, entry.prefixes or of.prefixes, ""
+        group.measure,
+        entity.name,
+        labels,
+        {},
+        tuple(families),
+        group.prefix,
+        entry.prefixes or group.prefixes,
+        "",
     )
 
 
 def _family(
-    facts: NamesFile, table: Measure, column: MeasureColumn, subject: str, given: Mapping[str, str]
+    facts: NamesFile, table: Measure, column: MeasureColumn, subject: str, stems: Mapping[str, str]
 ) -> MetricFamily:
     base = facts.units.get(column.unit, _PLAIN)
-    stem = given.get(column.name)
+    stem = stems.get(column.name)
     if stem is None:
         stem = column.name
         for ending in base.drop:

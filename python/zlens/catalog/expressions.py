@@ -300,15 +300,15 @@ def names_outside_aggregates(formula: str) -> tuple[str, ...]:
     """Return the names in a formula outside of aggregates."""
     if not formula:
         return ()
-    found: dict[str, None] = {}
+    outside: dict[str, None] = {}
     pending = [parse(formula)]
     while pending:
         node = pending.pop()
         if node.kind == "name":
-            found[node.value] = None
+            outside[node.value] = None
         if node.kind != "call" or node.value not in AGGREGATES:
             pending.extend(reversed(node.children))
-    return tuple(found)
+    return tuple(outside)
 
 
 def _is_whole(node: FormulaNode) -> bool:
@@ -381,8 +381,8 @@ class _FormulaCompiler:
     def call(self, node: FormulaNode) -> str:
         name, arguments = node.value, node.children
         if name in ("abs", "round", "floor", "sqrt"):
-            places = f", {self.sql(arguments[1])}" if len(arguments) == 2 else ""
-            return f"{name}({self.number(arguments[0])}{places})"
+            digits = f", {self.sql(arguments[1])}" if len(arguments) == 2 else ""
+            return f"{name}({self.number(arguments[0])}{digits})"
         if self.below is not None and name in AGGREGATES:
             return self.below(node)
         values = [self.sql(argument) for argument in arguments]

@@ -104,8 +104,8 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all fields of the record that it needs."""
-        places = [name for counters in self.sets for name in (counters.offset, counters.length) if name]
-        needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *places)
+        locations = [name for counters in self.sets for name in (counters.offset, counters.length) if name]
+        needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *locations)
         return (*needed, self.length) if self.length else needed
 
     def renamed(self, name: Callable[[str], str]) -> RecordJoin:

@@ -151,8 +151,8 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
 def cluster(system: str, groups: Groups | None) -> str | None:
     """Return the user's cluster of a system; None if no pattern matches."""
     for pattern, name in groups.patterns.get(CLUSTER, ()) if groups is not None else ():
-        form = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-        if re.fullmatch(form, system, re.IGNORECASE | re.DOTALL):
+        regex = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+        if re.fullmatch(regex, system, re.IGNORECASE | re.DOTALL):
             return name
     return None
 
@@ -184,21 +184,23 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     if groups is None or name not in groupings():
         return rows
     grouping = groupings()[name]
-    fits = {column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)}
-    if not fits:
+    patterns_by_column = {
+        column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)
+    }
+    if not patterns_by_column:
         return rows
     table = measures.load_measure(name)
     keyed = _keyed(table, grouping)
     branches = [
         f"WHEN {_match_sql(column, pattern, dict(grouping.match)[column])} THEN {expressions.literal(group)}"
-        for column, patterns in fits.items()
+        for column, patterns in patterns_by_column.items()
         for pattern, group in patterns
     ]
     # A member with the group's name belongs to the group: a name means one row.
-    names = sorted({group for patterns in fits.values() for _, group in patterns})
+    names = sorted({group for patterns in patterns_by_column.values() for _, group in patterns})
     listed = ", ".join(map(expressions.literal, names))
-    own = expressions.quote(keyed)
-    branches.append(f"WHEN {own} IN ({listed}) THEN {own}")
+    key_sql = expressions.quote(keyed)
+    branches.append(f"WHEN {key_sql} IN ({listed}) THEN {key_sql}")
     inner = (
         f'SELECT *, ({aggregation.has_differences_sql(table)}) AS "#known", '
         'CASE WHEN "#group" IS NULL THEN row_number() OVER () END AS "#row" '

@@ -79,9 +79,9 @@ def select_layout(
         )
         return LayoutSelection(record, length, None, (problem,))
     group = _by_length(fitting, length)
-    chosen, rivals = _by_release(group, release)
+    selected, rivals = _by_release(group, release)
     problems: list[LayoutProblem] = []
-    layout = _agreed_layout(chosen, rivals, needed, problems)
+    layout = _agreed_layout(selected, rivals, needed, problems)
     if length > layout.length:
         layout = _for_longer_records(layout, fitting, length, problems)
     elif length < layout.length:
@@ -117,12 +117,12 @@ def missing_pages(
             continue
         worst = choices[undecoded.index(max(undecoded))]
         layout = worst.layout
-        head = catalog.record_info(record, root)
-        page = head.dsect if head else None
+        info = catalog.record_info(record, root)
+        page = info.dsect if info else None
         needed_pages.append(
             MissingPage(
                 record=record,
-                title=head.title if head else "not known to the catalog",
+                title=info.title if info else "not known to the catalog",
                 page=page,
                 url=page_url(page, release) if page else None,
                 reason="no layout" if layout is None else "longer" if layout.complete else "partial",
@@ -163,16 +163,16 @@ def _by_length(fitting: list[RecordLayout], length: int) -> list[RecordLayout]:
 
     A partial layout is selected only if its length is nearer and it covers more bytes of the record.
     """
-    full = _nearest([layout for layout in fitting if layout.complete], length)
+    complete = _nearest([layout for layout in fitting if layout.complete], length)
     partial = _nearest([layout for layout in fitting if not layout.complete], length)
-    if not full or not partial:
-        return full or partial
-    if _distance(full[0], length) <= _distance(partial[0], length):
-        return full
+    if not complete or not partial:
+        return complete or partial
+    if _distance(complete[0], length) <= _distance(partial[0], length):
+        return complete
     partial_knows_more = max(_known_bytes(layout, length) for layout in partial) > max(
-        _known_bytes(layout, length) for layout in full
+        _known_bytes(layout, length) for layout in complete
     )
-    return partial if partial_knows_more else full
+    return partial if partial_knows_more else complete
 
 
 def _distance(layout: RecordLayout, length: int) -> tuple[bool, int]:
@@ -206,10 +206,10 @@ def _by_release(group: list[RecordLayout], release: str | None) -> tuple[RecordL
         )
         return ordered[0], ordered[1:]
     ordered = sorted(group, key=order)
-    chosen = ordered[0]
-    if release_key(chosen.release) == key:
-        return chosen, [layout for layout in ordered[1:] if release_key(layout.release) == key]
-    return chosen, ordered[1:]
+    selected = ordered[0]
+    if release_key(selected.release) == key:
+        return selected, [layout for layout in ordered[1:] if release_key(layout.release) == key]
+    return selected, ordered[1:]
 
 
 def _agreed_layout(
@@ -309,9 +309,9 @@ def _with_fields(layout: RecordLayout, fields: list[MonitorField]) -> RecordLayo
             section
             for section in layout.sections
             if all(
-                place in names
-                for place in (section.offset, section.stride, section.count)
-                if isinstance(place, str)
+                reference in names
+                for reference in (section.offset, section.stride, section.count)
+                if isinstance(reference, str)
             )
         ),
     )

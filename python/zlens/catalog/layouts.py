@@ -286,9 +286,9 @@ def files(record: str, root: Path | None = None) -> list[tuple[str, Path]]:
     """Return pack name and path of every file that describes a record, the built-in one first."""
     base = pack_root() if root is None else root
     name = file_name(record)
-    places = [(BUILTIN, monitor_root() / name)]
-    places += [(pack, base / pack / name) for pack in packs(base)]
-    return [(pack, path) for pack, path in places if path.is_file()]
+    candidates = [(BUILTIN, monitor_root() / name)]
+    candidates += [(pack, base / pack / name) for pack in packs(base)]
+    return [(pack, path) for pack, path in candidates if path.is_file()]
 
 
 def record_infos(record: str, root: Path | None = None) -> list[RecordInfo]:
@@ -304,16 +304,16 @@ def record_info(record: str, root: Path | None = None) -> RecordInfo | None:
 
 def layout_without_fields(record: str) -> RecordLayout | None:
     """Return an event record of which only the title is known, as a layout without fields."""
-    head_of_record = record_info(record)
-    if head_of_record is None or not head_of_record.kind.startswith("event"):
+    info = record_info(record)
+    if info is None or not info.kind.startswith("event"):
         return None
     return RecordLayout(
-        record=head_of_record.record,
-        domain=head_of_record.domain,
-        number=head_of_record.number,
-        dsect=head_of_record.dsect,
-        title=head_of_record.title,
-        kind=head_of_record.kind,
+        record=info.record,
+        domain=info.domain,
+        number=info.number,
+        dsect=info.dsect,
+        title=info.title,
+        kind=info.kind,
         release="",
         length=HEADER_LENGTH,
         variable=True,

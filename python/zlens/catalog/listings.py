@@ -57,8 +57,8 @@ class HeaderlessListing(Struct, frozen=True):
 
     def system(self, line: str) -> str | None:
         """Return the substitute system name from the line; None if it names none."""
-        found = self.begins.fullmatch(f"{line.strip()} ")
-        return f"unknown-{found['system']}" if found and "system" in found.groupdict() else None
+        match = self.begins.fullmatch(f"{line.strip()} ")
+        return f"unknown-{match['system']}" if match and "system" in match.groupdict() else None
 
 
 _FORM = Spec(
@@ -116,16 +116,16 @@ def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 @cache
 def unmapped_reasons() -> dict[str, str]:
     """Return why tables, and columns as TABLE.COLUMN, feed no role."""
-    found = {}
+    reasons = {}
     for each in document.load(PATH, _FORMS)["apart"]:
-        for report_name, _, own in (name.partition(".") for name in each["tables"]):
+        for report_name, _, table_key in (name.partition(".") for name in each["tables"]):
             report = definition.load_report(report_name)
-            for table in [report.table(own)] if own else report.tables:
+            for table in [report.table(table_key)] if table_key else report.tables:
                 name = table_name(report, table)
-                found.update(
+                reasons.update(
                     {f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]}
                 )
-    return found
+    return reasons
 
 
 def match_headerless(line: str) -> HeaderlessListing | None:
@@ -157,10 +157,10 @@ def kind(column: ReportColumn) -> str:
         return "float"
     if column.type == "time":
         return "time"
-    own = [name.rpartition(".")[2] for name in column.measures] == [column.key]
-    if own and column.type in ("id", "text") and not column.hexadecimal:
-        found = {each.type for _, each in measures.columns_named(column.measures[0])}
-        return "int" if found == {"int"} else "text"
+    is_own_measure = [name.rpartition(".")[2] for name in column.measures] == [column.key]
+    if is_own_measure and column.type in ("id", "text") and not column.hexadecimal:
+        types = {each.type for _, each in measures.columns_named(column.measures[0])}
+        return "int" if types == {"int"} else "text"
     return "text"
 
 
@@ -170,22 +170,23 @@ def is_number(column: ReportColumn) -> bool:
 
 def columns(table: ReportTable) -> tuple[RawColumn, ...]:
     """Return the columns of a raw table: those of the report, and the precision of each number."""
-    found: list[RawColumn] = []
+    raw_columns: list[RawColumn] = []
     for column in table.columns:
         name, unit = column_name(column), _unit(column)
         text = column.text or f"{column.name}, as printed"
         if is_number(column):
             number = RawColumn(name, "float", unit, text)
-            found += [number, precision(number)]
+            raw_columns += [number, precision(number)]
         else:
-            found.append(RawColumn(name, kind(column), "", text))
-    return _columns(found)
+            raw_columns.append(RawColumn(name, kind(column), "", text))
+    return _columns(raw_columns)
 
 
 def unknown_columns(kinds: Mapping[str, str]) -> tuple[RawColumn, ...]:
     """Return the columns of a table that is not in the catalog, from their types by heading."""
     return _columns(
-        RawColumn(head, kind, "", f"the column {head} of the listing") for head, kind in kinds.items()
+        RawColumn(heading, kind, "", f"the column {heading} of the listing")
+        for heading, kind in kinds.items()
     )
 
 
@@ -202,10 +203,10 @@ def _columns(others: Iterable[RawColumn]) -> tuple[RawColumn, ...]:
 def _unit(column: ReportColumn) -> str:
     if column.unit or not column.measures:
         return column.unit
-    return next((found.unit for _, found in measures.columns_named(column.measures[0])), "")
+    return next((measured.unit for _, measured in measures.columns_named(column.measures[0])), "")
 
 
-def subject(name: str, given: Sequence[str]) -> tuple[str, ...]:
+def subject(name: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns, among the given ones, that distinguish the rows of one interval.
 
     Columns of the subject that are not printed are replaced by those that every part of a folded report
@@ -213,24 +214,24 @@ def subject(name: str, given: Sequence[str]) -> tuple[str, ...]:
     """
     report, key = tables().get(name, ("", ""))
     if not report:
-        return tuple(given[:1])
+        return tuple(names[:1])
     table = definition.load_report(report).table(key)
     shown = {column.column: column for column in reversed(table.columns)}
-    found = {shown[each].key: shown[each] for each in table.subject if each in shown}
-    if len(found) < len(table.subject):
-        named = [column for column in table.columns if not is_number(column)]
-        found |= {column.key: column for column in named if column.keep}
-        if not any(column.type in ("id", "text") for column in found.values()):
-            found |= {column.key: column for column in named[:1]}
-    return tuple(column_name(column) for column in found.values())
+    identifying = {shown[each].key: shown[each] for each in table.subject if each in shown}
+    if len(identifying) < len(table.subject):
+        texts = [column for column in table.columns if not is_number(column)]
+        identifying |= {column.key: column for column in texts if column.keep}
+        if not any(column.type in ("id", "text") for column in identifying.values()):
+            identifying |= {column.key: column for column in texts[:1]}
+    return tuple(column_name(column) for column in identifying.values())
 
 
 @cache
 def tables() -> dict[str, tuple[str, str]]:
     """Return all raw tables of listings: report and table by name."""
-    found = {}
+    tables_by_name = {}
     for name in definition.names():
         report = definition.load_report(name)
         for table in report.tables:
-            found[table_name(report, table)] = (name, table.key)
-    return found
+            tables_by_name[table_name(report, table)] = (name, table.key)
+    return tables_by_name

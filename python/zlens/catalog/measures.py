@@ -339,27 +339,27 @@ def _shared_columns(
     groups: Sequence[Mapping[str, Any]], measures: Sequence[str], problem: DocumentErrors
 ) -> Iterator[_SharedColumn]:
     for number, group in enumerate(groups, 1):
-        place, shared = f"column[{number}]", _stated(group)
+        group_location, shared = f"column[{number}]", _stated(group)
         name, each = shared.pop("name", None), shared.pop("each", None)
         if (name is None) == (each is None):
             raise problem.general_error(
-                f"{place} has both name and each, or neither", "state one", where=place
+                f"{group_location} has both name and each, or neither", "state one", where=group_location
             )
-        for member, own in (each or {name: {}}).items():
-            where = f"{place}.each.{member}" if each else place
-            keys = shared | _stated(own)
+        for member, member_keys in (each or {name: {}}).items():
+            location = f"{group_location}.each.{member}" if each else group_location
+            keys = shared | _stated(member_keys)
             only, differences = keys.pop("only", measures), keys.pop("measure", {})
-            for key, named, known in (("only", only, measures), ("measure", differences, only)):
-                for strange in [other for other in named if other not in known]:
+            for key, names, known in (("only", only, measures), ("measure", differences, only)):
+                for unknown in [other for other in names if other not in known]:
                     raise problem.general_error(
-                        f"{where}.{key} names {strange}",
+                        f"{location}.{key} names {unknown}",
                         "name measures of the file that have the column",
                         f"one of {', '.join(known)}",
-                        f"{where}.{key}",
+                        f"{location}.{key}",
                     )
             for missing in sorted(_REQUIRED - keys.keys()):
-                raise problem.missing(f"{where}.{missing}", Key(missing, _TEXT))
-            yield _SharedColumn(member, where, keys, only, differences)
+                raise problem.missing(f"{location}.{missing}", Key(missing, _TEXT))
+            yield _SharedColumn(member, location, keys, only, differences)
 
 
 def _stated(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -394,8 +394,8 @@ def aliases() -> dict[str, tuple[str, str]]:
     data = document.load_unchecked(path)
     targets: dict[str, tuple[str, str]] = {}
     for source in data["source"]:
-        for name, ours in source["names"].items():
-            targets.setdefault(_plain(name), (ours, source["text"]))
+        for name, column in source["names"].items():
+            targets.setdefault(_plain(name), (column, source["text"]))
     return targets
 
 

@@ -140,16 +140,16 @@ def load_peak_facts() -> PeakFacts:
 def _group(entry: dict[str, Any]) -> SubjectGroup:
     table = measures.load_measure(entry["table"])
     column = table.column(entry["column"])
-    where = f"{entry['table']}.{entry['column']}"
+    column_name = f"{entry['table']}.{entry['column']}"
     if column is None or entry["statistic"] not in aggregation.available_statistics(column):
-        raise CatalogError(f"{where} has no {entry['statistic']}", file=str(_FILE))
+        raise CatalogError(f"{column_name} has no {entry['statistic']}", file=str(_FILE))
     for name in (*entry["by"], *entry["where"]):
         if table.column(name) is None:
-            raise CatalogError(f"{where}: {table.name} has no column {name!r}", file=str(_FILE))
+            raise CatalogError(f"{column_name}: {table.name} has no column {name!r}", file=str(_FILE))
     texts = [entry["name"], entry["event"], *entry["settings"].values()]
-    strange = {name for text in texts for name in _NAME.findall(text)} - set(entry["by"])
-    if strange:
-        raise CatalogError(f"{where}: {min(strange)} is not in by", file=str(_FILE))
+    unknown = {name for text in texts for name in _NAME.findall(text)} - set(entry["by"])
+    if unknown:
+        raise CatalogError(f"{column_name}: {min(unknown)} is not in by", file=str(_FILE))
     return SubjectGroup(**entry | {"unit": column.unit if entry["unit"] is None else entry["unit"]})
 
 

@@ -56,8 +56,10 @@ def record_plans(record: str, choices: Mapping[int, RecordLayout]) -> list[dict[
 @lru_cache(1024)
 def _plans(record: str, choices: tuple[tuple[int, RecordLayout], ...]) -> tuple[dict[str, Any], ...]:
     """Return the plans of a record; cached, since all files and fragments of a system have the same."""
-    chosen = dict(choices)
-    return tuple(table_plan(table, record, chosen) for table in table_names(chosen.values()))
+    layouts_by_length = dict(choices)
+    return tuple(
+        table_plan(table, record, layouts_by_length) for table in table_names(layouts_by_length.values())
+    )
 
 
 def table_plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[str, Any]:
@@ -137,7 +139,7 @@ class _Builder:
                 self._known[index] = part.field.kind != "unknown"
 
     def fields(self, layout: RecordLayout, section: MonitorSection | None) -> list[dict[str, Any]]:
-        placed = []
+        located = []
         texts = iter(range(len(section.texts) if section else 0))
         for part, part_name in _parts(layout, section):
             index = self._index[part.name.lower()]
@@ -146,7 +148,7 @@ class _Builder:
                 # Two releases disagree on the type; the more detailed one applies.
                 continue
             field = part.field
-            placed.append(
+            located.append(
                 {
                     "column": index,
                     "offset": field.offset,
@@ -156,7 +158,7 @@ class _Builder:
                     "element": next(texts) if part_name == "string" else part.element,
                 }
             )
-        return placed
+        return located
 
 
 def _parts(layout: RecordLayout, section: MonitorSection | None) -> list[tuple[FieldElement, str]]:

@@ -54,8 +54,8 @@ class RawTableSet(Struct, frozen=True):
 
     def columns(self, table: str, others: Iterable[RawColumn] = ()) -> tuple[RawColumn, ...]:
         """Return the columns of a table, including those that other facts define."""
-        own = self.tables[table]
-        return (*self.leading, *_expand(own.columns), *others, *_expand(own.last))
+        layout = self.tables[table]
+        return (*self.leading, *_expand(layout.columns), *others, *_expand(layout.last))
 
 
 _TABLE = Spec(
@@ -96,7 +96,9 @@ def load_tables(name: str) -> RawTableSet:
             raise errors.general_error(f"table {table.name} {what}", "rename one", where=f"table[{number}]")
         tables[table.name] = table
     return RawTableSet(
-        tuple(RawColumn(one.name, one.type, one.unit, texts.get(one.name, one.text)) for one in leading),
+        tuple(
+            RawColumn(each.name, each.type, each.unit, texts.get(each.name, each.text)) for each in leading
+        ),
         tables,
     )
 
@@ -109,13 +111,13 @@ def set_names() -> list[str]:
 def check() -> list[str]:
     """Return catalog issues of the files, one sentence each."""
     problems: list[str] = []
-    homes: dict[str, str] = {}
+    set_by_table: dict[str, str] = {}
     for name in set_names():
         try:
             problems += [
-                f"{name}.toml: table {table} is also one of {homes[table]}.toml"
+                f"{name}.toml: table {table} is also one of {set_by_table[table]}.toml"
                 for table in load_tables(name).tables
-                if homes.setdefault(table, name) != name
+                if set_by_table.setdefault(table, name) != name
             ]
         except CatalogError as error:
             problems.append(str(error))

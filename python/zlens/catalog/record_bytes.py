@@ -111,8 +111,8 @@ def _matches(layout: RecordLayout, section: MonitorSection, data: bytes) -> bool
     return field is not None and data[field.offset : field.offset + len(begins)] == begins
 
 
-def _number(place: str | int | None, values: Mapping[str, Any]) -> int | None:
-    return values[place] if isinstance(place, str) else place
+def _number(reference: str | int | None, values: Mapping[str, Any]) -> int | None:
+    return values[reference] if isinstance(reference, str) else reference
 
 
 def _entries_of(
@@ -143,12 +143,12 @@ def _row(section: MonitorSection, entry: bytes, number: int) -> dict[str, Any]:
     row = _decode(section.fields, entry)
     if section.ordinal:
         row[section.ordinal] = number
-    at = section.texts_at
+    offset = section.texts_at
     for name in section.texts:
-        length = int.from_bytes(entry[at : at + 2])
-        row[name] = _ascii(entry[at + 2 : at + 2 + length])
-        at += 2 + length
-    row |= _decode(section.tail, entry[at:])
+        length = int.from_bytes(entry[offset : offset + 2])
+        row[name] = _ascii(entry[offset + 2 : offset + 2 + length])
+        offset += 2 + length
+    row |= _decode(section.tail, entry[offset:])
     return row
 
 
@@ -213,8 +213,8 @@ def _entry(layout: RecordLayout, section: MonitorSection, stride: int, row: Mapp
             values.setdefault(inner.count, len(rows))
         trailing += b"".join(_fixed(inner, inner.fields, step, other) for other in rows)
     if section.inner:
-        begin = section.texts_at if section.texts else 0
-        values.setdefault(section.inner[0], begin)
+        start = section.texts_at if section.texts else 0
+        values.setdefault(section.inner[0], start)
         values.setdefault(section.inner[1], stride + len(trailing) - int(values[section.inner[0]]))
     return _fixed(section, section.fields, stride, values) + trailing
 

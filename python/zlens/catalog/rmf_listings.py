@@ -84,13 +84,13 @@ class PrintedList(Struct, frozen=True):
     cells: tuple[str, ...]
     names: dict[str, str]
 
-    def row(self, found: re.Match[str]) -> list[tuple[str, int]]:
+    def row(self, match: re.Match[str]) -> list[tuple[str, int]]:
         """Return the cells of a row, each with the number of its group; 0 if it combines several groups."""
         groups = [
             "",
             *(
                 "".join(group.split()) if group and group.startswith("N") else group
-                for group in found.groups()
+                for group in match.groups()
             ),
         ]
         cells = [cell.format(*groups) for cell in self.cells]
@@ -190,11 +190,11 @@ def _table(entry: dict[str, Any]) -> PrintedTable:
             for text, column in entry.get(name, ())
         )
 
-    own = heads("heads")
+    headings = heads("heads")
     return PrintedTable(
         entry.get("part", ""),
-        re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in own) + ")", re.I),
-        own,
+        re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in headings) + ")", re.I),
+        headings,
         entry["least"],
         heads("upper"),
         tuple((name, re.compile(word)) for name, word in entry.get("words", ())),

@@ -171,10 +171,12 @@ def parse(text: str, file: str) -> RmfReport:
     problem = DocumentErrors(file, text=text)
     _check_columns(facts.common, "common", problem, headed=False)
     for number, section in enumerate(facts.section, 1):
-        where = f"section[{number}]"
-        _check_columns(section.columns, f"{where}.column", problem, headed=True)
+        location = f"section[{number}]"
+        _check_columns(section.columns, f"{location}.column", problem, headed=True)
         if unknown := {*section.key} - {column.name for column in section.columns}:
-            raise problem.general_error(f"{where}.key has {min(unknown)}, which is no column", where=where)
+            raise problem.general_error(
+                f"{location}.key has {min(unknown)}, which is no column", where=location
+            )
     if len(facts.sections) < len(facts.section):
         raise problem.general_error("a section is defined twice", where="section")
     if [section.shape for section in facts.section].count("rest") != 1:
@@ -189,25 +191,29 @@ def parse(text: str, file: str) -> RmfReport:
 
 
 def _check_columns(
-    columns: tuple[RmfColumn, ...], where: str, problem: DocumentErrors, *, headed: bool
+    columns: tuple[RmfColumn, ...], location: str, problem: DocumentErrors, *, headed: bool
 ) -> None:
     for number, column in enumerate(columns, 1):
         if bool(column.head) != headed:
-            place = f"{where}[{number}]"
-            raise problem.general_error(f"{place}.head is missing or not allowed", where=place)
-    _check_once(columns, where, problem)
+            column_location = f"{location}[{number}]"
+            raise problem.general_error(
+                f"{column_location}.head is missing or not allowed", where=column_location
+            )
+    _check_once(columns, location, problem)
 
 
-def _columns(facts: RmfReport, table: RmfTable, where: str, problem: DocumentErrors) -> tuple[RmfColumn, ...]:
+def _columns(
+    facts: RmfReport, table: RmfTable, location: str, problem: DocumentErrors
+) -> tuple[RmfColumn, ...]:
     if unknown := {*table.sections} - {*facts.sections}:
-        raise problem.general_error(f"{where}: section {min(unknown)} is missing", where=where)
+        raise problem.general_error(f"{location}: section {min(unknown)} is missing", where=location)
     sections = [facts.sections[name] for name in table.sections]
     kind = (_ROW_KIND,) if sections[0].has_row_kind else ()
     columns = (*facts.common, *kind, *(column for section in sections for column in section.columns))
-    _check_once(columns, where, problem)
+    _check_once(columns, location, problem)
     return columns
 
 
-def _check_once(columns: tuple[RmfColumn, ...], where: str, problem: DocumentErrors) -> None:
+def _check_once(columns: tuple[RmfColumn, ...], location: str, problem: DocumentErrors) -> None:
     if len({column.name for column in columns}) < len(columns):
-        raise problem.general_error(f"two columns of {where} have the same name", where=where)
+        raise problem.general_error(f"two columns of {location} have the same name", where=location)

@@ -364,11 +364,11 @@ def check() -> list[str]:
                         scale_factor(how["scale"])
                     if "expression" in how:
                         expressions.parse(how["expression"])
-                own = {other.table for other in checked.origins} - {origin.table}
+                other_tables = {other.table for other in checked.origins} - {origin.table}
                 problems += [
                     f"roles/{name}.toml: {origin.table} gives way to {detailed.table}, which gives nothing"
                     for detailed in origin.unless
-                    if detailed.table not in own
+                    if detailed.table not in other_tables
                 ]
                 limits = [role.within for role in checked.roles.values()]
                 problems += [

@@ -234,8 +234,11 @@ def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | Non
             return f"it has no column {name}", cure
     for name in OPTIONAL:
         if name in columns and name not in rule.gives:
-            named = ", ".join(f'"{each}"' for each in OPTIONAL if each in (*rule.gives, name))
-            return f"the rule does not give its column {name}", f"add gives = [{named}], or rename the column"
+            quoted = ", ".join(f'"{each}"' for each in OPTIONAL if each in (*rule.gives, name))
+            return (
+                f"the rule does not give its column {name}",
+                f"add gives = [{quoted}], or rename the column",
+            )
     return None
 
 

@@ -252,11 +252,11 @@ def columns(record: int) -> list[RawColumn]:
     for name, _, _, _ in counter_sets(record):
         text = f"counters of the {name} set; NULL: no such set"
         columns.append(RawColumn(f"{name}_counters", "int", "count", text))
-    for name, _, first, most in counter_sets(record):
+    for name, _, first, counter_count in counter_sets(record):
         text = f"counted in the interval, counter {{}} ({name} set)"
         columns += [
             RawColumn(f"c{number}_d", "int", "count", text.format(number))
-            for number in range(first, first + most)
+            for number in range(first, first + counter_count)
         ]
     return columns
 
@@ -266,10 +266,10 @@ def plan(record: int) -> dict[str, Any]:
     record_layout = layout(record)
     reader = record_layout.reader
 
-    def place(name: str, subtype: int) -> int:
+    def field_offset(name: str, subtype: int) -> int:
         return record_layout.field(name, subtype).offset
 
-    def listed(subtype: Subtype) -> dict[str, Any]:
+    def counter_list(subtype: Subtype) -> dict[str, Any]:
         if subtype.own is not None:
             counters: dict[str, Any] = {"own": _places(subtype.own)}
         else:
@@ -285,18 +285,18 @@ def plan(record: int) -> dict[str, Any]:
                 "subtype": number,
                 "values": record_layout.subtypes[number].values,
                 "identification": _places(record_layout.sections["identification"].triplet),
-                "start": place(reader.start, number),
-                "end": place(reader.end, number),
+                "start": field_offset(reader.start, number),
+                "end": field_offset(reader.end, number),
                 "data": _places(record_layout.sections["data"].triplet),
-                "written": place(reader.written, number),
-                "list": listed(record_layout.subtypes[number]),
+                "written": field_offset(reader.written, number),
+                "list": counter_list(record_layout.subtypes[number]),
             }
             for number in record_layout.order
         ],
         "columns": [_column(record_layout, column) for column in record_layout.columns],
         "sets": [
-            {"kind": kind, "size": f"{name}_counters", "first": first, "counters": most}
-            for name, kind, first, most in counter_sets(record)
+            {"kind": kind, "size": f"{name}_counters", "first": first, "counters": counter_count}
+            for name, kind, first, counter_count in counter_sets(record)
         ],
         "processor": reader.processor,
         "run": reader.run,
@@ -315,17 +315,17 @@ _PARTS = {"header": "record", "identification": "identification", "data": "data"
 
 
 def _column(record_layout: SmfCounterLayout, column: SmfColumn) -> dict[str, Any]:
-    places = []
+    locations = []
     for name in column.fields:
         for field in record_layout.fields:
             if field.name == name:
-                place = {"part": _PARTS[field.section], "offset": field.offset, "length": field.length}
+                location = {"part": _PARTS[field.section], "offset": field.offset, "length": field.length}
                 if field.subtype is not None:
-                    place["subtype"] = field.subtype
+                    location["subtype"] = field.subtype
                 if field.bit is not None:
-                    place["bit"] = field.bit
-                places.append(place)
-    plan: dict[str, Any] = {"name": column.name, "type": column.type, "places": places}
+                    location["bit"] = field.bit
+                locations.append(location)
+    plan: dict[str, Any] = {"name": column.name, "type": column.type, "places": locations}
     if column.codes:
         words = codes.words(column.codes)
         suffix = f" {column.marked}"

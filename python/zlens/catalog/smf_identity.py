@@ -52,28 +52,28 @@ def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
     if record in smf.counter_record_types():
         layout = smf.layout(record)
         return {
-            subtype: tuple(_of_counters(layout, subtype, *place) for place in layout.identity.items())
+            subtype: tuple(_of_counters(layout, subtype, *item) for item in layout.identity.items())
             for subtype in layout.order
         }
-    places = smf_sections.layout(record).identity
-    return {None: tuple(_of_sections(record, name, place) for name, place in places.items())}
+    field_paths = smf_sections.layout(record).identity
+    return {None: tuple(_of_sections(record, name, item) for name, item in field_paths.items())}
 
 
-def _of_counters(layout: smf.SmfCounterLayout, subtype: int, name: str, place: str) -> Component:
-    section, _, field_name = place.partition(".")
+def _of_counters(layout: smf.SmfCounterLayout, subtype: int, name: str, field_path: str) -> Component:
+    section, _, field_name = field_path.partition(".")
     triplet = layout.sections[section].triplet
     assert triplet is not None
     field = layout.field(field_name, subtype)
-    at = (triplet.offset_at, triplet.length_at, triplet.count_at)
-    return Component(name, at, field.offset, field.length, field.type)
+    offsets = (triplet.offset_at, triplet.length_at, triplet.count_at)
+    return Component(name, offsets, field.offset, field.length, field.type)
 
 
-def _of_sections(record: int, name: str, place: str) -> Component:
-    section_name, _, field_name = place.partition(".")
+def _of_sections(record: int, name: str, field_path: str) -> Component:
+    section_name, _, field_name = field_path.partition(".")
     section = smf_sections.layout(record).section(section_name)
-    field, at = section.field(field_name), section.triplet
-    assert at is not None
-    return Component(name, (at, at + 4, at + 6), field.offset, field.length, field.kind)
+    field, offset = section.field(field_name), section.triplet
+    assert offset is not None
+    return Component(name, (offset, offset + 4, offset + 6), field.offset, field.length, field.kind)
 
 
 @cache
@@ -85,7 +85,7 @@ def records() -> frozenset[int]:
 def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]:
     """Return type, subtype, and locations of the components, for the index pass."""
     return [
-        (record, subtype, [(*one.triplet, one.at, one.length) for one in listed])
+        (record, subtype, [(*component.triplet, component.at, component.length) for component in listed])
         for record in (*smf.counter_record_types(), *smf_sections.records())
         for subtype, listed in components(record).items()
         if listed
@@ -95,10 +95,10 @@ def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]
 def read(record: int, data: bytes) -> dict[str, str]:
     """Return the components that a record has."""
     by_subtype: Mapping[Any, tuple[Component, ...]] = components(record)
-    listed: Iterable[Component] = by_subtype.get(None) or by_subtype.get(int.from_bytes(data[22:24]), ())
-    return {one.name: value for one in listed if (value := one.read(data)) is not None}
+    candidates: Iterable[Component] = by_subtype.get(None) or by_subtype.get(int.from_bytes(data[22:24]), ())
+    return {component.name: value for component in candidates if (value := component.read(data)) is not None}
 
 
-def differ(one: Identity, other: Identity) -> bool:
+def differ(left: Identity, right: Identity) -> bool:
     """Return whether two identities contradict each other."""
-    return any(other.get(name, value) != value for name, value in one.items())
+    return any(right.get(name, value) != value for name, value in left.items())

@@ -97,21 +97,21 @@ def encode(
     first = max(triplet.count_at + 2 for triplet in triplets.values() if triplet is not None)
     record = bytearray(header(layout.record, subtype, system, local_us))
     record.extend(bytes(first - len(record)))
-    places = {"header": 0}
+    offsets = {"header": 0}
     for name, size in sizes.items():
         triplet = triplets[name]
         assert triplet is not None
         assert size is not None
-        places[name] = len(record)
+        offsets[name] = len(record)
         _put_triplet(record, triplet, 0, len(record), size, 1)
         record.extend(bytes(size))
     length = len(record)
     for name, value in values.items():
         field = layout.field(name, subtype)
-        start = places[field.section] + field.offset
+        start = offsets[field.section] + field.offset
         if start + field.length <= length:
             _put(record, start, field, value)
-    _counters(layout, layout_subtype, record, places["data"], sets)
+    _counters(layout, layout_subtype, record, offsets["data"], sets)
     return bytes(record)
 
 
@@ -146,12 +146,12 @@ def _put(record: bytearray, start: int, field: smf.SmfCounterField, value: Any) 
 def _put_triplet(
     record: bytearray, triplet: smf.Triplet, base: int, offset: int, length: int, count: int
 ) -> None:
-    for place, value, size in (
+    for field_offset, value, size in (
         (triplet.offset_at, offset, 4),
         (triplet.length_at, length, 2),
         (triplet.count_at, count, 2),
     ):
-        record[base + place : base + place + size] = value.to_bytes(size)
+        record[base + field_offset : base + field_offset + size] = value.to_bytes(size)
 
 
 def _counters(
@@ -181,6 +181,6 @@ def _counters(
             record.extend(value.to_bytes(width))
 
 
-def _put_number(record: bytearray, entry: int, place: smf.BytePlace, number: int) -> None:
-    start = entry + place.offset
-    record[start : start + place.length] = number.to_bytes(place.length)
+def _put_number(record: bytearray, entry: int, location: smf.BytePlace, number: int) -> None:
+    start = entry + location.offset
+    record[start : start + location.length] = number.to_bytes(location.length)

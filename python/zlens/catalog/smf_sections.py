@@ -267,10 +267,12 @@ def _broken(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any
     broken = record_layout.broken
     assert broken is not None
     section = record_layout.section(broken.section)
-    places = {name: _bytes(section.field(field)) for name, field in broken.at.items()}
-    fields = {name: {"offset": place[0], "length": place[1]} for name, place in broken.fields.items()}
-    block = {name: {"offset": place[0], "length": place[1]} for name, place in broken.block.items()}
-    return {"part": parts[section.name], "at": places, "fields": fields, "block": block}
+    locations = {name: _bytes(section.field(field)) for name, field in broken.at.items()}
+    fields = {
+        name: {"offset": location[0], "length": location[1]} for name, location in broken.fields.items()
+    }
+    block = {name: {"offset": location[0], "length": location[1]} for name, location in broken.block.items()}
+    return {"part": parts[section.name], "at": locations, "fields": fields, "block": block}
 
 
 def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, int]) -> dict[str, Any]:
@@ -285,8 +287,8 @@ def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, in
     for field in section.fields:
         columns.append(_column(section, field))
         for name, (bit, _) in field.bits.items():
-            place = {"offset": field.offset + bit // 8, "length": 1, "bit": bit % 8}
-            columns.append({"name": f"{field.column}_{name.lower()}", "kind": "bit", **place})
+            location = {"offset": field.offset + bit // 8, "length": 1, "bit": bit % 8}
+            columns.append({"name": f"{field.column}_{name.lower()}", "kind": "bit", **location})
     table: dict[str, Any] = {"table": section.table, "part": parts[section.name], "columns": columns}
     if owner is not None:
         owner_section = record_layout.section(owner.section)

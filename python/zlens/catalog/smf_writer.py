@@ -66,30 +66,30 @@ def encode_split_record(
     leading = layout.broken.section
     coded = _bytes(layout, sections, lengths)
     kinds = [section.name for section in _ordered(layout)]
-    room = largest - len(_record(layout, subtype, system, local_us, {leading: coded[leading]}, {}, b""))
-    room -= 16 + 4 * len(kinds)
-    pieces: list[dict[str, tuple[int, list[bytes]]]] = [{}]
-    remaining = room
+    capacity = largest - len(_record(layout, subtype, system, local_us, {leading: coded[leading]}, {}, b""))
+    capacity -= 16 + 4 * len(kinds)
+    parts: list[dict[str, tuple[int, list[bytes]]]] = [{}]
+    remaining = capacity
     for name in kinds:
         for number, section_bytes in enumerate(coded.get(name, [])):
             if name == leading:
                 continue
-            if len(section_bytes) > room:
+            if len(section_bytes) > capacity:
                 raise CatalogError(f"a section of {len(section_bytes)} bytes does not fit into {largest}")
             if len(section_bytes) > remaining:
-                pieces.append({})
-                remaining = room
-            pieces[-1].setdefault(name, (number, []))[1].append(section_bytes)
+                parts.append({})
+                remaining = capacity
+            parts[-1].setdefault(name, (number, []))[1].append(section_bytes)
             remaining -= len(section_bytes)
     records = []
-    for number, piece in enumerate(pieces):
+    for number, part in enumerate(parts):
         area = bytearray()
-        for value, size in ((len(pieces), 2), (number + 1, 2), (0, 4), (4, 2), (len(kinds), 2), (0, 4)):
+        for value, size in ((len(parts), 2), (number + 1, 2), (0, 4), (4, 2), (len(kinds), 2), (0, 4)):
             area += value.to_bytes(size)
         for name in kinds:
-            first, section_list = (0, coded[leading]) if name == leading else piece.get(name, (-base, []))
+            first, section_list = (0, coded[leading]) if name == leading else part.get(name, (-base, []))
             area += len(coded.get(name, [])).to_bytes(2) + (first + base if section_list else 0).to_bytes(2)
-        contents = {name: section_list for name, (_, section_list) in piece.items()}
+        contents = {name: section_list for name, (_, section_list) in part.items()}
         contents[leading] = coded[leading]
         records.append(_record(layout, subtype, system, local_us, contents, {}, bytes(area)))
     return records

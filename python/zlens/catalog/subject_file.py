@@ -166,11 +166,11 @@ class _SubjectCheck(Struct, frozen=True):
             self._column(table, name, where)
         return {name: value if isinstance(value, list) else [value] for name, value in entry.items()}
 
-    def _together(self, table: Measure, by: list[str], where: Rows, place: str) -> None:
+    def _together(self, table: Measure, by: list[str], where: Rows, location: str) -> None:
         try:
             aggregation.merges_subjects(table, by, aggregation.pinned_columns(table, where))
         except QueryError as error:
-            raise self._wrong(error.message, error.expected or "", place) from None
+            raise self._wrong(error.message, error.expected or "", location) from None
 
     def _column(self, table: Measure, name: str, where: str) -> MeasureColumn:
         column = table.column(name)

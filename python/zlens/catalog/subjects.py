@@ -191,7 +191,7 @@ def declared() -> tuple[Subject, ...]:
 
 def columns_of(pieces: Pieces) -> list[str]:
     """Return the columns that a text contains."""
-    return list(dict.fromkeys(name for piece in pieces for name in _COLUMN.findall(piece)))
+    return list(dict.fromkeys(name for text in pieces for name in _COLUMN.findall(text)))
 
 
 def entries() -> list[dict[str, Any]]:

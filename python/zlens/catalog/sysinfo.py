@@ -36,5 +36,5 @@ _FILE = Spec(
 @cache
 def facts() -> SysinfoFacts:
     """Return the facts of the catalog."""
-    found: SysinfoFacts = document.load(FACTS / "linux" / "sysinfo.toml", _FILE)
-    return found
+    loaded: SysinfoFacts = document.load(FACTS / "linux" / "sysinfo.toml", _FILE)
+    return loaded

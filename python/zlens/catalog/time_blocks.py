@@ -104,19 +104,19 @@ def _before(seconds: float) -> str:
     return f"interval_end < {_moment(seconds)}"
 
 
-def split_statistics(question: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:
+def split_statistics(query: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:
     """Return the statistics that blocks can provide, and those that need every row."""
 
-    def of(names: Sequence[str]) -> MeasureQuery | None:
+    def with_statistics(names: Sequence[str]) -> MeasureQuery | None:
         selected = [
             (column, [statistic for statistic in statistics if statistic in names])
-            for column, statistics in question.wanted
+            for column, statistics in query.wanted
         ]
         selected = [(column, statistics) for column, statistics in selected if statistics]
-        return replace(question, wanted=selected) if selected else None
+        return replace(query, wanted=selected) if selected else None
 
-    requested = {statistic for _, requested in question.wanted for statistic in requested}
-    return of([*(requested - _OF_ALL_ROWS)]), of([*(requested & _OF_ALL_ROWS)])
+    requested = {statistic for _, requested in query.wanted for statistic in requested}
+    return with_statistics([*(requested - _OF_ALL_ROWS)]), with_statistics([*(requested & _OF_ALL_ROWS)])
 
 
 class BlockQuery(Struct, frozen=True):
@@ -131,18 +131,18 @@ class BlockQuery(Struct, frozen=True):
         block = f"CAST(floor(epoch_us(interval_end) / {round(self.width * 1e6)}) AS BIGINT) AS block"
         return self.question.grouped(parts.select_list(), *self.question.source(), block)
 
-    def sql(self, window: TimeWindow, kept: str, groups: Sequence[str] = ()) -> str:
+    def sql(self, window: TimeWindow, parts_table: str, groups: Sequence[str] = ()) -> str:
         """Return a SELECT of the result for a window.
 
-        kept     the table of parts
-        groups   SQL of conditions on the columns that the query groups by
+        parts_table   the table of parts
+        groups        SQL of conditions on the columns that the query groups by
         """
         parts, items = self._parts()
         blocks, rows = (" AND ".join([*groups, f"({block})"]) for block in window.blocks(self.width))
         ends = replace(self.question, where=f"{self.question.where} AND {rows}")
         keys = ", ".join(map(quote, self.question.keys()))
-        names = ", ".join(quote(f"part{place}") for place in range(len(parts.select_list())))
-        inside = f"SELECT {keys}, {names} FROM {kept} WHERE {blocks}"
+        names = ", ".join(quote(f"part{index}") for index in range(len(parts.select_list())))
+        inside = f"SELECT {keys}, {names} FROM {parts_table} WHERE {blocks}"
         union = f"({inside}\nUNION ALL\n{ends.grouped(parts.select_list(), *ends.source())})"
         return self.question.grouped(items, union, "true")
 
@@ -151,16 +151,16 @@ class BlockQuery(Struct, frozen=True):
         return parts, self.question.statistics(parts)
 
 
-def join_results_sql(question: MeasureQuery, first: str, second: str) -> str:
+def join_results_sql(query: MeasureQuery, first: str, second: str) -> str:
     """Return a SELECT of a query's statistics from two results, each with some of them."""
-    keys = list(map(quote, question.keys()))
+    keys = list(map(quote, query.keys()))
     same = " AND ".join(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)
-    blockwise, _ = split_statistics(question)
+    blockwise, _ = split_statistics(query)
     from_blocks = {
         statistic_name(column, statistic)
         for column, statistics in (blockwise.wanted if blockwise else ())
         for statistic in statistics
     }
     items = [f"a.{key}" for key in keys]
-    items += [f"{'a' if name in from_blocks else 'b'}.{quote(name)}" for name in question.names()]
+    items += [f"{'a' if name in from_blocks else 'b'}.{quote(name)}" for name in query.names()]
     return f"SELECT {', '.join(items)} FROM (\n{first}\n) AS a JOIN (\n{second}\n) AS b ON {same}"

@@ -97,13 +97,13 @@ def check() -> list[str]:
 
 def bind_entity(role_entity: roles.Entity) -> roles.Entity:
     """Return an entity with the user's bindings."""
-    own_bindings = [binding for binding in bindings() if binding.entity == role_entity.name]
-    if not own_bindings:
+    entity_bindings = [binding for binding in bindings() if binding.entity == role_entity.name]
+    if not entity_bindings:
         return role_entity
     origins = []
     for origin in role_entity.origins:
         origin_roles = dict(origin.roles)
-        for binding in own_bindings:
+        for binding in entity_bindings:
             if binding.table == origin.table:
                 origin_roles[binding.role] = _combined(binding, origin_roles.get(binding.role))
         origins.append(replace(origin, roles=origin_roles))
@@ -157,8 +157,8 @@ def _combined(binding: RoleBinding, catalog_way: Mapping[str, Any] | None) -> di
     """
     how = None if catalog_way is None else dict(catalog_way)
     for name in reversed(roles.candidate_fields(binding.how)):
-        before = {**binding.how, "field": name, "user": binding.where}
-        how = before if how is None else {**before, "else": how}
+        bound = {**binding.how, "field": name, "user": binding.where}
+        how = bound if how is None else {**bound, "else": how}
     assert how is not None
     if catalog_way is not None and "over" in catalog_way:
         how["over"] = catalog_way["over"]
@@ -238,13 +238,13 @@ def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, lin
     )
 
 
-def _table(cataloged: roles.Entity, wanted: Any, fields: list[str], fail: Any) -> str:
+def _table(cataloged: roles.Entity, named_table: Any, fields: list[str], fail: Any) -> str:
     """Return the raw table: the named one, else the one whose record's fields have the same prefix."""
     tables = list(dict.fromkeys(origin.table for origin in cataloged.origins))
-    if wanted is not None:
-        if wanted not in tables:
-            raise fail(f"table is {wanted!r}", f"one of {', '.join(tables)}")
-        return str(wanted)
+    if named_table is not None:
+        if named_table not in tables:
+            raise fail(f"table is {named_table!r}", f"one of {', '.join(tables)}")
+        return str(named_table)
     prefix = fields[0].partition("_")[0]
     fitting = [table for table in tables if _prefix(table) == prefix] or tables
     if len(fitting) != 1:
@@ -254,8 +254,8 @@ def _table(cataloged: roles.Entity, wanted: Any, fields: list[str], fail: Any) -
 
 def _prefix(table: str) -> str | None:
     record = _record(table)
-    head = layouts.record_info(record) if record else None
-    return head.dsect.removeprefix("MR") if head else None
+    info = layouts.record_info(record) if record else None
+    return info.dsect.removeprefix("MR") if info else None
 
 
 def _record(table: str) -> str | None:

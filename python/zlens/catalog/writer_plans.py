@@ -55,22 +55,24 @@ def _own(record: str) -> dict[str, Any]:
 
 
 def _of_release(record: str, release: str) -> dict[str, Any]:
-    own = _record(writing_layout(record))
+    synthetic = _record(writing_layout(record))
     for candidate in layouts.layouts(record):
         if candidate.pack == layouts.BUILTIN and candidate.release == release:
-            return _with_absent(_record(candidate), own)
-    return {**own, "absent": True}
+            return _with_absent(_record(candidate), synthetic)
+    return {**synthetic, "absent": True}
 
 
-def _with_absent(found: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def _with_absent(plan: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
     """Return a layout with fields and sections marked absent that only another layout has."""
     for part in ("fields", "sections"):
-        for name in own[part].keys() - found[part].keys():
-            found[part][name] = _ABSENT_FIELD if part == "fields" else {**own[part][name], "absent": True}
-    for name, section in found["sections"].items():
-        fields = own["sections"].get(name, section)["fields"]
+        for name in reference[part].keys() - plan[part].keys():
+            plan[part][name] = (
+                _ABSENT_FIELD if part == "fields" else {**reference[part][name], "absent": True}
+            )
+    for name, section in plan["sections"].items():
+        fields = reference["sections"].get(name, section)["fields"]
         section["fields"] |= dict.fromkeys(fields.keys() - section["fields"].keys(), _ABSENT_FIELD)
-    return found
+    return plan
 
 
 def _record(layout: RecordLayout) -> dict[str, Any]:
@@ -101,16 +103,16 @@ def _fields(fields: Sequence[MonitorField], prefix: str) -> dict[str, dict[str, 
 
 
 def _section(section: MonitorSection, prefix: str) -> dict[str, Any]:
-    def place(value: str | int | None) -> str | int | None:
+    def without_prefix(value: str | int | None) -> str | int | None:
         return value.removeprefix(prefix) if isinstance(value, str) else value
 
     return {
         "length": section.length,
-        "stride": place(section.stride),
-        "offset": place(section.offset),
-        "count": place(section.count),
-        "match": None if section.match is None else (place(section.match[0]), section.match[1]),
-        "bound": place(section.bound),
+        "stride": without_prefix(section.stride),
+        "offset": without_prefix(section.offset),
+        "count": without_prefix(section.count),
+        "match": None if section.match is None else (without_prefix(section.match[0]), section.match[1]),
+        "bound": without_prefix(section.bound),
         "within": section.within,
         "fields": _fields(section.fields, prefix),
     }

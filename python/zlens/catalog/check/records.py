@@ -143,14 +143,14 @@ def check_sim(path: Path) -> list[CatalogIssue]:
 
 def _sim(path: Path) -> _Problems:
     file = catalog.read(path, SIM)
-    head = file.head
+    info = file.head
     beside = catalog.monitor_root() / path.name
     if not beside.is_file():
-        yield None, f"no real layout file describes {head.record}", "describe the record in monitor/ first"
+        yield None, f"no real layout file describes {info.record}", "describe the record in monitor/ first"
         return
     real = catalog.read(beside)
     for attribute in ("dsect", "title", "kind"):
-        if getattr(head, attribute) != getattr(real.head, attribute):
+        if getattr(info, attribute) != getattr(real.head, attribute):
             yield (
                 None,
                 f"its {attribute} differs from monitor/{path.name}",
@@ -192,16 +192,16 @@ class _Lines:
 
 
 def _file(file: RecordFile, path: Path) -> _Problems:
-    head = file.head
-    if path.name != catalog.file_name(head.record):
-        yield None, f"contains {head.record}", f"name it {catalog.file_name(head.record)}"
-    if not _PAGE.fullmatch(head.dsect):
-        yield None, f"dsect is {head.dsect!r}", "give the name of the page, such as MRSYTPRP"
-    if head.kind not in CLASSES:
-        yield None, f"kind of the record is {head.kind!r}", f"use one of {', '.join(CLASSES)}"
-    if not head.title:
+    info = file.head
+    if path.name != catalog.file_name(info.record):
+        yield None, f"contains {info.record}", f"name it {catalog.file_name(info.record)}"
+    if not _PAGE.fullmatch(info.dsect):
+        yield None, f"dsect is {info.dsect!r}", "give the name of the page, such as MRSYTPRP"
+    if info.kind not in CLASSES:
+        yield None, f"kind of the record is {info.kind!r}", f"use one of {', '.join(CLASSES)}"
+    if not info.title:
         yield None, "the record has no title", "give the title of the page"
-    for release, length in head.lengths.items():
+    for release, length in info.lengths.items():
         if not _RELEASE.fullmatch(release):
             yield None, f"lengths has the release {release!r}", "write releases as 7.3"
         if not HEADER_LENGTH <= length <= _MAX_RECORD:
@@ -215,7 +215,7 @@ def _file(file: RecordFile, path: Path) -> _Problems:
                 "keep one, or tell them apart by callevel",
             )
         seen.add(layout.release)
-        published = head.lengths.get(layout.release)
+        published = info.lengths.get(layout.release)
         if published is not None and published != layout.length and not layout.variable:
             problem = f"the layout of {layout.release} has {layout.length} bytes, the page {published}"
             yield None, problem, "correct one of them"
@@ -281,11 +281,11 @@ def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Prob
     outer_fields = {field.name for field in outer.fields} if outer else set()
     if outer is None:
         yield section.name, f"{here} is within {section.within}, which does not exist", "name a section"
-    for place in (section.offset, section.stride, section.count):
-        if isinstance(place, str) and place not in outer_fields:
+    for field_name in (section.offset, section.stride, section.count):
+        if isinstance(field_name, str) and field_name not in outer_fields:
             yield (
                 section.name,
-                f"{here} is located by {place}, which does not exist",
+                f"{here} is located by {field_name}, which does not exist",
                 "name a field of the record",
             )
     if section.match:
@@ -344,10 +344,10 @@ def _fields(fields: Iterable[MonitorField], length: int, start: int, where: str)
         if not field.overlay and field.length:
             spaces.append(field)
     spaces.sort(key=lambda field: field.offset)
-    for before, after in pairwise(spaces):
-        if after.offset < before.end:
-            problem = f"{where}: {before.name} at {before.offset} and {after.name} at {after.offset} overlap"
-            yield after.name, problem, "correct an offset, or declare an overlay"
+    for first, second in pairwise(spaces):
+        if second.offset < first.end:
+            problem = f"{where}: {first.name} at {first.offset} and {second.name} at {second.offset} overlap"
+            yield second.name, problem, "correct an offset, or declare an overlay"
     covered = {byte for field in spaces for byte in range(field.offset, min(field.end, _MAX_RECORD))}
     for field in fields:
         if field.overlay and not covered.issuperset(range(field.offset, min(field.end, _MAX_RECORD))):

@@ -32,12 +32,12 @@ class FormulaSource(Struct, frozen=True):
 
 
 class CachedLineage:
-    """Lineage of columns of measures. `render` returns the text of an expression, `kept` caches entries."""
+    """Lineage of columns of measures. `render` returns the text of an expression."""
 
-    def __init__(self, parse: Parse, render: Callable[[Tree], str], kept: CompileCache) -> None:
+    def __init__(self, parse: Parse, render: Callable[[Tree], str], compile_cache: CompileCache) -> None:
         self._parse = parse
         self._render = render
-        self._kept = kept
+        self._compile_cache = compile_cache
 
     @cached_property
     def lineages(self) -> LineageGraph:
@@ -46,7 +46,7 @@ class CachedLineage:
             name: [(column.name, column.type) for column in columns]
             for name, columns in session_columns.always().items()
         }
-        return LineageGraph(NodeCatalog(self._parse, session, self._kept))
+        return LineageGraph(NodeCatalog(self._parse, session, self._compile_cache))
 
     def entities(self, query: str) -> list[str]:
         """Return the entities of roles that a statement reads, directly or through measures and helpers."""
@@ -70,7 +70,7 @@ class CachedLineage:
         def compute() -> dict[str, list[list[str]]]:
             return {
                 f"{table.name}.{column.name}": [
-                    [*place] for place in self.lineages.roles(table.name, [column.name])
+                    [*role] for role in self.lineages.roles(table.name, [column.name])
                 ]
                 for table, column in measures.all_columns()
                 if nodes.is_joined(table.name)
@@ -128,8 +128,8 @@ class CachedLineage:
         return values, rows
 
     def _cached(self, compute: Callable[[], Any], *depends: str) -> Any:
-        entry = self._kept.read(*depends)
+        entry = self._compile_cache.read(*depends)
         if entry is None:
             entry = compute()
-            self._kept.write(entry, *depends)
+            self._compile_cache.write(entry, *depends)
         return entry

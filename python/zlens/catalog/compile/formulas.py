@@ -66,23 +66,23 @@ class Formulas:
         self._needed: set[str] = set()
         self._spanned = False
 
-    def select(self, wanted: Collection[str]) -> LayeredSelect:
+    def select(self, requested: Collection[str]) -> LayeredSelect:
         """Return the SQL of some columns, including requested leading ones.
 
         A layer computes the columns that the layers above mention several times: a column that others are
         computed from, and every number before it is known to be finite.
         """
         selected = self.made
-        by_layers = self._layers([name for name in wanted if name in self._by])
-        levels = self._levels([name for name in wanted if name not in self._by])
+        by_layers = self._layers([name for name in requested if name in self._by])
+        levels = self._levels([name for name in requested if name not in self._by])
         for name in measures.LEADING_NAMES:
-            if name in wanted:
+            if name in requested:
                 self._lead(name)
         bounded: dict[str, str] = {}
         for column in self.table.columns:
             if column.name in levels[0]:
                 self._add_column(
-                    selected.first, column, self.formula(column.name), self._inline, bounded, wanted
+                    selected.first, column, self.formula(column.name), self._inline, bounded, requested
                 )
         if by_layers:
             self._add_generation_columns(by_layers[0], selected.first, self.role, bounded)
@@ -96,7 +96,7 @@ class Formulas:
             for column in self.table.columns:
                 if column.name in level:
                     formula = self.formula(column.name)
-                    self._add_column(layer, column, formula, self._over, bounded, wanted, self._aggregated)
+                    self._add_column(layer, column, formula, self._over, bounded, requested, self._aggregated)
             selected.above.append(layer)
         if self._spanned:
             # Below all layers that divide by it.
@@ -150,7 +150,7 @@ class Formulas:
         formula: str,
         resolve: expressions.Resolve,
         bounded: dict[str, str],
-        wanted: Collection[str],
+        requested: Collection[str],
         below: Callable[[expressions.FormulaNode], str] | None = None,
     ) -> None:
         """Add a column to a layer, bounded by its type or as the columns above read it."""
@@ -159,7 +159,7 @@ class Formulas:
         elif column.type == "float" or column.name in self._needed:
             raw = expressions.compile_raw(formula, resolve, column.type, below)
             layer.append(f"{raw} AS {_raw(column.name)}")
-            if column.name in wanted:
+            if column.name in requested:
                 bounded[column.name] = _bounded(_raw(column.name), column)
         else:
             layer.append(
@@ -178,14 +178,14 @@ class Formulas:
         for name, formula in formulas.items():
             self._add_column(layer, self._columns[name], formula, resolve, bounded, formulas)
 
-    def _levels(self, wanted: Iterable[str]) -> list[set[str]]:
+    def _levels(self, requested: Iterable[str]) -> list[set[str]]:
         """Return columns by the layer that computes them: after the columns that their formulas name."""
         levels: dict[str, int] = {}
-        pending = list(wanted)
+        pending = list(requested)
         while pending:
             name = pending[-1]
-            own = [] if name in measures.LEADING_NAMES else self._own_columns(name)
-            missing = [other for other in own if other not in levels]
+            named_columns = [] if name in measures.LEADING_NAMES else self._own_columns(name)
+            missing = [other for other in named_columns if other not in levels]
             if missing:
                 pending += missing
                 continue
@@ -193,7 +193,7 @@ class Formulas:
             if name not in measures.LEADING_NAMES:
                 over = any(reference == "seconds" for reference in _names(self.formula(name)))
                 spanned = bool(over and self.table.span)
-                levels[name] = max([1 + levels[other] for other in own] + [int(spanned)], default=0)
+                levels[name] = max([1 + levels[other] for other in named_columns] + [int(spanned)], default=0)
         self._needed = {other for name in levels for other in self._own_columns(name)}
         return [
             {name for name, level in levels.items() if level == number}
@@ -286,13 +286,13 @@ class Formulas:
             self._inlined[name] = self.inline_sql(name)
         return self._inlined[name]
 
-    def _layers(self, wanted: list[str]) -> list[dict[str, str]]:
+    def _layers(self, requested: list[str]) -> list[dict[str, str]]:
         """Return formulas of columns that differ by machine, in layers over columns of the previous ones.
 
         Inlining these formulas would make the statement so large that planning it costs seconds.
         """
         formulas: dict[str, str] = {}
-        pending = list(wanted)
+        pending = list(requested)
         while pending:
             name = pending.pop()
             if name in formulas:

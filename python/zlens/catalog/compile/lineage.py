@@ -96,27 +96,27 @@ class LineageGraph:
             # The nodes above a node determine which of its columns are requested.
             name = max(pending, key=lambda node_name: (self.nodes.depth(node_name), node_name))
             reads[name] = pending.pop(name)
-            for below, wanted in self._below_of(name, reads[name], rows=rows).items():
-                pending[below] = pending.get(below, set()) | wanted
+            for below, requested in self._below_of(name, reads[name], rows=rows).items():
+                pending[below] = pending.get(below, set()) | requested
         return reads
 
-    def _below_of(self, name: str, wanted: Collection[str], *, rows: bool) -> Reads:
-        key = (name, frozenset(wanted), rows)
+    def _below_of(self, name: str, requested: Collection[str], *, rows: bool) -> Reads:
+        key = (name, frozenset(requested), rows)
         if key not in self._below:
             below: Reads = {}
             if nodes.is_helper(name):
                 read = sql_tree.narrow if rows else sql_tree.value_sources
-                below = read(self.nodes.helper(name, wanted, None), wanted, self.nodes.columns)
+                below = read(self.nodes.helper(name, requested, None), requested, self.nodes.columns)
             elif nodes.is_joined(name):
                 parsed, measure_formulas = self._measure(name)
                 if rows:
                     below = sql_tree.narrow_to(
-                        parsed, measure_formulas.select(wanted).paths(), self.nodes.columns
+                        parsed, measure_formulas.select(requested).paths(), self.nodes.columns
                     )
                 else:
                     paths = dict.fromkeys(
                         measure_formulas.path(reference)
-                        for column in wanted
+                        for column in requested
                         for reference in measure_formulas.references(column)
                     )
                     below = sql_tree.path_sources(parsed, [*paths], self.nodes.columns) if paths else {}
@@ -125,13 +125,13 @@ class LineageGraph:
                 _add(self._below[key], {nodes.plain(read_name): columns})
         return self._below[key]
 
-    def _raw_of(self, node: str, wanted: Collection[str]) -> tuple[Reads, Reads]:
+    def _raw_of(self, node: str, requested: Collection[str]) -> tuple[Reads, Reads]:
         name = node.removeprefix(ROLE)
-        key = (name, frozenset(wanted))
+        key = (name, frozenset(requested))
         # The user may rebind an entity.
         role_entity = entity(name)
         if key not in self._raw or self._raw[key][0] is not role_entity:
-            self._raw[key] = (role_entity, roles.columns_read(name, wanted))
+            self._raw[key] = (role_entity, roles.columns_read(name, requested))
         return self._raw[key][1]
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:

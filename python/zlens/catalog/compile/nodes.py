@@ -79,13 +79,16 @@ class NodeCatalog:
     """
 
     def __init__(
-        self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]], kept: CompileCache | None
+        self,
+        parse: Parse,
+        session_tables: dict[str, list[tuple[str, str]]],
+        compile_cache: CompileCache | None,
     ) -> None:
         self._parse = parse
         self.session = session_tables
-        self._kept = kept
+        self._compile_cache = compile_cache
         self._texts: dict[str, str] = {}
-        facts = kept.read("graph", session_tables) if kept is not None else None
+        facts = compile_cache.read("graph", session_tables) if compile_cache is not None else None
         self._columns: dict[str, list[str]] = {}
         self._depths: dict[str, int] = {}
         self._reads: dict[str, list[str]] = {}
@@ -107,8 +110,8 @@ class NodeCatalog:
     def save_cache(self) -> None:
         """Cache new facts about the nodes, if any."""
         fact_count = sum(map(len, self._facts()))
-        if self._kept is not None and fact_count > self._known:
-            self._kept.write(self._facts(), "graph", self.session)
+        if self._compile_cache is not None and fact_count > self._known:
+            self._compile_cache.write(self._facts(), "graph", self.session)
             self._known = fact_count
 
     def tree(self, sql: str) -> Tree:
@@ -120,14 +123,14 @@ class NodeCatalog:
             raise CatalogError(f"a measure's SQL cannot be parsed: {parsed.get('error_message')}")
         return parsed
 
-    def helper(self, name: str, wanted: Collection[str] | None, generations: Present) -> Tree:
+    def helper(self, name: str, requested: Collection[str] | None, generations: Present) -> Tree:
         """Return the tree of a helper, with requested sums of counters only (None: without any)."""
         from zlens.catalog import cpumf_formulas
 
         sql = node_sql(name)
-        for place, make in cpumf_formulas.PLACES.items():
-            if f"{{{place}}}" in sql:
-                sql = sql.replace(f"{{{place}}}", make(generations, wanted))
+        for placeholder, make_sql in cpumf_formulas.PLACES.items():
+            if f"{{{placeholder}}}" in sql:
+                sql = sql.replace(f"{{{placeholder}}}", make_sql(generations, requested))
         return self.tree(sql.replace("{gap_factor}", repr(GAP)))
 
     def columns(self, name: str) -> list[str]:

@@ -73,8 +73,8 @@ class RoleQuery(Struct):
 def columns(name: str) -> list[tuple[str, str]]:
     """Return names and types of the columns of a role's rows."""
     role_entity = entity(name)
-    head = LASTING_HEAD if role_entity.lasting else HEAD
-    return [*head, *((role.name, role.type) for role in role_entity.roles.values())]
+    leading = LASTING_HEAD if role_entity.lasting else HEAD
+    return [*leading, *((role.name, role.type) for role in role_entity.roles.values())]
 
 
 def origins(name: str, tables: Tables) -> list[RoleOrigin]:
@@ -92,7 +92,7 @@ def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
     A condition that depends on joined tables counts as true.
     """
     conditions: list[str] = []
-    named: set[str] = set()
+    named_columns: set[str] = set()
     for role_entity in map(entity, entities()):
         for origin in role_entity.origins:
             if origin.table != table or role_entity.lasting:
@@ -102,12 +102,12 @@ def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
                 return "true", set()
             resolve = {name: expressions.quote(name) if name in columns else "NULL" for name in names}
             conditions.append(f"({expressions.compile_sql(origin.where, resolve.__getitem__)})")
-            named |= names.intersection(columns)
-    return " OR ".join(conditions) or "true", named
+            named_columns |= names.intersection(columns)
+    return " OR ".join(conditions) or "true", named_columns
 
 
 def rows(
-    name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
+    name: str, requested: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
 ) -> RoleQuery:
     """Return SQL of an entity's rows with the requested roles, in the intervals that the options select.
 
@@ -119,7 +119,7 @@ def rows(
     roles = [
         role
         for role in role_entity.roles.values()
-        if role.name in wanted or (summed and role.name in role_entity.key)
+        if role.name in requested or (summed and role.name in role_entity.key)
     ]
     bounds = _bounds(role_entity, roles)
     shown = roles
@@ -179,8 +179,8 @@ def withheld_rows_sql() -> str:
 
 def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:
     """Return the requested roles with a limit; all of the entity if its impossible values are requested."""
-    wanted = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
-    return [role for role in wanted if role.is_bounded]
+    requested = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
+    return [role for role in requested if role.is_bounded]
 
 
 def _counts_since(origin: RoleOrigin, role: Role) -> bool:
@@ -210,8 +210,8 @@ def _releases(origin: RoleOrigin, releases: Releases) -> list[tuple[str | None, 
 
 
 def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
-    head = LASTING_HEAD if role_entity.lasting else HEAD
-    typed = [*head, *((role.name, role.type) for role in roles)]
+    leading = LASTING_HEAD if role_entity.lasting else HEAD
+    typed = [*leading, *((role.name, role.type) for role in roles)]
     nulls = (f"NULL::{SQL_TYPES[type]} AS {expressions.quote(name)}" for name, type in typed)
     return f"SELECT {', '.join(nulls)} WHERE false"
 
@@ -275,16 +275,16 @@ class _OriginQuery:
         self.long = long
         group = self.origin.group
         if self.entity.lasting:
-            head = [
+            leading = [
                 f"{self.column('system')} AS system",
                 f"{self.column('source')} AS source",
                 f"{self.column(self.time())} AS tod",
             ]
         else:
-            head = [f"{self.column(name)} AS {name}" for name in _INTERVAL]
+            leading = [f"{self.column(name)} AS {name}" for name in _INTERVAL]
             for name in ("seconds", "flag"):
                 sql = self.column(name)
-                head.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
+                leading.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
         selected = [f"{self.typed(role)} AS {expressions.quote(role.name)}" for role in roles]
         if told:
             selected.append(f"{self.broken_rows(roles)} AS {_BROKEN}")
@@ -311,7 +311,7 @@ class _OriginQuery:
         grouped = f" GROUP BY {', '.join(self.keys())}" if group else ""
         joins = self.joins()
         source = f"{expressions.quote(self.own)} AS r{joins}"
-        return f"SELECT {', '.join([*head, *selected])} FROM {source}{where}{grouped}"
+        return f"SELECT {', '.join([*leading, *selected])} FROM {source}{where}{grouped}"
 
     def time(self) -> str:
         """Return the column with the time from which a state lasts."""
@@ -390,9 +390,13 @@ class _OriginQuery:
         sql = self.first(how, role.type)
         if not over or sql == "NULL":
             return sql
-        told = expressions.total_sql(sql) if over == "sum" else f"{over}({sql})"
+        value_sql = expressions.total_sql(sql) if over == "sum" else f"{over}({sql})"
         broken = self.row_broken(role, sql)
-        return told if broken is None else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {told} END"
+        return (
+            value_sql
+            if broken is None
+            else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {value_sql} END"
+        )
 
     def row_broken(self, role: Role, value: str) -> str | None:
         """Return whether one row of a group is impossible whatever the sum is: bounds apply to each row."""
@@ -526,19 +530,19 @@ class _ValueSql:
         if not self.since and not self.long:
             return joined
         # Expressions that all of these values depend on are computed once, in a separate layer.
-        own = ", ".join(f"i.{name} AS {_of_interval(name)}" for name in columns)
+        interval_columns = ", ".join(f"i.{name} AS {_of_interval(name)}" for name in columns)
         bounded = [(self.plain(role), expressions.quote(role.name)) for role in self.long]
         replaced = [f"{expressions.finite_sql(value)} AS {name}" for value, name in bounded]
         if not self.since:
-            return f"(SELECT r.* REPLACE ({', '.join(replaced)}), {own} FROM {joined}) AS r"
+            return f"(SELECT r.* REPLACE ({', '.join(replaced)}), {interval_columns} FROM {joined}) AS r"
         values = [f"epoch(r.{_SAMPLED} - r.{_BEGAN})", *(f"r.{_since_column(role)}" for role in self.since)]
         names = ["seconds", *(expressions.quote(role.name) for role in self.since)]
         replaced += [
             f"CASE WHEN r.{_FRESH} THEN {value} ELSE r.{name} END AS {name}"
             for value, name in zip(values, names, strict=True)
         ]
-        fresh = f"r.{_BEGAN} > i.interval_end - to_seconds(i.seconds) AS {_FRESH}"
-        inner = f"SELECT r.*, {own}, {fresh} FROM {joined}"
+        began_sql = f"r.{_BEGAN} > i.interval_end - to_seconds(i.seconds) AS {_FRESH}"
+        inner = f"SELECT r.*, {interval_columns}, {began_sql} FROM {joined}"
         return f"(SELECT r.* REPLACE ({', '.join(replaced)}) FROM ({inner}) AS r) AS r"
 
     def of_interval(self, name: str) -> str:
@@ -591,9 +595,9 @@ def _select_rows(roles: list[Role], union: str, result: RoleQuery, values: _Valu
 
 def _lasting_rows(roles: list[Role], union: str, values: _ValueSql) -> str:
     """Return the rows of states without impossible values; they belong to no interval."""
-    head = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
+    leading = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
-    return f"SELECT {head}{selected} FROM ({union}) AS r"
+    return f"SELECT {leading}{selected} FROM ({union}) AS r"
 
 
 def _flag(values: _ValueSql) -> str:
@@ -614,7 +618,7 @@ def _sum_rows(
     is unknown.
     """
     result.read("_interval", (*_INTERVAL, *_OF_BUCKETS, *_OF_FLAGS))
-    bucket_end, bucket_flag, longest = map(values.of_interval, _OF_BUCKETS)
+    bucket_end, bucket_flag, max_length = map(values.of_interval, _OF_BUCKETS)
     selected: list[str] = []
     for role in roles:
         column = values[role]
@@ -632,12 +636,12 @@ def _sum_rows(
         f"SELECT r.system, r.source, {bucket_end} AS interval_end, sum(r.seconds) AS seconds, "
         f"any_value({bucket_flag}) AS flag{''.join(selected)} FROM "
         f"{values.rows(union, (*_OF_BUCKETS, *_OF_FLAGS))} "
-        f"WHERE r.seconds IS NOT NULL AND {_flag(values)} IS NULL AND r.seconds < {longest} "
+        f"WHERE r.seconds IS NOT NULL AND {_flag(values)} IS NULL AND r.seconds < {max_length} "
         f"GROUP BY r.system, r.source, {bucket_end}{keys}"
     )
 
 
-def columns_read(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def columns_read(name: str, requested: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """Return the raw columns that columns of a role read if every table exists: for values, and all others.
 
     The others determine the rows: they are used to join, compare and group.
@@ -650,12 +654,12 @@ def columns_read(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]
     for origin in role_entity.origins:
         for release in _ANY:
             part = _OriginQuery(role_entity, origin, tables, release, values)
-            for column in wanted:
+            for column in requested:
                 if column in role_entity.roles:
                     part.role(role_entity.roles[column])
                 else:
                     part.column(column)
-    all_reads = rows(name, wanted, tables, _ANY).reads
+    all_reads = rows(name, requested, tables, _ANY).reads
     others = {
         table: columns - values.reads.get(table, set())
         for table, columns in all_reads.items()
@@ -669,10 +673,10 @@ _ANY: Releases = {"0": ["#"], None: ["#"]}
 
 
 def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    merged: dict[str, set[str]] = {}
     for table, columns in reads.items():
-        found.setdefault(table.removesuffix(ALL_TIMES_SUFFIX), set()).update(columns)
-    return found
+        merged.setdefault(table.removesuffix(ALL_TIMES_SUFFIX), set()).update(columns)
+    return merged
 
 
 def _named(role_entity: Entity, table: str) -> frozenset[str]:
@@ -685,21 +689,21 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
     names = set(FIXED)
     for origin in role_entity.origins:
         formulas = (formula for formula in (origin.where, origin.seconds) if formula)
-        named = {name for formula in formulas for name in expressions.names(formula)}
+        named_columns = {name for formula in formulas for name in expressions.names(formula)}
         ways = list(origin.roles.values())
         for how in ways:
             if origin.table == table:
                 suffix = "_d" if how.get("take") == "difference" else ""
                 names |= {field.lower() + suffix for field in candidate_fields(how)}
                 names |= {field.lower() for field in candidate_fields(how)} if origin.began else set()
-            named |= {*expressions.names(how["expression"])} if "expression" in how else set()
+            named_columns |= {*expressions.names(how["expression"])} if "expression" in how else set()
             ways += [how["else"]] if "else" in how else []
         for join in origin.joins:
-            named |= {*expressions.names(join.on)}
+            named_columns |= {*expressions.names(join.on)}
             names |= {*join.same} if table in (origin.table, join.table) else set()
         for detailed in origin.unless:
             names |= {*detailed.same} if table in (origin.table, detailed.table) else set()
-        split = [name.rpartition(".") for name in named]
+        split = [name.rpartition(".") for name in named_columns]
         names |= {column for owner, _, column in split if owner == table}
         if origin.table == table:
             names |= {column for owner, _, column in split if not owner}

@@ -46,10 +46,10 @@ def names(tree: Tree, schema: Schema) -> list[str]:
     return _Analysis(schema).names(_node(tree), {})
 
 
-def narrow(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
+def narrow(tree: Tree, requested: Iterable[str], schema: Schema) -> Reads:
     """Narrow a statement to the requested columns; return the columns that it then reads."""
     analysis = _Analysis(schema)
-    analysis.query(_node(tree), set(wanted), {}, [])
+    analysis.query(_node(tree), set(requested), {}, [])
     return analysis.reads
 
 
@@ -58,13 +58,13 @@ def narrow_to(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> R
     return narrow(tree, _select(tree, paths), schema)
 
 
-def value_sources(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
+def value_sources(tree: Tree, requested: Iterable[str], schema: Schema) -> Reads:
     """Return the columns that the values of some columns of a statement are computed from.
 
     Columns that only determine the rows are omitted: conditions, groups, join conditions.
     """
     analysis = _Analysis(schema, rows=False)
-    analysis.query(_node(tree), set(wanted), {}, [])
+    analysis.query(_node(tree), set(requested), {}, [])
     return {name: columns for name, columns in analysis.reads.items() if columns}
 
 
@@ -107,12 +107,12 @@ def required_tables(parsed: Mapping[str, Any]) -> Rows:
 
 
 def _rows_of(node: Tree, queries: Mapping[str, Rows]) -> Rows:
-    own = dict(queries)
+    inner_queries = dict(queries)
     for entry in (node.get("cte_map") or {}).get("map", []):
-        own[entry["key"].lower()] = _rows_of(entry["value"]["query_node"], own)
+        inner_queries[entry["key"].lower()] = _rows_of(entry["value"]["query_node"], inner_queries)
     if node["type"] == "SET_OPERATION_NODE":
-        return [ANY, *(_rows_of(child, own) for child in node["children"])]
-    return _rows_of_from(node["from_table"], own) if "from_table" in node else [ALL]
+        return [ANY, *(_rows_of(child, inner_queries) for child in node["children"])]
+    return _rows_of_from(node["from_table"], inner_queries) if "from_table" in node else [ALL]
 
 
 def _rows_of_from(ref: Tree, queries: Mapping[str, Rows]) -> Rows:
@@ -143,13 +143,13 @@ def rename(parsed: Tree, names: Mapping[str, str]) -> None:
 
 def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
     """Yield the tables that a statement names, each with its node."""
-    own = {
+    query_names = {
         entry["key"].lower() for node in walk(parsed) for entry in (node.get("cte_map") or {}).get("map", [])
     }
     for node in walk(parsed):
         if node.get("type") == "BASE_TABLE":
             schema, table = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
-            if schema or table not in own:
+            if schema or table not in query_names:
                 yield node, f"{schema}.{table}" if schema else table
 
 
@@ -282,14 +282,14 @@ class _Analysis:
 
     # -- columns read by a query ------------------------------------------------------------------------
 
-    def query(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
+    def query(self, node: Tree, requested: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         """Narrow a query to its requested columns (None: all), and record the columns that it reads."""
         inner = self.with_clause(node, queries)
         outer_queries, self._queries = self._queries, inner
         if node["type"] == "SET_OPERATION_NODE":
-            self.union(node, wanted, inner, outer)
+            self.union(node, requested, inner, outer)
         else:
-            self.select(node, wanted, inner, outer)
+            self.select(node, requested, inner, outer)
         entries = node["cte_map"]["map"]
         # Later queries read earlier ones, and so determine their requested columns.
         for entry in reversed(entries):
@@ -299,43 +299,43 @@ class _Analysis:
         node["cte_map"]["map"] = [entry for entry in entries if inner[entry["key"].lower()].used]
         self._queries = outer_queries
 
-    def union(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
+    def union(self, node: Tree, requested: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         children = node["children"]
         distinct = not node["setop_all"] or any(map(_rows_depend_on_columns, _selects(node)))
-        if wanted is None or (self.rows and distinct):
+        if requested is None or (self.rows and distinct):
             for child in children:
                 self.query(child, None, queries, outer)
         elif node["setop_type"] == "UNION_BY_NAME":
             for child in children:
-                self.query(child, wanted & {*self.names(child, queries)}, queries, outer)
+                self.query(child, requested & {*self.names(child, queries)}, queries, outer)
         else:
             first = self.names(node, queries)
-            places = {position for position, name in enumerate(first) if name in wanted}
-            self.places(node, places or ({0} if self.rows else places), queries, outer)
+            positions = {position for position, name in enumerate(first) if name in requested}
+            self.places(node, positions or ({0} if self.rows else positions), queries, outer)
 
-    def places(self, node: Tree, places: set[int], queries: _Queries, outer: list[_Scope]) -> None:
+    def places(self, node: Tree, positions: set[int], queries: _Queries, outer: list[_Scope]) -> None:
         """Narrow a part of a UNION to the columns at some positions, whatever their names."""
         if node["type"] == "SET_OPERATION_NODE":
             for child in node["children"]:
-                self.places(child, places, queries, outer)
+                self.places(child, positions, queries, outer)
             return
         inner = self.with_clause(node, queries)
         items = self.expanded(node, self.scope(node["from_table"], inner))
-        node["select_list"] = [item for position, item in enumerate(items) if position in places]
-        node["#others"] = [item for position, item in enumerate(items) if position not in places]
+        node["select_list"] = [item for position, item in enumerate(items) if position in positions]
+        node["#others"] = [item for position, item in enumerate(items) if position not in positions]
         self.query(node, None, queries, outer)
 
-    def select(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
+    def select(self, node: Tree, requested: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         scope = self.scope(node["from_table"], queries)
         scopes = [scope, *outer]
         items = self.expanded(node, scope)
         others = node.pop("#others", [])
         aliases = {_name(item): item for item in [*others, *items] if item.get("alias")}
-        if wanted is None or (self.rows and _rows_depend_on_columns(node)):
-            chosen = items
+        if requested is None or (self.rows and _rows_depend_on_columns(node)):
+            selected = items
         else:
-            chosen = [item for item in items if _name(item) in wanted] or items[: int(self.rows)]
-        pending = list(chosen)
+            selected = [item for item in items if _name(item) in requested] or items[: int(self.rows)]
+        pending = list(selected)
         for part in _ROWS if self.rows else ():
             pending += self.expression(node[part], scopes, aliases)
         needed: set[int] = set()

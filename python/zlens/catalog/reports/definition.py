@@ -343,9 +343,9 @@ def _by_line(line_of: re.Pattern[str], folder: Path) -> dict[str, str]:
     return names_by_text
 
 
-def resolve_name(wanted: str, folder: Path = FOLDER) -> str:
+def resolve_name(text: str, folder: Path = FOLDER) -> str:
     """Return the short name for a name or number as typed: FCX 304, Device CPOWNED."""
-    lowered = wanted.strip().lower()
+    lowered = text.strip().lower()
     short_names = names(folder)
     numbered = {number.lower(): name for number, name in numbers(folder).items()}
     words = lowered.split()
@@ -367,11 +367,11 @@ def resolve_name(wanted: str, folder: Path = FOLDER) -> str:
     cure = phrase("reports")
     # Commands of Performance Toolkit append a subject: DEVICE 0120, USER LINUX01.
     first = "_".join(words[:-1])
-    if of := first if first in short_names else numbered.get(first):
-        cure = phrase("report_subject", name=of, subject=words[-1].upper())
-        near = [name for name in short_names if name.startswith(of)]
+    if report := first if first in short_names else numbered.get(first):
+        cure = phrase("report_subject", name=report, subject=words[-1].upper())
+        near = [name for name in short_names if name.startswith(report)]
     raise QueryError(
-        f"there is no report {wanted!r}",
+        f"there is no report {text!r}",
         expected=f"a name such as {', '.join(near)}" if near else None,
         cure=cure,
     )
@@ -387,11 +387,11 @@ def _titled(words: Sequence[str], folder: Path) -> list[str]:
     ]
 
 
-def load_report(wanted: str, folder: Path = FOLDER) -> ReportDefinition:
+def load_report(name: str, folder: Path = FOLDER) -> ReportDefinition:
     """Read and check the report with that short name or number."""
     from zlens.catalog.reports.definition_file import read
 
-    path = files(folder)[resolve_name(wanted, folder)]
+    path = files(folder)[resolve_name(name, folder)]
     return read(path.read_text(encoding="utf-8"), str(path), path.stem, folder)
 
 

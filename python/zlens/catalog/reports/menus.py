@@ -33,9 +33,9 @@ def menus() -> tuple[Menu, ...]:
     )
 
 
-def find(wanted: str) -> Menu | None:
+def find(text: str) -> Menu | None:
     """Return the menu with that number or name, in any case; None if there is none."""
-    name = wanted.strip().upper()
+    name = text.strip().upper()
     return next((menu for menu in menus() if name and name in (menu.number, menu.name)), None)
 
 

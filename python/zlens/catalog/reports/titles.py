@@ -12,16 +12,16 @@ IN_TITLE = re.compile(r"\{([a-z_]+)(?::([^}]*))?\}")
 
 def with_value_names(title: str) -> str:
     """Return the title with the names of its values: `Initial Status on SINCE`."""
-    return IN_TITLE.sub(lambda found: found[1].upper().replace("_", " "), title)
+    return IN_TITLE.sub(lambda match: match[1].upper().replace("_", " "), title)
 
 
 def fill_title(title: str, values: Mapping[str, object], local: Callable[[datetime], datetime]) -> str:
     """Return the title with its values; dots for values that the input does not have."""
 
-    def text(found: re.Match[str]) -> str:
-        value = values.get(found[1])
+    def text(match: re.Match[str]) -> str:
+        value = values.get(match[1])
         if isinstance(value, datetime):
-            return local(value).strftime(found[2] or "%Y/%m/%d %H:%M:%S")
+            return local(value).strftime(match[2] or "%Y/%m/%d %H:%M:%S")
         return str(value) if value not in (None, "") else "...."
 
     return IN_TITLE.sub(text, title)
