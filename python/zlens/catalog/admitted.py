@@ -1,4 +1,4 @@
-"""What a query of the user may consist of (facts/admission.toml)."""
+"""Expressions, tables and functions that a user's query may contain (facts/admission.toml)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _Names = frozenset[str]
 class RefusedFunctions(FactTable, frozen=True):
     """Functions of the engine that no query may call.
 
-    what      what they have in common
+    what      the property they share
     names     their names in lower case
-    prefixes  the beginnings of names of others
-    fix       what to do instead; empty if there is nothing
+    prefixes  prefixes of further names
+    fix       what to do instead; empty if there is no alternative
     """
 
     what: str
@@ -29,7 +29,7 @@ class RefusedFunctions(FactTable, frozen=True):
 
 
 class AllowedExpressions(FactTable, frozen=True):
-    """Expressions.
+    """Allowed expressions.
 
     classes    classes of expressions
     operators  kinds of expressions of the class OPERATOR
@@ -42,11 +42,11 @@ class AllowedExpressions(FactTable, frozen=True):
 
 
 class AllowedListings(FactTable, frozen=True):
-    """What lists what can be queried, in lower case.
+    """Tables and commands that list the objects of the engine, in lower case.
 
     tables              tables of the engine
     information_schema  tables of the schema of this name
-    show                what SHOW lists
+    show                operands of SHOW
     """
 
     tables: _Names
@@ -55,11 +55,11 @@ class AllowedListings(FactTable, frozen=True):
 
 
 class AllowList(FactTable, frozen=True, dict=True):
-    """Names that the engine's parser gives to what a query may consist of.
+    """Allow list for user queries, by the names that the engine's parser uses.
 
     statements       kinds of query nodes, relations, modifiers and orders
-    function_groups  names of functions by subject, in lower case; `tables`: those in FROM
-    refused          functions that the engine has and that are not allowed
+    function_groups  names of functions by subject, in lower case; `tables`: functions in FROM
+    refused          functions of the engine that are not allowed
     """
 
     statements: dict[str, _Names]
@@ -70,7 +70,7 @@ class AllowList(FactTable, frozen=True, dict=True):
 
     @cached_property
     def kinds(self) -> _Names:
-        """All kinds of what a statement consists of."""
+        """All kinds of nodes that a statement may contain."""
         return _Names().union(*self.statements.values())
 
     @property
@@ -87,5 +87,5 @@ class AllowList(FactTable, frozen=True, dict=True):
 
 @cache
 def allow_list() -> AllowList:
-    """The list of the catalog."""
+    """Return the allow list of the catalog."""
     return structs.load(FACTS / "admission.toml", AllowList)

@@ -1,10 +1,10 @@
-"""Aggregation: from the kind and weight of a column to SQL over rows of its measure.
+"""Aggregation: SQL over rows of a measure, from the kind and weight of its columns.
 
-Text in, SQL text out. See docs/aggregation.md for the rules and their reasons. In short:
+Input and output are text. See docs/aggregation.md for the rules and their reasons. In short:
 
 over time        counters and times are added; ratios and gauges are sum(value * weight) / sum(weight)
 over subjects    within one interval, as `across` says; the result is then aggregated over time
-exposure         a row counts for its own seconds: what was there for part of an interval counts for that part
+exposure         a row counts for its own seconds: a subject with part of an interval counts for that part
 unknown          a sum with an unknown part is NULL; a mean covers the rows that have both value and weight
 flagged          rows flagged short or gap count in totals, but in no mean, percentile, minimum or maximum
 """
@@ -22,9 +22,9 @@ from zlens.catalog.expressions import literal, quote
 from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import CatalogError, QueryError
 
-#: The statistics a column may have.
+#: Statistics of columns.
 STATISTICS = ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "mode", "count")
-#: The statistics of each kind.
+#: Statistics by kind of column.
 _GIVES: Mapping[str, tuple[str, ...]] = {
     "counter": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
     "time": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
@@ -33,7 +33,7 @@ _GIVES: Mapping[str, tuple[str, ...]] = {
     "state": ("first", "last", "mode", "count"),
     "key": ("first", "last", "mode", "count"),
 }
-#: Units of amounts: the amount of several subjects is the sum of theirs.
+#: Units of amounts, which are added over subjects.
 _AMOUNTS = frozenset(
     {"/s", "bytes/s", "bytes", "count", "frames", "pages", "slots", "processors", "cores", "MSU/h"}
 )
@@ -43,37 +43,37 @@ _INTERVAL = ("system", "source", "interval_end")
 #: Kinds that have no value yet in a subject's first sample.
 COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
-#: Whether a row takes part in sums over subjects.
+#: Whether sums over subjects include a row.
 _INCLUDED = '"#takes part"'
-#: The length of the interval that a row is in.
+#: Length of the interval that contains a row.
 OF_INTERVAL = """(
     SELECT max(of_seconds) FROM (
         SELECT system AS of_system, source AS of_source, interval_end AS of_end, seconds AS of_seconds
         FROM "interval"
     ) WHERE of_system = system AND of_source = source AND of_end = interval_end
 )"""
-#: The columns of intervals that this reads.
+#: Columns of `interval` that OF_INTERVAL reads.
 INTERVAL_READS = (*_INTERVAL, _LENGTH)
-#: The same of a sum, and whether it is the first one with that time.
+#: Interval length of a sum, and whether the sum is the first one with that time.
 _WHOLE, _ONCE = '"#whole"', '"#once"'
 
 
 def default_statistic(column: MeasureColumn) -> str:
-    """The default statistic of a column over time: its total, its mean or its last value."""
+    """Return the default statistic of a column over time: total, mean or last value."""
     if column.aggregate in ("counter", "time"):
         return "total"
     return "mean" if column.aggregate in ("ratio", "gauge") else "last"
 
 
 def available_statistics(column: MeasureColumn) -> tuple[str, ...]:
-    """The statistics of a column."""
+    """Return the statistics of a column."""
     if column.type not in ("int", "float"):
         return _GIVES["state"]
     return _GIVES[column.aggregate]
 
 
 def subject_rule(column: MeasureColumn) -> str:
-    """How subjects of one interval are aggregated: one of metrics.ACROSS, or `by` and a formula."""
+    """Return how subjects of one interval are aggregated: one of measures.ACROSS, or `by` and a formula."""
     if column.across:
         return column.across
     kind = column.aggregate
@@ -87,12 +87,12 @@ def subject_rule(column: MeasureColumn) -> str:
 
 
 def unflagged_sql(alias: str = "") -> str:
-    """The rows that means and extremes cover: neither a stub nor a span with missing samples."""
+    """Return the condition on rows that means and extremes cover: neither short nor after a gap."""
     return f"{_qualified('flag', alias)} IS NULL"
 
 
 def weight_sql(column: MeasureColumn, alias: str = "") -> str | None:
-    """SQL of a column's weight over the columns of its row; None if it has none."""
+    """Return SQL of a column's weight over the columns of its row; None if it has no weight."""
     if column.aggregate == "ratio" and not column.weight:
         return None
     formula = column.weight or _LENGTH
@@ -103,7 +103,7 @@ def weight_sql(column: MeasureColumn, alias: str = "") -> str | None:
 
 
 def mean_inputs(table: Measure, column: MeasureColumn, *, subjects: bool = False) -> list[str]:
-    """The columns of a row that its mean needs; with `subjects` also those of means over subjects."""
+    """Return the columns of a row that a mean needs; with `subjects` also those of means over subjects."""
     formulas = [column.weight or _LENGTH]
     how = subject_rule(column)
     if subjects:
@@ -113,23 +113,23 @@ def mean_inputs(table: Measure, column: MeasureColumn, *, subjects: bool = False
 
 
 def _conditional_aggregate(function: str, value: str, among: str = "true", more: str = "") -> str:
-    """SQL of an aggregate over some of the rows: CASE costs DuckDB half as much as FILTER."""
+    """Return SQL of an aggregate over some of the rows: CASE costs DuckDB half as much as FILTER."""
     return f"{function}({value if among == 'true' else f'CASE WHEN {among} THEN {value} END'}{more})"
 
 
-#: How to write an aggregate: function, value, rows that take part, further arguments.
+#: Writer of an aggregate: function, value, included rows, further arguments.
 Of = Callable[..., str]
 
 
 def mean_sql(
     column: MeasureColumn, alias: str = "", *, weighs: str | None = None, of: Of = _conditional_aggregate
 ) -> str:
-    """SQL of a column's mean over the rows of one subject; NULL if it has no weight.
+    """Return SQL of a column's mean over the rows of one subject; NULL if the column has no weight.
 
     The mean of a counter or a time is its mean per interval.
 
     weighs   SQL of the weight, instead of the declared one
-    of       how to write aggregates
+    of       writer of aggregates
     """
     weighs = weighs or weight_sql(column, alias)
     if weighs is None or "mean" not in available_statistics(column):
@@ -141,9 +141,9 @@ def mean_sql(
 
 
 def sum_and_weight_sql(column: MeasureColumn) -> tuple[str, str] | None:
-    """SQL of the sum and the weight behind a column's mean; both can be added over any rows.
+    """Return SQL of the sum and the weight of a column's mean; both can be added over any rows.
 
-    The mean over all of them is the ratio of both. None if the column has no mean.
+    The mean is the ratio of both. None if the column has no mean.
     """
     weighs = weight_sql(column)
     if weighs is None or "mean" not in available_statistics(column):
@@ -160,7 +160,7 @@ def _sums(column: MeasureColumn, alias: str, weighs: str, of: Of) -> tuple[str, 
 
 
 def has_differences_sql(table: Measure, alias: str = "") -> str:
-    """The rows that take part in sums: a subject's first sample has no differences, so it takes no part.
+    """Return the condition on rows that sums include: a subject's first sample has no differences.
 
     Such a row has no counters, times or rates.
     """
@@ -170,7 +170,7 @@ def has_differences_sql(table: Measure, alias: str = "") -> str:
 
 
 def difference_columns(table: Measure) -> list[str]:
-    """The columns that show whether a row has differences: counters, times and rates, else ratios."""
+    """Return the columns that show whether a row has differences: counters, times and rates, else ratios."""
     numbers = [column for column in table.columns if column.name not in measures.LEADING_NAMES]
     counters = [
         number for number in numbers if number.aggregate in ("counter", "time") or number.weight == _LENGTH
@@ -187,10 +187,10 @@ def total_sql(
     among: str | None = None,
     of: Of = _conditional_aggregate,
 ) -> str:
-    """SQL of a column's sum over rows of one subject; NULL if a part is unknown.
+    """Return SQL of a column's sum over rows of one subject; NULL if a part is unknown.
 
-    among   the rows that take part, instead of the known ones
-    of      how to write aggregates
+    among   the included rows, instead of the known ones
+    of      writer of aggregates
     """
     if "total" not in available_statistics(column):
         return "NULL"
@@ -207,9 +207,9 @@ def share_sql(
     among: str | None = None,
     of: Of = _conditional_aggregate,
 ) -> str:
-    """SQL of a column's total as a percentage of the total of all groups with the same `keys`, SQL of each.
+    """Return SQL of a column's total as a percentage of the total of all groups with the same `keys` (SQL).
 
-    A subject without a part yet leaves the denominator known, as it does a total.
+    A first sample without differences does not make the denominator unknown, as in a total.
     """
     if "share" not in available_statistics(column):
         return "NULL"
@@ -221,14 +221,14 @@ def share_sql(
 
 
 def statistic_sql(table: Measure, column: MeasureColumn, statistic: str) -> str:
-    """SQL of one of STATISTICS over the rows of one subject."""
+    """Return SQL of one of STATISTICS over the rows of one subject."""
     builders = {"mean": lambda: mean_sql(column), "total": lambda: total_sql(table, column)}
     builders["share"] = lambda: share_sql(table, column)
     return builders[statistic]() if statistic in builders else _of_values(column, statistic)
 
 
 def _of_values(column: MeasureColumn, statistic: str, of: Of = _conditional_aggregate) -> str:
-    """SQL of a statistic that needs only the values of a column and their times."""
+    """Return SQL of a statistic that needs only the values of a column and their times."""
     if statistic not in STATISTICS:
         raise CatalogError(f"there is no statistic {statistic!r}", expected=", ".join(STATISTICS))
     if statistic not in available_statistics(column):
@@ -242,7 +242,7 @@ def _of_values(column: MeasureColumn, statistic: str, of: Of = _conditional_aggr
 
 
 def _added(value: str, among: str) -> str:
-    """SQL of a sum over subjects, each for its own seconds; NULL if a part is unknown."""
+    """Return SQL of a sum over subjects, each for its own seconds; NULL if a part is unknown."""
     complete = (
         f"{_conditional_aggregate('count', value, among)} = {_conditional_aggregate('count', '1', among)}"
     )
@@ -251,15 +251,17 @@ def _added(value: str, among: str) -> str:
     )
 
 
-def together_s(named: Callable[[str], str] = lambda sql: sql) -> str:
-    """SQL of how long subjects of an interval were there together: as long as one of them, and no longer than
-    it, as rows of several intervals are. `named` stands for the length of the interval.
+def together_s(name_sql: Callable[[str], str] = lambda sql: sql) -> str:
+    """Return SQL of the seconds that the subjects of an interval cover: the longest, but not more than the
+    interval.
+
+    A row may span several intervals. `named` replaces the SQL of the interval length.
     """
-    return f"least(max({quote(_LENGTH)}), max({named(OF_INTERVAL)}))"
+    return f"least(max({quote(_LENGTH)}), max({name_sql(OF_INTERVAL)}))"
 
 
 class SubjectAggregate(Struct, frozen=True):
-    """A column over the subjects of one interval: the value, and its weight in a mean over time."""
+    """A column over the subjects of one interval: its value, and its weight in a mean over time."""
 
     value: str
     weight: str
@@ -272,14 +274,14 @@ def aggregate_subjects(
     average: bool = False,
     named: Callable[[str], str] = lambda sql: sql,
 ) -> SubjectAggregate:
-    """SQL of a column over several subjects of one interval, and of its weight over time.
+    """Return SQL of a column over several subjects of one interval, and of its weight over time.
 
-    among     the rows that take part; one unknown value among them makes a sum unknown
+    among     the included rows; one unknown value among them makes a sum unknown
     average   for added columns, the mean of the subjects
-    named     what stands for SQL that is mentioned several times: of a weight, of the interval's length
+    named     replaces SQL that is used several times: the weight, the interval length
     """
     how, value = subject_rule(column), quote(column.name)
-    # A column without a mean over time in its own rows has none here.
+    # A column without a mean over time in its own rows has no mean here.
     length = "CAST(NULL AS DOUBLE)" if column.unweighted else f"max({quote(_LENGTH)})"
     if column.among:
         among = f"{among} AND coalesce({expressions.compile_sql(column.among, quote)}, false)"
@@ -291,7 +293,7 @@ def aggregate_subjects(
         if column.aggregate in ("ratio", "gauge") and (column.weight or _LENGTH) == _LENGTH:
             length_s = together_s(named)
             added = f"{_added(value, among)} / {length_s}"
-            # Of a row without a length, as of a first sample, nobody knows that it is of a part.
+            # A row without a length, such as a first sample, is not known to cover only a part.
             lengths = _conditional_aggregate("count", quote(_LENGTH), among)
             timed = f"{lengths} = {_conditional_aggregate('count', '1', among)}"
             plain = f"CASE WHEN {complete} THEN {_conditional_aggregate('sum', value, among)} END"
@@ -338,19 +340,19 @@ def totals(
     whole: str = _LENGTH,
     timed: bool = False,
 ) -> str:
-    """SELECT of sums over all subjects with the same `keys` and `by`: sum(value * seconds) / window.
+    """Return a SELECT of sums over all subjects with the same `keys` and `by`: sum(value * seconds) / window.
 
-    The window is the length of all times that have rows with these keys. It lacks those at which a part of
-    the sum is unknown.
+    The window is the total length of the times that have rows with these keys, except times at which a part
+    of the sum is unknown.
 
-    rows     SQL of rows with `seconds`, `flag`, and `known`: whether they take part
+    rows     SQL of rows with `seconds`, `flag`, and `known`: whether sums include them
     time     column of their times; with `timed`, there is a sum for each
     columns  the names of the sums, and the columns to add
-    whole    column of the length of the interval that a row is in
+    whole    column of the length of the interval that contains a row
     """
     groups = list(dict.fromkeys([*keys, time, *by]))
-    moment = ", ".join(map(quote, [*keys, time]))
-    items = [*map(quote, groups), f"max(max({quote(whole)})) OVER (PARTITION BY {moment}) AS {_WHOLE}"]
+    time_keys = ", ".join(map(quote, [*keys, time]))
+    items = [*map(quote, groups), f"max(max({quote(whole)})) OVER (PARTITION BY {time_keys}) AS {_WHOLE}"]
     items += [f"{_added(quote(column), 'known')} AS {quote(name)}" for name, column in columns.items()]
     among, grouped = "true" if timed else unflagged_sql(), ", ".join(map(quote, groups))
     each = f"SELECT {', '.join(items)} FROM ({rows}) WHERE {among} GROUP BY {grouped}"
@@ -358,23 +360,23 @@ def totals(
     if timed:
         sums = ", ".join(f"{name} / {_WHOLE} AS {name}" for name in names)
         return f"SELECT {grouped}, {sums} FROM ({each})"
-    # The length of a time is in the window once, however many groups have rows then.
-    once = f"SELECT *, row_number() OVER (PARTITION BY {moment}) = 1 AS {_ONCE} FROM ({each})"
+    # The length of a time counts once in the window, however many groups have rows at that time.
+    once = f"SELECT *, row_number() OVER (PARTITION BY {time_keys}) = 1 AS {_ONCE} FROM ({each})"
     over = ", ".join(map(quote, keys))
     window = f"sum({_conditional_aggregate('sum', _WHOLE, _ONCE)}) OVER (PARTITION BY {over})"
     unknown = {name: _conditional_aggregate("sum", _WHOLE, f"{name} IS NULL") for name in names}
     sums = ", ".join(
         f"sum({name}) / nullif({window} - coalesce({unknown[name]}, 0), 0) AS {name}" for name in names
     )
-    heads = ", ".join(map(quote, dict.fromkeys([*keys, *by])))
-    return f"SELECT {heads}, {sums} FROM ({once}) GROUP BY {heads}"
+    key_columns = ", ".join(map(quote, dict.fromkeys([*keys, *by])))
+    return f"SELECT {key_columns}, {sums} FROM ({once}) GROUP BY {key_columns}"
 
 
 def merges_subjects(table: Measure, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
-    """Whether grouping a measure by some of its columns merges rows of several subjects.
+    """Return whether grouping a measure by some of its columns merges rows of several subjects.
 
     pinned   columns limited to one value
-    QueryError if that would merge rows that the measure keeps apart.
+    QueryError if that would merge rows that the measure never merges.
     """
     dropped_keys = [key for key in table.key if key not in by and key not in pinned]
     mixed = [key for key in dropped_keys if key in table.apart]
@@ -387,7 +389,7 @@ def merges_subjects(table: Measure, by: Sequence[str], pinned: Sequence[str] = (
 
 
 def pinned_columns(table: Measure, where: Mapping[str, Any]) -> list[str]:
-    """Columns that a condition limits to one value, or to parts of one whole."""
+    """Return the columns that a condition limits to one value, or to parts of one total."""
 
     def is_whole(name: str, value: Any) -> bool:
         several = isinstance(value, list) and len(value) != 1
@@ -404,34 +406,34 @@ def subject_rows_sql(
     where: str = "true",
     fixed: Collection[str] = (),
 ) -> str:
-    """SELECT of one row for each interval and value of `keys`, with each column over the subjects.
+    """Return a SELECT of one row for each interval and value of `keys`, with each column over the subjects.
 
-    Its weight over time is next to it, named as in `parted`. Columns that are `fixed` have one value in
-    all rows and are left out of the answer.
+    Each weight over time follows its column, named by `weight_column`. Columns in `fixed` have one value in
+    all rows and are omitted.
     """
-    heads = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
+    key_columns = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
     weights: dict[str, str] = {}
 
     def named(sql: str) -> str:
         return weights.setdefault(sql, quote(f"#weight{len(weights)}"))
 
     items = [
-        *map(quote, heads),
+        *map(quote, key_columns),
         f"{together_s(named)} AS {quote(_LENGTH)}",
-        # A stub or a gap of a single subject does not flag the others.
+        # A short interval or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
         f"bool_or({_INCLUDED}) AS {quote(_KNOWN)}",
     ]
-    names = [*_INTERVAL, *heads, _LENGTH, "flag"]
+    names = [*_INTERVAL, *key_columns, _LENGTH, "flag"]
     for column in selected:
         part = aggregate_subjects(column, _INCLUDED if column.aggregate in COUNTED else "true", named=named)
         items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(weight_column(column))}"]
         names += mean_inputs(table, column, subjects=True)
-    # What the statistics mention many times is computed once for each row.
-    own = [*map(quote, dict.fromkeys(names)), f"({has_differences_sql(table)}) AS {_INCLUDED}"]
-    own += [f"{sql} AS {name}" for sql, name in weights.items()]
-    inner = f"SELECT {', '.join(own)} FROM {rows} WHERE {where}"
-    return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, heads))}"
+    # SQL that the statistics use repeatedly is computed once per row.
+    inner_items = [*map(quote, dict.fromkeys(names)), f"({has_differences_sql(table)}) AS {_INCLUDED}"]
+    inner_items += [f"{sql} AS {name}" for sql, name in weights.items()]
+    inner = f"SELECT {', '.join(inner_items)} FROM {rows} WHERE {where}"
+    return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, key_columns))}"
 
 
 def interval_rows_sql(
@@ -442,7 +444,7 @@ def interval_rows_sql(
     where: str,
     pinned: Sequence[str],
 ) -> str:
-    """Like `over_subjects`, but also for a measure that has one row for each interval and key."""
+    """Like `subject_rows_sql`, but also for a measure that has one row for each interval and key."""
     if merges_subjects(table, keys, pinned):
         return subject_rows_sql(table, selected, rows, keys, where)
     items = [quote(name) for name in (*_INTERVAL, *keys)]
@@ -452,9 +454,9 @@ def interval_rows_sql(
 
 
 def is_divided(table: Measure) -> bool:
-    """Whether a subject may have several rows in an interval, one after the other: one for each transaction.
+    """Return whether a subject may have several consecutive rows in an interval, one per transaction.
 
-    What tells such rows apart is a key of the row that is not one of the subject.
+    A key column that does not identify the subject distinguishes such rows.
     """
     return any(
         column.aggregate == "key" and column.name not in (*measures.LEADING_NAMES, *table.key)
@@ -463,16 +465,16 @@ def is_divided(table: Measure) -> bool:
 
 
 def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> tuple[str, list[str]]:
-    """SELECT of one row for each interval and subject of a measure that divides them; and what it reads.
+    """Return a SELECT of one row per interval and subject of a divided measure, and the columns it reads.
 
-    Numbers are those of the subject over time. Of a state nobody knows the last: the largest stands for it.
+    Numbers are statistics of the subject over time. The order of states is unknown: the largest is used.
     """
-    heads = [*_INTERVAL, *table.key]
-    # A stub or a gap among the rows does not flag the others, and counts in totals.
-    items = [*map(quote, heads), "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag"]
-    reads = dict.fromkeys([*heads, _LENGTH, "flag", *difference_columns(table)])
+    key_columns = [*_INTERVAL, *table.key]
+    # A short interval or a gap among the rows does not flag the others, and counts in totals.
+    items = [*map(quote, key_columns), "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag"]
+    reads = dict.fromkeys([*key_columns, _LENGTH, "flag", *difference_columns(table)])
     for column in selected:
-        if column.name in (*heads, "flag"):
+        if column.name in (*key_columns, "flag"):
             continue
         value = (
             _conditional_aggregate("max", quote(column.name))
@@ -481,24 +483,24 @@ def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> 
         )
         items.append(f"{value} AS {quote(column.name)}")
         reads |= dict.fromkeys(mean_inputs(table, column))
-    groups = ", ".join(map(quote, heads))
+    groups = ", ".join(map(quote, key_columns))
     return f"SELECT {', '.join(items)} FROM {quote(table.name)} WHERE {where} GROUP BY {groups}", list(reads)
 
 
 def weight_column(column: MeasureColumn) -> str:
-    """The name of a column's weight in `over_subjects`."""
+    """Return the name of a column's weight in `subject_rows_sql`."""
     return f"{column.name}#weight"
 
 
 class MeasureQuery(Struct, frozen=True):
-    """A query on a measure: columns with their statistics, by keys and time.
+    """Query on a measure: columns with their statistics, by keys and time.
 
     rows     the table with the measure's rows
-    by       columns to group by, besides system and source
+    by       columns to group by, in addition to system and source
     pinned   columns that `where` limits to one value
     where    SQL of the condition on the rows
-    bucket   SQL of the time bucket of a row; None: one row for the whole window
-    fixed    keys with one value in all rows: grouping by them takes as long as adding the rows
+    bucket   SQL of the time bucket of a row; None: one row for the entire window
+    fixed    keys with one value in all rows: grouping by them would cost as much as adding the rows
     """
 
     table: Measure
@@ -511,7 +513,7 @@ class MeasureQuery(Struct, frozen=True):
     fixed: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self) -> list[str]:
-        """The columns of the measure that the answer needs, except those of `where`."""
+        """Return the columns of the measure that the result needs, except those of `where`."""
         names = [*measures.LEADING_NAMES, *self.by, *self.pinned]
         for column, statistics in self.wanted:
             names += mean_inputs(self.table, column, subjects=True)
@@ -520,7 +522,7 @@ class MeasureQuery(Struct, frozen=True):
         return list(dict.fromkeys(names))
 
     def keys(self) -> list[str]:
-        # Two sources of the same time are never merged.
+        # Rows of two sources at the same time are never merged.
         return list(dict.fromkeys(["system", "source", *self.by]))
 
     @property
@@ -528,7 +530,7 @@ class MeasureQuery(Struct, frozen=True):
         return merges_subjects(self.table, self.by, self.pinned)
 
     def names(self) -> list[str]:
-        """The columns of the answer after the keys and the time."""
+        """Return the columns of the result after the keys and the time."""
         return [
             statistic_name(column, statistic)
             for column, statistics in self.wanted
@@ -536,27 +538,27 @@ class MeasureQuery(Struct, frozen=True):
         ]
 
     def sql(self) -> str:
-        """SELECT of the keys, `t` if there are buckets, and each statistic under its name."""
+        """Return a SELECT of the keys, `t` if there are buckets, and each statistic under its name."""
         rows, where = self.source()
         return self.grouped(self.statistics(), rows, where)
 
     def over_intervals(self) -> str:
-        """SELECT of one row for each interval and key, for merged rows of several subjects."""
+        """Return a SELECT of one row for each interval and key, for merged rows of several subjects."""
         columns = [column for column, _ in self.wanted]
         return subject_rows_sql(self.table, columns, self.rows, self.keys(), self.where, self.fixed)
 
     def source(self) -> tuple[str, str]:
-        """The rows that the statistics cover, and the condition on them."""
+        """Return the rows that the statistics cover, and the condition on them."""
         if self.merged:
             return f"({self.over_intervals()})", "true"
         if any({"total", "share"} & set(statistics) for _, statistics in self.wanted):
-            # Computed once, however many sums need to know which rows take part.
+            # Computed once, however many sums need to know which rows they include.
             items = [*map(quote, self.columns()), f"{has_differences_sql(self.table)} AS {quote(_KNOWN)}"]
             return f"(SELECT {', '.join(items)} FROM {self.rows} WHERE {self.where})", "true"
         return self.rows, self.where
 
     def statistics(self, of: Of = _conditional_aggregate) -> list[str]:
-        """SQL of each statistic with its name; `of` writes the aggregates."""
+        """Return SQL of each statistic with its name; `of` writes the aggregates."""
         among = quote(_KNOWN)
         groups = [quote(key) for key in _INTERVAL[:2] if key not in self.fixed]
         groups += [self.bucket] if self.bucket else []
@@ -577,22 +579,22 @@ class MeasureQuery(Struct, frozen=True):
         return items
 
     def grouped(self, items: Sequence[str], rows: str, where: str, *more: str) -> str:
-        """SELECT of aggregates over rows, with the keys, the time if there are buckets, and `more`."""
+        """Return a SELECT of aggregates over rows, with the keys, the time of buckets, and `more`."""
         keys = self.keys()
-        heads = [
+        key_items = [
             f"{literal(self.fixed[key])} AS {quote(key)}" if key in self.fixed else quote(key) for key in keys
         ]
-        groups = [str(place) for place, key in enumerate(keys, 1) if key not in self.fixed]
+        groups = [str(position) for position, key in enumerate(keys, 1) if key not in self.fixed]
         for expression in [*([f"{self.bucket} AS t"] if self.bucket else []), *more]:
-            heads.append(expression)
-            groups.append(str(len(heads)))
-        # Without groups there would be a row even if there is nothing to add.
+            key_items.append(expression)
+            groups.append(str(len(key_items)))
+        # Without groups, an aggregate would return a row even if there are no rows to add.
         tail = f"GROUP BY {', '.join(groups)}" if groups else "HAVING count(*) > 0"
-        return f"SELECT {', '.join([*heads, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
+        return f"SELECT {', '.join([*key_items, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
 
 
 def statistic_name(column: MeasureColumn, statistic: str) -> str:
-    """The name of a column's statistic in an answer."""
+    """Return the name of a column's statistic in a result."""
     return f"{column.name}_{statistic}"
 
 
@@ -601,14 +603,13 @@ _TAKES_PART = re.compile(r"\{known (\w+)(?: of (\w+))?\}")
 
 
 def expand_references(sql: str) -> str:
-    """SQL of a report with its references to columns expanded.
+    """Return SQL of a report with its references to columns expanded.
 
-    `{mean device.resp_s}` is the mean over time, `{mean device.resp_s of d}` that of the rows of `d`;
-    `{across device.rate}` covers the subjects of an interval; `{known device}` is whether a row takes part
-    in sums.
+    `{mean device.resp_s}` is the mean over time, `{mean device.resp_s of d}` the mean of the rows of `d`;
+    `{across device.rate}` covers the subjects of an interval; `{known device}` is whether sums include a row.
     """
 
-    def put(match: re.Match[str]) -> str:
+    def expand(match: re.Match[str]) -> str:
         function, table, name, alias = match.groups()
         column = measures.load_measure(table).column(name)
         if column is None or "mean" not in available_statistics(column):
@@ -620,7 +621,7 @@ def expand_references(sql: str) -> str:
     sql = _TAKES_PART.sub(
         lambda match: f"({has_differences_sql(measures.load_measure(match[1]), match[2] or '')})", sql
     )
-    return _PLACE.sub(put, sql)
+    return _PLACE.sub(expand, sql)
 
 
 def _qualified(name: str, alias: str) -> str:

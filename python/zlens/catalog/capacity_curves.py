@@ -1,4 +1,4 @@
-"""The capability that machines state for many processors: the curves in their generations' files."""
+"""Capacity adjustment factors that machines state for multiprocessor configurations."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from zlens.catalog import generations
 from zlens.catalog.layouts import STATUS
 from zlens.errors import CatalogError
 
-#: The unit of a factor in STSI: 65,536 of them are 1. Derived: no text at hand states the denominator; with
-#: it the arrays of z196, z13 and z15 give factors of the size that is published for such machines.
+#: Unit of a factor in STSI: 65,536 is 1. Derived: no available text states the denominator; with it, the
+#: arrays of z196, z13 and z15 yield factors like the published ones.
 WHOLE = 65_536
-#: Processors and their capacity adjustment factor.
+#: Number of processors and their capacity adjustment factor.
 Point = tuple[int, float]
 
 
 class CapacityCurve(Struct, frozen=True):
-    """A curve of capacity adjustment factors and the machine it belongs to.
+    """Curve of capacity adjustment factors of a machine.
 
-    generation  the generation whose file has it
+    generation  the generation whose file contains it
     type        machine type
     capability  primary capability that the machine states: it distinguishes the curves of one type
     secondary   the same for processors that run at full speed (IFL, zIIP), if it differs
@@ -45,7 +45,7 @@ class CapacityCurve(Struct, frozen=True):
 
 @cache
 def capacity_curves() -> dict[str, CapacityCurve]:
-    """All machines by name; CatalogError if a curve is not complete."""
+    """Return the curves of all machines by name; CatalogError if a curve is not complete."""
     curves: dict[str, CapacityCurve] = {}
     for generation in generations.names():
         for name, facts in generations.facts(generation).get("curves", {}).items():
@@ -78,7 +78,7 @@ def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> CapacityCurv
 
 @cache
 def complete_curves() -> tuple[dict[int, float], ...]:
-    """Curves of full-speed processors that are known for every number of processors."""
+    """Return curves of full-speed processors that are known for every number of processors."""
     return tuple(
         dict(machine.curve)
         for machine in capacity_curves().values()
@@ -87,7 +87,7 @@ def complete_curves() -> tuple[dict[int, float], ...]:
 
 
 def curve_of_type(type: str, capability: int | None) -> CapacityCurve | None:
-    """The curve of a machine type at a capability: of equal capability, or the only one that names none."""
+    """Return the curve of a machine type with this capability, or the only one without a capability."""
     alike = [machine for machine in capacity_curves().values() if machine.type == type]
     if capability is not None:
         for machine in alike:
@@ -98,29 +98,29 @@ def curve_of_type(type: str, capability: int | None) -> CapacityCurve | None:
 
 
 def check() -> Iterator[str]:
-    """Everything wrong with the curves, one sentence each."""
+    """Yield catalog issues of the curves, one sentence each."""
     try:
         curves = capacity_curves()
     except CatalogError as error:
         yield error.message
         return
     for name, machine in curves.items():
-        here = f"machines/{machine.generation}.toml: curve {name}"
+        entry = f"machines/{machine.generation}.toml: curve {name}"
         if machine.type not in generations.facts(machine.generation)["types"]:
-            yield f"{here}: {machine.type} is not a machine type of the {machine.generation}"
+            yield f"{entry}: {machine.type} is not a machine type of the {machine.generation}"
         if machine.status not in STATUS:
-            yield f"{here}: status is {machine.status!r}"
+            yield f"{entry}: status is {machine.status!r}"
         if not machine.source:
-            yield f"{here}: no source"
+            yield f"{entry}: no source"
         if machine.curve[0] != (1, 1.0):
-            yield f"{here}: the factor of one processor must be 1"
-        for (count, before), (larger, after) in pairwise(machine.curve):
-            if not 0 < after <= before:
-                yield f"{here}: the factor of {larger} processors is above that of {count}, or not above 0"
-            elif larger * after < count * before:
-                yield f"{here}: {larger} processors have less capacity than {count}"
+            yield f"{entry}: the factor of one processor must be 1"
+        for (count, previous_factor), (larger, factor) in pairwise(machine.curve):
+            if not 0 < factor <= previous_factor:
+                yield f"{entry}: the factor of {larger} processors is above that of {count}, or not above 0"
+            elif larger * factor < count * previous_factor:
+                yield f"{entry}: {larger} processors have less capacity than {count}"
 
 
 def from_adjustments(adjustments: Sequence[int]) -> list[Point]:
-    """The curve from what STSI states for 2, 3, ... processors (/proc/sysinfo, Adjustment 02-way and on)."""
+    """Return the curve from STSI's factors for 2, 3, ... processors (/proc/sysinfo: Adjustment 02-way)."""
     return [(1, 1.0), *((n, value / WHOLE) for n, value in enumerate(adjustments, 2))]

@@ -1,6 +1,6 @@
-"""Known faults of the data: what a level of z/VM does not record or records wrongly, with its APAR.
+"""Caveats: known recording errors of z/VM and z/OS levels, with their APARs.
 
-One file per fault in `caveats/`; copy `caveats/_skeleton.toml` to add one.
+There is one file per caveat in `caveats/`; copy `caveats/_skeleton.toml` to add one.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from zlens.schema.facts import FACTS
 from zlens.schema.validators import Choice, Key, ListOf, Spec, Text
 
 STATUSES = ("verified", "verified-secondary", "derived")
-#: The operating system of a fault, and the sources whose systems may have it.
+#: Sources whose systems may have a recording error, by operating system.
 _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf-text", "rmf3-xml")}
 
 
 class Caveat(Struct, frozen=True):
-    """One fault.
+    """One known recording error.
 
     of              the operating system: z/VM or z/OS
     first, before   its levels: from `first` up to but not including `before`; '' is open
     apar            the APAR that corrects it, '' if none is named
     reports         short names of the reports whose columns it affects
-    records         monitor records; measures: columns (`device.queued`) or whole measures
+    records         monitor records
+    measures        columns (`device.queued`) or entire measures
     """
 
     id: str
@@ -46,7 +47,7 @@ class Caveat(Struct, frozen=True):
 
     @property
     def levels(self) -> str:
-        """The levels in words."""
+        """The affected levels in words."""
         if self.first and self.before:
             return f"{self.of} {self.first} and later, before {self.before}"
         if self.first:
@@ -54,7 +55,7 @@ class Caveat(Struct, frozen=True):
         return f"{self.of} before {self.before}" if self.before else f"{self.of}, every level"
 
     def applies_to(self, release: str | None) -> bool:
-        """Whether a level has it; False for an unknown level, although it may have it."""
+        """Return whether a level is affected; False for an unknown level, although it may be affected."""
         level = layouts.release_key(release)[:2]
         if not level:
             return False
@@ -63,18 +64,18 @@ class Caveat(Struct, frozen=True):
         return not self.before or level < layouts.release_key(self.before)
 
     def note(self) -> str:
-        """The fault in a sentence, with its APAR."""
+        """Return the error in a sentence, with its APAR."""
         return f"{self.text} ({self.apar})" if self.apar else self.text
 
 
 def root() -> Path:
-    """The folder of the caveats."""
+    """Return the folder of the caveats."""
     return FACTS / "caveats"
 
 
 @cache
 def caveats() -> tuple[Caveat, ...]:
-    """All caveats, by id."""
+    """Return all caveats, by id."""
     return tuple(_read(path) for path in sorted(root().glob("*.toml")) if not path.name.startswith("_"))
 
 
@@ -102,7 +103,7 @@ def _read(path: Path) -> Caveat:
 
 
 def report_caveats(name: str, systems: Iterable[Mapping[str, object]]) -> list[Caveat]:
-    """The faults that affect a report of systems with these levels."""
+    """Return the caveats that affect a report of systems with these levels."""
     levels = [(system.get("source"), str(system.get("release") or "")) for system in systems]
     return [
         caveat
@@ -112,7 +113,7 @@ def report_caveats(name: str, systems: Iterable[Mapping[str, object]]) -> list[C
 
 
 def find_caveats(*, report: str = "", measure: str = "", record: str = "") -> list[Caveat]:
-    """The faults of any level that affect a report, a measure (`table` or `table.column`) or a record."""
+    """Return caveats of any level for a report, a measure (`table` or `table.column`) or a record."""
     table = measure.partition(".")[0]
     return [
         caveat
@@ -125,12 +126,12 @@ def find_caveats(*, report: str = "", measure: str = "", record: str = "") -> li
 
 
 def explain_lines(faults: Iterable[Caveat]) -> list[str]:
-    """Their lines in `zlens explain`."""
+    """Return the lines of caveats in `zlens explain`."""
     return [f"{caveat.levels}: {caveat.note()}; {caveat.source} [{caveat.id}]" for caveat in faults]
 
 
 def check() -> list[str]:
-    """Everything wrong with the caveats, one sentence each."""
+    """Return catalog issues of the caveats, one sentence each."""
     problems = []
     try:
         known_caveats = caveats()

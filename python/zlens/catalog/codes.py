@@ -1,4 +1,4 @@
-"""The words for codes of records (facts/codes.toml)."""
+"""Words for codes of records (facts/codes.toml)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zlens.schema.facts import FACTS
 
 @cache
 def words(name: str) -> dict[str, str]:
-    """The words of a table of codes."""
+    """Return the words of a table of codes, by code."""
     table = document.load_unchecked(FACTS / "codes.toml").get(name)
     if table is None:
         raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
@@ -19,7 +19,7 @@ def words(name: str) -> dict[str, str]:
 
 
 def code(name: str, word: str) -> str:
-    """The code of a word in a table of codes. Raises CatalogError if no code has the word."""
+    """Return the code of a word in a table of codes; CatalogError if no code has the word."""
     for key, value in words(name).items():
         if value == word:
             return key

@@ -22,7 +22,7 @@ DIRECTIONS = ("higher", "lower", "none")
 
 
 class ComparedMetric(Struct, frozen=True):
-    """One row of the comparison (one for each value of `by`): see facts/compare/_skeleton.toml."""
+    """One row of the comparison (or one for each value of `by`): see facts/compare/_skeleton.toml."""
 
     group: str
     table: str
@@ -45,7 +45,7 @@ class ComparedMetric(Struct, frozen=True):
 
 
 class ComparabilityFact(Struct, frozen=True):
-    """Something that must be alike, why, and the query that gives it for each system."""
+    """A fact that must match for runs to be comparable, the reason, and the query of it for each system."""
 
     name: str
     table: str
@@ -55,7 +55,7 @@ class ComparabilityFact(Struct, frozen=True):
 
 @cache
 def compared_metrics() -> tuple[ComparedMetric, ...]:
-    """All metrics in their order; CatalogError if a file is wrong."""
+    """Return all metrics in their order; CatalogError if a file is invalid."""
     return read(_ROOT)
 
 
@@ -97,7 +97,7 @@ _FACT = Spec(
 
 
 def read(root: Path) -> tuple[ComparedMetric, ...]:
-    """The metrics of the files of a folder."""
+    """Return the metrics in the files of a folder."""
     files = [(path, document.load(path, _GROUP, "the group")) for path in sorted(root.glob("[!_]*.toml"))]
     files.sort(key=lambda file: file[1]["order"])
     metric_list = [
@@ -137,7 +137,7 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> ComparedMetric:
 
 @cache
 def comparability_facts() -> tuple[ComparabilityFact, ...]:
-    """The facts that must be alike for two runs to be comparable."""
+    """Return the facts that must match for two runs to be comparable."""
     entries: list[ComparabilityFact] = document.load(_FACTS, Spec((Key("fact", ListOf(_FACT), default=[]),)))[
         "fact"
     ]
@@ -145,7 +145,7 @@ def comparability_facts() -> tuple[ComparabilityFact, ...]:
 
 
 def check() -> list[str]:
-    """Everything wrong in these files, one sentence each."""
+    """Return catalog issues of these files, one sentence each."""
     try:
         compared_metrics()
         comparability_facts()

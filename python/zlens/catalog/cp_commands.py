@@ -1,4 +1,4 @@
-"""Responses of CP commands that are read as text: facts/zvm/console.toml."""
+"""CP commands whose responses are read as text (facts/zvm/console.toml)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from zlens.schema.facts import FACTS
 
 
 class CpCommand(Struct, frozen=True):
-    """A command. labels: column by label; parts: forms of parts of lines; neither if its response is unknown.
+    """A command. Without `labels` and `parts`, its response is unknown.
 
+    labels      column by label
+    parts       patterns of parts of lines
     verb, word  patterns of the command
     begins      pattern of the first line of its response
-    instead     what has the same facts in another form
+    instead     source of the same facts in another format
     """
 
     name: str
@@ -37,7 +39,7 @@ class CpCommand(Struct, frozen=True):
 
     @property
     def unsupported_reason(self) -> str:
-        """Why its response is not read."""
+        """The reason why its response is not read."""
         return f"the form of the response to {self.name} is not known from a public source"
 
 
@@ -62,6 +64,6 @@ def commands() -> tuple[CpCommand, ...]:
 
 
 def find_command(name: str) -> CpCommand | None:
-    """The command with that name, in any case."""
-    wanted = " ".join(name.upper().split())
-    return next((command for command in commands() if command.name == wanted), None)
+    """Return the command with that name, in any case."""
+    normalized = " ".join(name.upper().split())
+    return next((command for command in commands() if command.name == normalized), None)

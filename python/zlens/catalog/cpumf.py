@@ -1,8 +1,8 @@
-"""The CPU Measurement Facility: which machine counts what under which number, and the metrics built from it.
+"""CPU Measurement Facility: counters of each machine by number, and the metrics computed from them.
 
-The facts are the files of the machine generations (`generations`) and, for what all machines have in common,
-those of `facts/machines/common`. A metric is a formula over counters (letter of the set and number: B0, P33,
-C65, E145, M448), a few other names, and metrics of the same generation. `cpumf_formulas` turns them into SQL.
+The facts are in the files of the machine generations (`generations`) and, if they are the same for all
+machines, in `facts/machines/common`. A metric is a formula over counters (letter of the set and number: B0,
+P33, C65, E145, M448), a few other names, and metrics of the same generation. `cpumf_formulas` compiles SQL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.structs import FactTable
 
-#: The shares of L1 misses: the counters they name tell where the lines came from.
+#: Shares of L1 misses by the source of the lines.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
 
 _COUNTER = re.compile(r"([A-Z])(\d{1,3})")
@@ -52,7 +52,7 @@ class CounterSet(Struct, frozen=True):
     text: str
 
     def size(self, version: int | None) -> int | None:
-        """The number of counters in the set; None if that version has none or is unknown."""
+        """Return the number of counters in the set; None if that version has no such set or is unknown."""
         for first, last, counters in self.sizes:
             if version is not None and first <= version and (last is None or version <= last):
                 return counters
@@ -65,7 +65,7 @@ class CounterSet(Struct, frozen=True):
 
 
 class Variant(Struct, frozen=True):
-    """An alternative formula, besides the one in use or where none is known well enough."""
+    """Alternative formula, in addition to the one in use or where no formula is known well enough."""
 
     formula: str
     status: str
@@ -73,10 +73,10 @@ class Variant(Struct, frozen=True):
 
 
 class CpumfMetric(Struct, frozen=True):
-    """How one machine generation computes a metric. No formula: counters alone do not give it.
+    """Metric of one machine generation. Its formula is empty if counters do not suffice.
 
     needs     the set that a machine must have, if no formula names its counters
-    variants  other formulas; if none is in use, the first of them is for users who allow it
+    variants  other formulas; if none is in use, the first one is for users who allow it
     """
 
     name: str
@@ -89,7 +89,7 @@ class CpumfMetric(Struct, frozen=True):
 
 
 class Generation(Struct, frozen=True):
-    """A machine generation. basis: what its TLB counters count."""
+    """Machine generation. basis: the unit that its TLB counters count."""
 
     name: str
     text: str
@@ -104,7 +104,7 @@ class Generation(Struct, frozen=True):
 
 
 class Balance(FactTable, frozen=True):
-    """left <= right must hold, or the counters do not mean what they are taken to mean."""
+    """Relation left <= right that holds if the counters have their assumed meaning."""
 
     name: Annotated[str, Meta(description="its name")]
     left: Annotated[str, Meta(description="a formula of counters")]
@@ -115,7 +115,7 @@ class Balance(FactTable, frozen=True):
 
 
 class BalancesFile(FactTable, frozen=True):
-    """What must hold between counters."""
+    """Relations between counters."""
 
     damage: Annotated[
         float, Meta(description="the part of a system's samples that may contradict themselves")
@@ -124,14 +124,14 @@ class BalancesFile(FactTable, frozen=True):
 
 
 class Hint(FactTable, frozen=True):
-    """The LSPR workload category for a condition on l1mp and rni."""
+    """LSPR workload category for a condition on l1mp and rni."""
 
     when: Annotated[str, Meta(description="the condition")]
     category: Annotated[str, Meta(description="the category")]
 
 
 class HintTable(FactTable, frozen=True):
-    """The LSPR workload categories; the first condition that holds counts."""
+    """LSPR workload categories; the first condition that holds applies."""
 
     status: str
     source: str
@@ -140,32 +140,32 @@ class HintTable(FactTable, frozen=True):
 
 
 def linux_facts() -> Mapping[str, Any]:
-    """Linux names of counters, besides the names of the generations."""
+    """Return Linux names of counters, in addition to the names of the generations."""
     return generations.common("linux")
 
 
-#: Between the names of generations that the counter names of a file leave open.
+#: Separator of the generations that the counter names of a file leave open.
 OR = " or "
 
 
 def parse_generations(name: str | None) -> tuple[str, ...]:
-    """The generations of a name such as `z14` or `z14 or z15`."""
+    """Return the generations of a name such as `z14` or `z14 or z15`."""
     return tuple(name.split(OR)) if name else ()
 
 
 def sources() -> dict[str, str]:
-    """The sources that the files abbreviate."""
+    """Return the cited sources that the files abbreviate."""
     return dict(generations.common("architecture")["sources"])
 
 
 def _source(text: str) -> str:
-    """A source with its abbreviations expanded."""
+    """Return a source with its abbreviations expanded."""
     return "; ".join(sources().get(part, part) for part in text.split("; "))
 
 
 @cache
 def sets() -> dict[str, CounterSet]:
-    """The counter sets by name, in the order of their numbers."""
+    """Return the counter sets by name, in the order of their numbers."""
     return {
         name: CounterSet(
             name,
@@ -181,7 +181,7 @@ def sets() -> dict[str, CounterSet]:
 
 
 def _sizes(facts: Mapping[str, Any]) -> tuple[tuple[int, int | None, int], ...]:
-    """The sizes in a set's facts; otherwise each generation gives the size for its own version."""
+    """Return the sizes in a set's facts; without them, each generation states the size for its version."""
     if "sizes" in facts:
         return tuple((size["from"], size.get("to"), size["counters"]) for size in facts["sizes"])
     sizes: list[tuple[int, int, int]] = []
@@ -195,13 +195,13 @@ def _sizes(facts: Mapping[str, Any]) -> tuple[tuple[int, int | None, int], ...]:
 
 
 def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
-    """The number of counters in each set for these counter versions; None: no such set, or unknown."""
+    """Return the number of counters in each set for these versions; None if unknown or without such a set."""
     versions = {"cfvn": cfvn, "csvn": csvn}
     return {name: counter_set.size(versions[counter_set.version]) for name, counter_set in sets().items()}
 
 
 def formula_names() -> dict[str, tuple[str, str]]:
-    """Names that formulas may use besides counters and metrics: the role that gives each, and what it is."""
+    """Return names allowed in formulas in addition to counters and metrics, each with its role and text."""
     return {
         name: (facts["role"], facts["text"])
         for name, facts in generations.common("architecture")["names"].items()
@@ -223,12 +223,12 @@ def _counters(facts: Mapping[str, Any]) -> dict[int, Counter]:
 
 
 def common_counters() -> dict[int, Counter]:
-    """The counters that mean the same on all machines that have them."""
+    """Return the counters with the same meaning on all machines that have them."""
     return _counters(generations.common("architecture")["counters"])
 
 
 def number_of(name: str) -> int | None:
-    """The number of a counter as formulas name it (E145); None if the name is not a counter's."""
+    """Return the number of a counter by its name in formulas (E145); None if the name is not a counter's."""
     match = _COUNTER.fullmatch(name)
     if match is None:
         return None
@@ -242,19 +242,19 @@ def number_of(name: str) -> int | None:
 
 
 def numbers_in(formulas: Iterable[str]) -> list[int]:
-    """The counters that formulas name, in order."""
+    """Return the numbers of the counters in formulas, in order."""
     numbers = {number_of(name) for formula in formulas for name in expressions.names(formula)}
     return sorted(number for number in numbers if number is not None)
 
 
 def common_metrics() -> dict[str, CpumfMetric]:
-    """The metrics that all machines have in common."""
+    """Return the metrics that all machines share."""
     metrics = generations.common("architecture")["metrics"]
     return {name: _metric(name, facts) for name, facts in metrics.items()}
 
 
 def _common_on(generation: str) -> dict[str, CpumfMetric]:
-    """The common metrics with their status on one generation."""
+    """Return the common metrics with their status on one generation."""
     metrics = common_metrics()
     statuses = generations.facts(generation).get("statuses", {})
     return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
@@ -273,7 +273,7 @@ def _metric(name: str, facts: Mapping[str, Any]) -> CpumfMetric:
 
 @cache
 def generation(name: str) -> Generation:
-    """One machine generation with all its counters and metrics."""
+    """Return one machine generation with all its counters and metrics."""
     facts = generations.facts(name)
     set_sizes = sizes(facts["cfvn"], facts["csvn"])
     shared = {
@@ -305,7 +305,7 @@ def generation(name: str) -> Generation:
 
 
 def may_be_counter(name: str) -> bool:
-    """Whether a name has the form of a counter's (E145), or occurs in a file."""
+    """Return whether a name has the form of a counter's (E145), or occurs in a file."""
     files = generations.root().rglob("*.toml")
     return _COUNTER.fullmatch(name) is not None or any(
         f'"{name}"' in path.read_text(encoding="utf-8") for path in files
@@ -313,7 +313,7 @@ def may_be_counter(name: str) -> bool:
 
 
 def own_metrics(name: str) -> set[str]:
-    """The metrics that the file of a generation defines."""
+    """Return the metrics that the file of a generation defines."""
     return set(generations.facts(name).get("metrics", {}))
 
 
@@ -323,7 +323,7 @@ def _has_inputs(
     counters: Mapping[int, Counter],
     set_sizes: Mapping[str, int | None],
 ) -> bool:
-    """Whether a generation has all counters and metrics that a metric is built from."""
+    """Return whether a generation has all counters and metrics that a metric is computed from."""
     if metric.needs and not set_sizes[metric.needs]:
         return False
     for name in (name for formula in _formulas(metric) for name in expressions.names(formula)):
@@ -347,12 +347,12 @@ def _formulas(metric: CpumfMetric) -> list[str]:
 
 
 def rni_terms(generation: str) -> tuple[str, ...]:
-    """The shares that RNI weighs, in the order of the weights."""
+    """Return the shares that RNI weighs, in the order of the weights."""
     return tuple(generations.facts(generation)["rni"]["terms"])
 
 
 def rni_formula(generation: str, numbers: Iterable[float]) -> str:
-    """RNI from a factor and one weight for each share."""
+    """Return the formula of RNI from a factor and one weight per share."""
     factor, *weights = numbers
     terms = rni_terms(generation)
     weighed = " + ".join(f"{_number(weight)} * {term}" for weight, term in zip(weights, terms, strict=True))
@@ -360,7 +360,7 @@ def rni_formula(generation: str, numbers: Iterable[float]) -> str:
 
 
 def finite_formulas(numbers: Iterable[float]) -> dict[str, str]:
-    """Estimated finite CPI and sourcing cycles per L1 miss, from a + b * rni."""
+    """Return the formulas of estimated finite CPI and sourcing cycles per L1 miss, from a + b * rni."""
     a, b = numbers
     part = f"({_number(a)} + {_number(b)} * rni)" if b else _number(a)
     return {
@@ -374,7 +374,7 @@ def _number(value: float) -> str:
 
 
 def _weighed(name: str) -> dict[str, CpumfMetric]:
-    """The metrics of a generation that are built from weights."""
+    """Return the metrics of a generation that are computed from weights."""
     metrics: dict[str, CpumfMetric] = {}
     for kind in ("rni", "finite"):
         facts = generations.facts(name).get(kind)
@@ -407,11 +407,11 @@ def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict
 def choose_generation(
     machine_type: str | None, csvn: int | None, named_generation: str | None = None
 ) -> tuple[str | None, str]:
-    """The generation whose formulas apply, and why: by machine type, or by counter version without one.
+    """Return the generation whose formulas apply, and why: by machine type, else by counter version.
 
-    `named_generation` is the generation by counter names, for records without either. An unknown type has no
-    generation, whatever its version: its extended counters may have other meanings. Neither has a type whose
-    record gives a version of another generation.
+    `named_generation` is the generation by counter names, for records with neither type nor version. An
+    unknown type has no generation, whatever its version: its extended counters may have other meanings. A
+    type has no generation either if the record states a version of another one.
     """
     type = (machine_type or "").strip()
     by_version = {generations.facts(name)["csvn"]: name for name in generations.names()}
@@ -437,7 +437,7 @@ SETTLED_BY = "; /proc/sysinfo or /proc/service_levels beside the file settles wh
 COMMON_ONLY = "only metrics that all machines have in common"
 
 
-# What must hold between counters
+# Relations between counters
 
 
 @cache
@@ -446,17 +446,17 @@ def _balances() -> BalancesFile:
 
 
 def balances() -> tuple[Balance, ...]:
-    """Relations that must hold between counters if they mean what they are taken to mean."""
+    """Return the relations that hold if counters have their assumed meaning."""
     return _balances().balance
 
 
 def max_contradicting_share() -> float:
-    """The part of a system's samples that may contradict themselves before all are in doubt."""
+    """Return the share of a system's samples that may contradict themselves before all are suspect."""
     return _balances().damage
 
 
 def l1_source_counters(name: str) -> list[int]:
-    """The counters of a generation that show where the lines of L1 misses came from."""
+    """Return the counters of a generation that show the source of the lines of L1 misses."""
     metrics = generation(name).metrics
     return [
         number
@@ -467,10 +467,10 @@ def l1_source_counters(name: str) -> list[int]:
 
 @cache
 def hint_table() -> HintTable:
-    """The table of LSPR workload categories."""
+    """Return the table of LSPR workload categories."""
     return structs.load(generations.common_path("workload_hint"), HintTable)
 
 
 def hinted_generations() -> tuple[str, ...]:
-    """The generations to which that table applies."""
+    """Return the generations to which the table of workload categories applies."""
     return tuple(name for name in generations.names() if generations.facts(name)["workload_hint"])

@@ -1,9 +1,9 @@
-"""From the metrics of CPU MF to formulas over the role `counter`, and from there to SQL.
+"""Formulas over the role `counter` from CPU MF metrics, and their SQL.
 
 A metric that all machines compute alike is one formula; where generations differ, it is a case over
-`counter.generation`, with the metrics it is built from inlined separately for each generation.
-The private view `_valid_counters` adds that column to the role. It omits the samples in
-`_contradicting_samples` and the systems in `_contradicting_systems`.
+`counter.generation`, with the underlying metrics inlined separately for each generation.
+The helper `_valid_counters` adds that column to the role, and omits the samples in `_contradicting_samples` and the systems in
+`_contradicting_systems`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from zlens.errors import CatalogError
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
 
-#: If RNI is known this well, or uses the user's own weights, the hint is as sure as the table of hints.
+#: Statuses of RNI, including the user's weights, with which the hint has the status of the table of hints.
 _KNOWN_WELL = ("verified", "verified-secondary", USER)
 
 
 class StatedFormula(Struct, frozen=True):
-    """A formula over counters, with the weakest status of everything it is built from."""
+    """Formula over counters, with the weakest status of its parts."""
 
     formula: str
     status: str
@@ -38,9 +38,9 @@ class StatedFormula(Struct, frozen=True):
 def counter_formula(
     generation: str | None, name: str, trust: FormulaPolicy = VERIFIED_ONLY, keep: Container[str] = ()
 ) -> StatedFormula | None:
-    """A metric of a generation (None: of any machine) over counters only; None if it has none.
+    """Return a metric of a generation (None: of any machine) over counters only; None if it has no formula.
 
-    Names in `keep` stay as they are: metrics that are other columns of the same row.
+    Names in `keep` are not replaced: metrics that are other columns of the same row.
     """
     metrics = cpumf.generation(generation).metrics if generation else cpumf.common_metrics()
     metric = metrics.get(name)
@@ -49,7 +49,7 @@ def counter_formula(
         return None
     statuses = [stated.status]
 
-    def put(match: re.Match[str]) -> str:
+    def replace_name(match: re.Match[str]) -> str:
         word = match[0]
         if word in _WORDS or word in cpumf.formula_names() or cpumf.number_of(word) is not None:
             return word
@@ -60,22 +60,22 @@ def counter_formula(
         return word if word in keep else f"({part.formula})"
 
     try:
-        formula = _NAME.sub(put, stated.formula)
+        formula = _NAME.sub(replace_name, stated.formula)
     except _MissingMetricError:
         return None
-    # A formula is as doubtful as its most doubtful part, whatever its own status.
+    # A formula is no more certain than its least certain part.
     doubtful = next((status for status in ("unverified", USER) if status in statuses), stated.status)
     return StatedFormula(formula, doubtful)
 
 
 class _MissingMetricError(Exception):
-    """A metric is built from one that the generation does not have."""
+    """A formula names a metric that the generation does not have."""
 
 
 def _metric_formula(
     generation: str | None, metric: CpumfMetric, trust: FormulaPolicy
 ) -> StatedFormula | None:
-    """A metric's formula, with the names of other metrics in it."""
+    """Return a metric's formula, with the names of other metrics in it."""
     if generation and generation in trust.weights.rni and metric.name == "rni":
         return StatedFormula(cpumf.rni_formula(generation, trust.weights.rni[generation]), USER)
     if generation and generation in trust.weights.finite:
@@ -93,7 +93,7 @@ def _metric_formula(
 
 
 def columns() -> list[str]:
-    """The columns that can differ by generation."""
+    """Return the columns that can differ by generation."""
     names = dict.fromkeys(cpumf.common_metrics())
     for generation in generations.names():
         names.update(dict.fromkeys(cpumf.generation(generation).metrics))
@@ -103,9 +103,9 @@ def columns() -> list[str]:
 def column_formula(
     name: str, trust: FormulaPolicy = VERIFIED_ONLY, keep: Container[str] = (), present: Present = None
 ) -> str:
-    """The formula of a column over roles of `counter` and columns of `keep`; '' if no machine has one.
+    """Return the formula of a column over roles of `counter` and columns in `keep`; '' if no machine has one.
 
-    `present` are the generations that may occur in the rows: formulas of others are left out.
+    `present` are the generations that may occur in the rows: formulas of others are omitted.
     """
     if name in _SPECIAL:
         return _SPECIAL[name](trust, present)
@@ -118,9 +118,9 @@ def column_formula(
 
 
 def to_roles(formula: str, keep: Container[str] = ()) -> str:
-    """A formula with counters and other names replaced by the roles that give them."""
+    """Return a formula with counters and other names replaced by their roles."""
 
-    def put(match: re.Match[str]) -> str:
+    def replace_name(match: re.Match[str]) -> str:
         word = match[0]
         number = cpumf.number_of(word) if word not in _WORDS else None
         if number is not None:
@@ -135,18 +135,18 @@ def to_roles(formula: str, keep: Container[str] = ()) -> str:
             f"`{formula}`: {word} is neither a counter nor one of {', '.join(cpumf.formula_names())}"
         )
 
-    return _NAME.sub(put, formula)
+    return _NAME.sub(replace_name, formula)
 
 
 def _by_generation(formula: Callable[[str | None], str], present: Present = None) -> str:
-    """One case over the generation; the formula for any machine (None) is the default."""
+    """Return one case over the generation; the formula for any machine (None) is the default."""
     common = formula(None)
     groups: dict[str, list[str]] = {}
     for generation in generations.names() if present is None else _among(present):
         groups.setdefault(formula(generation), []).append(generation)
     branches = {}
     for formula_text, members in groups.items():
-        # If counter names leave several generations open, only what all of them compute alike applies.
+        # If counter names leave several generations open, only a formula that all of them share applies.
         names = [*members, *_ranges(members)] if present is None else filter(None, present)
         branches[formula_text] = [
             name for name in sorted(names) if set(cpumf.parse_generations(name)) <= set(members)
@@ -170,20 +170,20 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
 
 
 def _among(present: frozenset[str | None]) -> list[str]:
-    """The generations that the rows may have, all of those left open included."""
+    """Return the generations that the rows may have, including all those left open."""
     possible = {generation for name in present for generation in cpumf.parse_generations(name)}
     return [generation for generation in generations.names() if generation in possible]
 
 
 def _ranges(members: Sequence[str]) -> list[str]:
-    """The joint names of adjacent generations, which counter names may leave open."""
+    """Return the joint names of adjacent generations, which counter names may leave open."""
     names = generations.names()
     ranges = [names[start:end] for start in range(len(names)) for end in range(start + 2, len(names) + 1)]
     return [cpumf.OR.join(joint) for joint in ranges if set(joint) <= set(members)]
 
 
 def _of_status(name: str) -> Callable[[FormulaPolicy, Present], str]:
-    """The status of a metric's formula as used, or as it would be if the user allowed it."""
+    """Return the status of a metric's formula as used, or of the formula that the user could allow."""
 
     def formula(trust: FormulaPolicy, present: Present) -> str:
         def status(generation: str | None) -> str:
@@ -203,7 +203,7 @@ def _of_status(name: str) -> Callable[[FormulaPolicy, Present], str]:
 
 
 def _hint(trust: FormulaPolicy, present: Present) -> str:
-    """The workload category, from the columns l1mp and rni."""
+    """Return the workload category, from the columns l1mp and rni."""
     cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.hint_table().hints)
     return _by_generation(lambda name: f"case({cases})" if _hint_rni(name, trust) else "", present)
 
@@ -221,7 +221,7 @@ def _hint_status(trust: FormulaPolicy, present: Present) -> str:
 
 
 def _hint_rni(generation: str | None, trust: FormulaPolicy) -> StatedFormula | None:
-    """RNI of a generation that the table of hints covers, if the user trusts it."""
+    """Return RNI of a generation that the table of hints covers, if the policy allows it."""
     if generation is None or generation not in cpumf.hinted_generations():
         return None
     return counter_formula(generation, "rni", trust)
@@ -242,11 +242,11 @@ _SPECIAL: dict[str, Callable[[FormulaPolicy, Present], str]] = {
 }
 
 
-# SQL of the private views
+# SQL of the helpers
 
 
 def generation_sql() -> str:
-    """The machine generation of a row of the role `counter`, as cpumf.choose determines it."""
+    """Return SQL of the machine generation of a row of the role `counter`: see cpumf.choose_generation."""
     versions = " ".join(f"WHEN {cpumf.generation(name).csvn} THEN '{name}'" for name in generations.names())
     types = " ".join(
         f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {cpumf.generation(name).csvn}) "
@@ -258,7 +258,7 @@ def generation_sql() -> str:
 
 
 _NO_TYPE = "coalesce(trim(counter.machine_type), '') = ''"
-#: The generation by counter names, if the record has no version.
+#: Generation by counter names, if the record has no version.
 _GENERATION_FROM_NAMES = "CASE WHEN counter.csvn IS NULL THEN counter.generation_from_names END"
 
 
@@ -268,7 +268,7 @@ def _type_in(generation: str) -> str:
 
 
 def generation_by_sql() -> str:
-    """How the generation of a row was chosen, or why there is none."""
+    """Return SQL of how the generation of a row was selected, or why there is none."""
     versions = ", ".join(str(cpumf.generation(name).csvn) for name in generations.names())
     types = ", ".join(map(literal, generations.types()))
     only = literal(f": {cpumf.COMMON_ONLY}")
@@ -288,7 +288,7 @@ def generation_by_sql() -> str:
 
 @cache
 def contradictions_sql(present: Present = None) -> str:
-    """The contradictions in a row of counters: a list with NULL for each check that passes."""
+    """Return SQL of the contradictions in a row of counters: a list with NULL for each check that passes."""
     tests = []
     for balance in cpumf.balances():
         left, right = (_resolve_side(side, present) for side in (balance.left, balance.right))
@@ -327,10 +327,10 @@ def _sizes_by_version(counter_set: cpumf.CounterSet) -> str:
 
 
 def _resolve_side(side: str, present: Present) -> str:
-    """A side of a balance over roles; SOURCED is the sum of the counters behind the generation's shares."""
+    """Return a side of a balance over roles; SOURCED is the sum of the generation's share counters."""
     if side != "SOURCED":
         return to_roles(side)
-    # If no generation has any, there is nothing to compare.
+    # If no generation has such counters, there is nothing to compare.
     return (
         _by_generation(
             lambda name: (
@@ -347,16 +347,16 @@ def _compile(formula: str) -> str:
 
 
 def summed_names() -> list[str]:
-    """What helpers add up over processors: each counter and each time that formulas name."""
+    """Return the names that helpers add over processors: each counter and each time in formulas."""
     return ["used", "available", *(f"c{number}" for number in _used_numbers())]
 
 
-def counter_sums_sql(wanted: Collection[str] | None) -> str:
-    """Sums over processors of the wanted `summed_names`; `part` is the share of a processor that counts."""
+def counter_sums_sql(requested: Collection[str] | None) -> str:
+    """Return sums over processors of requested `summed_names`, weighted by `part`, each processor's share."""
     return "".join(
         f",\n    CASE WHEN count({name}) = count(*) THEN sum({name} * part) END AS {name}"
         for name in summed_names()
-        if wanted is not None and name in wanted
+        if requested is not None and name in requested
     )
 
 
@@ -370,7 +370,7 @@ def _used_numbers() -> list[int]:
     return cpumf.numbers_in(formula for formula in formulas if formula)
 
 
-#: Placeholders in the SQL files of the measures, which the catalog fills in.
+#: Placeholders in the SQL files of helpers and the SQL that replaces them.
 PLACES: dict[str, Callable[[Present, Collection[str] | None], str]] = {
     "generation": lambda *_: generation_sql(),
     "generation_by": lambda *_: generation_by_sql(),

@@ -18,14 +18,14 @@ from zlens.catalog.formula_policy import CpumfWeights
 from zlens.errors import InputError
 from zlens.schema import document, user_files
 
-#: The status of values computed from the user's numbers.
+#: Status of values computed from the user's numbers.
 USER = "user"
 
 _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [0.57, 0.1] }"
 
 
 def read(path: str) -> CpumfWeights:
-    """The weights in a file; InputError if it cannot be read or is invalid."""
+    """Return the weights in a file; InputError if it cannot be read or is invalid."""
     text = user_files.decoded(
         user_files.read_content(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path, _CURE
     )
@@ -33,7 +33,7 @@ def read(path: str) -> CpumfWeights:
 
 
 def parse(text: str, path: str) -> CpumfWeights:
-    """The weights in the text of a file."""
+    """Return the weights in the text of a file."""
     data = document.parse_toml(text, path, InputError, _CURE)
     rni: dict[str, tuple[float, ...]] = {}
     finite: dict[str, tuple[float, ...]] = {}
@@ -68,7 +68,7 @@ def _numbers(value: Any, count: int, subject: str, expected: str, path: str) -> 
         problem = f"has {len(value)} values" if isinstance(value, list) else "is not a list"
         raise InputError(f"{subject} {problem}", file=path, expected=expected, cure=_CURE)
     for number in value:
-        # true and false are numbers to Python
+        # bool is a subclass of int.
         if isinstance(number, bool) or not isinstance(number, int | float) or not _usable(number):
             raise InputError(
                 f"{subject} has {number!r} among its values",

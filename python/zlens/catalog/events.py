@@ -1,6 +1,6 @@
-"""Events: which records report that something happened, and the query that lists them all.
+"""Event records, and the query that lists all events.
 
-They are in facts/zvm/events.toml, which explains its keys.
+The facts are in facts/zvm/events.toml, which explains its keys.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def _listed() -> tuple[dict[str, Any], ...]:
 
 
 def events() -> list[dict[str, Any]]:
-    """The records that report events, as listed in facts/zvm/events.toml."""
+    """Return the event records, as listed in facts/zvm/events.toml."""
     return list(_listed())
 
 
 def _template_sql(template: str, columns: frozenset[str]) -> str | None:
-    """SQL of a text with {FIELD} placeholders; None if the table lacks one of the fields."""
+    """Return SQL of a text with {FIELD} placeholders; None if the table has no such field."""
     parts: list[str] = []
     position = 0
     for match in PLACE.finditer(template):
@@ -54,7 +54,7 @@ def _template_sql(template: str, columns: frozenset[str]) -> str | None:
 
 
 def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
-    """SQL of the parts of a detail whose fields the table has, and which are not NULL.
+    """Return SQL of the parts of a detail whose fields the table has, and which are not NULL.
 
     A part that shows an earlier value is included only if the value has changed.
     """
@@ -64,11 +64,11 @@ def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
         text = _template_sql(part, columns)
         if text is None:
             continue
-        before = [match[1].lower() for match in PLACE.finditer(part) if match[1].endswith(".before")]
-        if before:
+        changed = [match[1].lower() for match in PLACE.finditer(part) if match[1].endswith(".before")]
+        if changed:
             differ = " OR ".join(
                 f"r.{expressions.quote(name)} <> r.{expressions.quote(name.removesuffix('.before'))}"
-                for name in before
+                for name in changed
             )
             text = f"CASE WHEN {differ} THEN {text} END"
         texts.append(text)
@@ -78,16 +78,16 @@ def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
 
 
 def tables_of(event: Event) -> list[str]:
-    """The raw tables that an event reads, its own first."""
+    """Return the raw tables that an event reads, its own first."""
     return [event["table"], *([event["join"]["table"]] if "join" in event else [])]
 
 
 def _events_of(
     event: Mapping[str, Any], columns: frozenset[str], joined: frozenset[str]
 ) -> tuple[str, frozenset[str], list[str]]:
-    """The source of an event's rows, with their columns and conditions; `joined` are those of its join.
+    """Return the source of an event's rows, its columns and conditions; `joined` are columns of its join.
 
-    An event with `changes` consists of the rows in which one of these fields differs from the row before.
+    An event with `changes` consists of the rows in which one of these fields differs from the previous row.
     """
     conditions = []
     if event.get("where"):
@@ -120,7 +120,7 @@ def _events_of(
 
 
 def available_events(tables: Container[str], kinds: Container[str] | None = None) -> list[Event]:
-    """The events of the available tables: of all kinds, or of some."""
+    """Return the events whose tables are available, of some kinds (None: all)."""
     return [
         event
         for event in events()
@@ -131,12 +131,12 @@ def available_events(tables: Container[str], kinds: Container[str] | None = None
 
 
 def includes_resets(kinds: Container[str] | None) -> bool:
-    """Whether counter resets are among some kinds of events."""
+    """Return whether some kinds of events include counter resets."""
     return kinds is None or RESET in kinds
 
 
 def events_sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets: bool = True) -> str:
-    """SELECT of recorded events over raw tables with these columns, and of counter resets; '' for nothing."""
+    """Return a SELECT of recorded events over raw tables with these columns, and of resets; '' if empty."""
     parts: list[str] = []
     for event in listed:
         read = event_columns_read([event], tables)
@@ -160,7 +160,7 @@ def events_sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *,
 
 
 def event_columns_read(listed: Iterable[Event], tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
-    """The columns of the raw tables that the SELECT of events reads."""
+    """Return the columns of the raw tables that the SELECT of events reads."""
     columns_read: dict[str, set[str]] = {}
     for event in listed:
         detail = event["detail"]

@@ -1,7 +1,7 @@
-"""Names of the measures' columns as metrics of Prometheus: `facts/exposition`.
+"""Names of the measures' columns as Prometheus metrics (`facts/exposition`).
 
-A name is derived from the declaration of the column, unless the facts have another; so a new measure is
-exported without anything more. `names.toml` says how.
+A name is derived from the declaration of the column, unless the facts define another; a new measure is
+exported without further declarations. `names.toml` explains the rules.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
 
-#: Labels that Prometheus keeps for itself.
+#: Labels that Prometheus reserves.
 RESERVED = frozenset({"job", "instance", "le", "quantile"})
-#: Columns of every measure that are the interval, not values in it.
 
 
 _FOLDER = FACTS / "exposition"
@@ -30,7 +29,7 @@ _OTHERS_FILE = _FOLDER / "others.toml"
 
 
 class BaseUnit(FactTable, frozen=True):
-    """A base unit: the ending of a metric's name, and how a column's values become those of the metric."""
+    """Base unit: the suffix of metric names, and the conversion of column values to it."""
 
     suffix: Annotated[str, Meta(description="the ending of a metric's name")]
     drop: Annotated[tuple[str, ...], Meta(description="endings of a column's name that it replaces")] = ()
@@ -38,7 +37,7 @@ class BaseUnit(FactTable, frozen=True):
     times: Annotated[int, Meta(ge=1, le=10**12, description="what values are multiplied by")] = 1
 
     def sql(self, value: str) -> str:
-        """SQL of a value in the base unit."""
+        """Return SQL of a value in the base unit."""
         if self.per != 1:
             return f"{value} / {self.per}"
         return value if self.times == 1 else f"{value} * {self.times}"
@@ -48,7 +47,7 @@ _PLAIN = BaseUnit("")
 
 
 class MeasureNames(FactTable, frozen=True):
-    """What differs from the default in the metrics of a measure."""
+    """Metric names of a measure that differ from the default."""
 
     subject: Annotated[str, Meta(description="what the names begin with")] = ""
     prefix: Annotated[str, Meta(description="instead of that of the source")] = ""
@@ -59,7 +58,7 @@ class MeasureNames(FactTable, frozen=True):
 
 
 class NamesFile(FactTable, frozen=True):
-    """How the names of metrics are made."""
+    """Rules for the names of metrics."""
 
     sources: Annotated[dict[str, str], Meta(description="prefix by source, the preferred source first")]
     prefixes: Annotated[dict[str, str], Meta(description="what a prefix stands for")]
@@ -89,11 +88,11 @@ class CountersFile(FactTable, frozen=True):
 class MetricFamily(Struct, frozen=True):
     """One metric without the prefix of its source.
 
-    name    without prefix, and of an info metric without _info
+    name    without prefix, and for an info metric without _info
     kind    gauge, counter or info
     unit    the base unit that OpenMetrics states, '' if there is none
-    column  of the measure, or role of the entity; '' of an info metric
-    base    how its values are converted
+    column  column of the measure, or role of the entity; '' for an info metric
+    base    conversion of its values
     """
 
     name: str
@@ -111,12 +110,12 @@ class MetricFamily(Struct, frozen=True):
 
 
 class MetricGroup(Struct, frozen=True):
-    """The metrics of a measure, or the cumulative counters of an entity (`of`).
+    """Metrics of a measure, or cumulative counters of an entity (`of`).
 
     labels    label by column of the measure, or role of the entity
-    info      columns that are labels of the info metric alone
-    prefix    instead of that of the source; '' if there is none
-    prefixes  all that the metrics can have
+    info      columns that are labels of the info metric only
+    prefix    instead of the prefix of the source; '' if there is none
+    prefixes  all prefixes that the metrics can have
     main      the column that ranks the rows
     """
 
@@ -130,18 +129,18 @@ class MetricGroup(Struct, frozen=True):
     main: str
 
     def names(self) -> Iterator[str]:
-        """The names of all samples it can have."""
+        """Yield the names of all samples it can have."""
         for prefix in self.prefixes:
             for family in self.families:
                 yield f"{prefix}_{family.sample}"
 
 
 class ExportedNames(Struct, frozen=True):
-    """The facts.
+    """All exported metrics.
 
-    sources  prefix by source, the preferred source first
+    sources        prefix by source, the preferred source first
     system_labels  column of the measure `system` by label
-    groups   measures, then counters
+    groups         measures, then counters
     """
 
     sources: Mapping[str, str]
@@ -151,20 +150,20 @@ class ExportedNames(Struct, frozen=True):
     groups: tuple[MetricGroup, ...]
 
     def measure(self, name: str) -> MetricGroup:
-        """The metrics of a measure; CatalogError if it is not exported."""
+        """Return the metrics of a measure; CatalogError if it is not exported."""
         for group in self.groups:
             if group.measure == name and not group.of:
                 return group
         raise CatalogError(f"the measure {name!r} is not exported", file=str(_NAMES_FILE))
 
     def counters(self, measure: str) -> list[MetricGroup]:
-        """The cumulative counters with the labels of a measure."""
+        """Return the cumulative counters with the labels of a measure."""
         return [group for group in self.groups if group.measure == measure and group.of]
 
 
 @cache
 def names() -> ExportedNames:
-    """All metrics of all measures; CatalogError if the facts are wrong."""
+    """Return all metrics of all measures; CatalogError if the facts are invalid."""
     facts = structs.load(_NAMES_FILE, NamesFile, "the names")
     counters = structs.load(_COUNTERS_FILE, CountersFile, "the counters").counter
     unknown = {*facts.measure, *facts.left_out} - {*measures.measure_names()}
@@ -183,7 +182,7 @@ def names() -> ExportedNames:
 
 
 class OtherName(FactTable, frozen=True):
-    """What others call a label or a metric."""
+    """Name of a label or a metric in another naming convention."""
 
     theirs: Annotated[str, Meta(description="their name")]
     label: Annotated[str, Meta(description="a label of zlens")] = ""
@@ -191,7 +190,7 @@ class OtherName(FactTable, frozen=True):
 
 
 class NamingConvention(FactTable, frozen=True):
-    """Another exporter, or a convention, and what it calls the same things."""
+    """Names of another exporter or convention for metrics of zlens."""
 
     name: Annotated[str, Meta(description="who has the names")]
     source: Annotated[str, Meta(description="where they are published")]
@@ -199,19 +198,19 @@ class NamingConvention(FactTable, frozen=True):
     entry: Annotated[tuple[OtherName, ...], Meta(description="what they call what")]
 
     def names(self) -> list[tuple[str, str]]:
-        """Our names, and theirs; CatalogError if one is that of nothing that is exported."""
+        """Return zlens' names, each with the other name; CatalogError if zlens exports no such name."""
         return [(_own_name(entry), entry.theirs) for entry in self.entry]
 
 
 class ConventionsFile(FactTable, frozen=True):
-    """The names of others."""
+    """Naming conventions of other exporters."""
 
     program: Annotated[tuple[NamingConvention, ...], Meta(description="exporters and conventions")]
 
 
 @cache
 def other_conventions() -> tuple[NamingConvention, ...]:
-    """The names of others; CatalogError if the file is wrong."""
+    """Return the naming conventions of other exporters; CatalogError if the file is invalid."""
     return structs.load(_OTHERS_FILE, ConventionsFile, "the names of others").program
 
 
@@ -225,7 +224,7 @@ def _own_name(entry: OtherName) -> str:
 
 
 def check() -> list[str]:
-    """What is wrong with the names, if anything."""
+    """Return catalog issues of the names."""
     try:
         for convention in other_conventions():
             convention.names()
@@ -235,7 +234,7 @@ def check() -> list[str]:
 
 
 def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
-    """The metric of a column of a measure; CatalogError if there is none."""
+    """Return the metric of a column of a measure; CatalogError if there is none."""
     group = names().measure(measure)
     for family in group.families:
         if family.column == column:
@@ -244,37 +243,37 @@ def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
 
 
 def _measure(facts: NamesFile, table: Measure, replaced: set[str]) -> MetricGroup:
-    own = facts.measure.get(table.name, MeasureNames())
+    overrides = facts.measure.get(table.name, MeasureNames())
     columns = [column for column in table.columns if column.name not in LEADING_NAMES or table.plain]
     keys = [column for column in columns if column.name in table.key]
-    subject = own.subject or table.name
+    subject = overrides.subject or table.name
     labels = {column.name: _label(facts, column.name) for column in keys}
     info: dict[str, str] = {}
     families: list[MetricFamily] = []
     for column in columns:
         if column.name in ("system", "source", "flag", *labels) or column.name in replaced:
             continue
-        if column.name == "interval_end" and column.name not in own.columns:
+        if column.name == "interval_end" and column.name not in overrides.columns:
             continue
         if column.type == "text" or (
             column.type == "int" and column.aggregate == "state" and not column.unit
         ):
             info[column.name] = _label(facts, column.name)
         else:
-            families.append(_family(facts, table, column, subject, own.names))
+            families.append(_family(facts, table, column, subject, overrides.names))
     if info:
         text = f"{table.text.rstrip('.')}: what does not change often"
         families.insert(0, MetricFamily(subject, "info", "", text, "", "text", _PLAIN))
-    prefix = own.prefix
+    prefix = overrides.prefix
     all_prefixes = dict.fromkeys(facts.sources.values())
-    main = own.main or next((family.column for family in families if family.column), "")
-    prefixes = (prefix,) if prefix else own.prefixes or tuple(all_prefixes)
+    main = overrides.main or next((family.column for family in families if family.column), "")
+    prefixes = (prefix,) if prefix else overrides.prefixes or tuple(all_prefixes)
     return MetricGroup(table.name, "", labels, info, tuple(families), prefix, prefixes, main)
 
 
-def _counters(facts: NamesFile, of: MetricGroup, entry: CounterNames) -> MetricGroup:
+def _counters(facts: NamesFile, group: MetricGroup, entry: CounterNames) -> MetricGroup:
     entity = roles.catalog_entity(entry.entity)
-    subject = facts.measure.get(of.measure, MeasureNames()).subject or of.measure
+    subject = facts.measure.get(group.measure, MeasureNames()).subject or group.measure
     families = []
     for role_name, name in entry.roles.items():
         role = entity.roles.get(role_name)
@@ -292,19 +291,26 @@ def _counters(facts: NamesFile, of: MetricGroup, entry: CounterNames) -> MetricG
                 base,
             )
         )
-    labels = {role: label for role, label in of.labels.items() if role in entity.roles}
-    if len(labels) < len(of.labels):
-        raise CatalogError(f"{entity.name} lacks labels of {of.measure}", file=str(_COUNTERS_FILE))
+    labels = {role: label for role, label in group.labels.items() if role in entity.roles}
+    if len(labels) < len(group.labels):
+        raise CatalogError(f"{entity.name} lacks labels of {group.measure}", file=str(_COUNTERS_FILE))
     return MetricGroup(
-        of.measure, entity.name, labels, {}, tuple(families), of.prefix, entry.prefixes or of.prefixes, ""
+        group.measure,
+        entity.name,
+        labels,
+        {},
+        tuple(families),
+        group.prefix,
+        entry.prefixes or group.prefixes,
+        "",
     )
 
 
 def _family(
-    facts: NamesFile, table: Measure, column: MeasureColumn, subject: str, given: Mapping[str, str]
+    facts: NamesFile, table: Measure, column: MeasureColumn, subject: str, stems: Mapping[str, str]
 ) -> MetricFamily:
     base = facts.units.get(column.unit, _PLAIN)
-    stem = given.get(column.name)
+    stem = stems.get(column.name)
     if stem is None:
         stem = column.name
         for ending in base.drop:
@@ -312,7 +318,7 @@ def _family(
                 stem = stem.removesuffix(ending).rstrip("_")
                 break
     suffix = base.suffix
-    # The amount of one interval, not of all time: a gauge.
+    # The value of one interval is not cumulative: it is a gauge.
     if column.aggregate in ("counter", "time") and subject != "interval":
         suffix = _joined("interval", suffix)
     if column.type == "time":
@@ -346,7 +352,7 @@ def _joined(*parts: str) -> str:
 
 
 def _unique(groups: list[MetricGroup]) -> None:
-    """CatalogError if two columns have the same name: their samples would be mixed."""
+    """Raise CatalogError if two columns have the same name: their samples would be mixed."""
     seen: dict[str, str] = {}
     for group in groups:
         for name in group.names():

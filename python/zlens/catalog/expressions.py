@@ -1,6 +1,6 @@
-"""The formula language of the catalog, and its translation into SQL.
+"""Formula language of the catalog, and its translation into SQL.
 
-A formula is text in a catalog file, so it is parsed against a short list of what is allowed and never
+A formula is text in a catalog file, so it is parsed against a short list of allowed elements and never
 spliced into SQL. The elements are:
 
     numbers, 'text', true, false, null
@@ -11,9 +11,9 @@ spliced into SQL. The elements are:
                          case(condition, value, condition, value, ..., [otherwise])
     aggregates           sum avg min max count any_value last
 
-Three rules keep NULL and arithmetic honest. Arithmetic is in floating point, so that no counter can
-overflow a query. Division by zero gives NULL, and so does a result that is not finite. `greatest` and `least`
-are NULL if one of their arguments is, where SQL would ignore it and so invent a value.
+Arithmetic is in floating point, so that no counter can overflow a query. Division by zero returns NULL, as
+does a result that is not finite. `greatest` and `least` return NULL if one of their arguments is NULL, where
+SQL would ignore it and so invent a value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_DEPTH = 40
 
 AGGREGATES = frozenset({"sum", "total", "avg", "min", "max", "count", "any_value", "last"})
 
-#: function -> least and greatest number of arguments (None: any number)
+#: Minimum and maximum number of arguments by function (None: any number).
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "coalesce": (1, None),
     "case": (2, None),
@@ -87,23 +87,23 @@ class _Token(Struct, frozen=True):
 
 
 def quote(identifier: str) -> str:
-    """An identifier as SQL."""
+    """Return an identifier as SQL."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text value as SQL."""
+    """Return a text value as SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _is_name(sql: str) -> bool:
-    """Whether SQL is a name that `quote` wrote, alone or after that of its table."""
+    """Return whether SQL is a name that `quote` wrote, with or without its table."""
     name = sql.removeprefix("r.").replace('"."', ".", 1)
     return len(name) > 2 and name[0] == name[-1] == '"' and '"' not in name[1:-1]
 
 
 def cast(sql: str, type: str) -> str:
-    """SQL of a cast, in the form that takes the engine least to parse."""
+    """Return SQL of a cast, in the form that the engine parses fastest."""
     return f"{sql}::{type}" if sql == "NULL" or _is_name(sql) else f"CAST({sql} AS {type})"
 
 
@@ -126,7 +126,7 @@ def _tokens(formula: str) -> Iterator[_Token]:
 
 
 class _FormulaParser:
-    """Recursive descent, one method per level of precedence, loosest first."""
+    """Recursive descent parser, one method per level of precedence, loosest first."""
 
     def __init__(self, formula: str) -> None:
         self.formula = formula
@@ -143,7 +143,7 @@ class _FormulaParser:
         return _formula_error(self.formula, self.token.position, message)
 
     def take(self, *texts: str) -> str | None:
-        """The current token's text, and one step forward, if it is one of these symbols or keywords."""
+        """Consume the current token if it is one of these symbols or keywords; return its text, else None."""
         token = self.token
         if token.kind in ("symbol", "name") and token.text in texts:
             self.at += 1
@@ -272,12 +272,12 @@ class _FormulaParser:
 
 @cache
 def parse(formula: str) -> FormulaNode:
-    """The formula as a tree; CatalogError with the position of the problem."""
+    """Return the tree of a formula; CatalogError with the position of the problem."""
     return _FormulaParser(formula).whole()
 
 
 def _walk(node: FormulaNode) -> Iterator[FormulaNode]:
-    # Not recursive: a sum of a thousand terms is a tree a thousand deep.
+    # Not recursive: the tree of a sum of a thousand terms has a thousand levels.
     pending = [node]
     while pending:
         node = pending.pop()
@@ -286,7 +286,7 @@ def _walk(node: FormulaNode) -> Iterator[FormulaNode]:
 
 
 def names(formula: str) -> list[str]:
-    """The columns and roles a formula refers to, each once, in the order of their first mention."""
+    """Return the columns and roles in a formula, each once, in the order of their first mention."""
     return list(_names(formula))
 
 
@@ -297,18 +297,18 @@ def _names(formula: str) -> tuple[str, ...]:
 
 @cache
 def names_outside_aggregates(formula: str) -> tuple[str, ...]:
-    """The names in a formula that are not inside of an aggregate."""
+    """Return the names in a formula outside of aggregates."""
     if not formula:
         return ()
-    found: dict[str, None] = {}
+    outside: dict[str, None] = {}
     pending = [parse(formula)]
     while pending:
         node = pending.pop()
         if node.kind == "name":
-            found[node.value] = None
+            outside[node.value] = None
         if node.kind != "call" or node.value not in AGGREGATES:
             pending.extend(reversed(node.children))
-    return tuple(found)
+    return tuple(outside)
 
 
 def _is_whole(node: FormulaNode) -> bool:
@@ -320,7 +320,7 @@ def _is_nonzero(node: FormulaNode) -> bool:
 
 
 def _is_float(node: FormulaNode) -> bool:
-    """Whether the SQL of a node is a floating-point number without a cast."""
+    """Return whether the SQL of a node is a floating-point number without a cast."""
     if node.kind == "number":
         return not _is_whole(node)
     return node.kind in ("binary", "unary") and node.value in _ARITHMETIC
@@ -332,7 +332,7 @@ class _FormulaCompiler:
         self.below = below
 
     def number(self, node: FormulaNode) -> str:
-        """SQL of a node as a floating-point number."""
+        """Return SQL of a node as a floating-point number."""
         sql = self.sql(node)
         if _is_whole(node):
             return f"{sql}e0"
@@ -342,7 +342,7 @@ class _FormulaCompiler:
         if _is_whole(node):
             return node.value
         if node.kind == "number":
-            # Written with an exponent: 1.5 would be a DECIMAL, whose arithmetic can overflow.
+            # An exponent makes it a DOUBLE: 1.5 would be a DECIMAL, whose arithmetic can overflow.
             number = repr(float(node.value))
             return number if "e" in number else f"{number}e0"
         if node.kind == "text":
@@ -362,7 +362,7 @@ class _FormulaCompiler:
         return self.call(node)
 
     def binary(self, node: FormulaNode) -> str:
-        # Chains like a + b + c lean to the left; they are followed in a loop, not by recursion.
+        # Chains like a + b + c lean to the left; a loop follows them without recursion.
         chain = [node]
         while chain[-1].children[0].kind == "binary":
             chain.append(chain[-1].children[0])
@@ -381,8 +381,8 @@ class _FormulaCompiler:
     def call(self, node: FormulaNode) -> str:
         name, arguments = node.value, node.children
         if name in ("abs", "round", "floor", "sqrt"):
-            places = f", {self.sql(arguments[1])}" if len(arguments) == 2 else ""
-            return f"{name}({self.number(arguments[0])}{places})"
+            digits = f", {self.sql(arguments[1])}" if len(arguments) == 2 else ""
+            return f"{name}({self.number(arguments[0])}{digits})"
         if self.below is not None and name in AGGREGATES:
             return self.below(node)
         values = [self.sql(argument) for argument in arguments]
@@ -408,12 +408,12 @@ class _FormulaCompiler:
 
 
 def total_sql(sql: str) -> str:
-    """SQL of a sum over rows that is NULL where a part of it is unknown."""
+    """Return SQL of a sum over rows that is NULL if a part of it is unknown."""
     return f"CASE WHEN count({sql}) = count(*) THEN sum({sql}) END"
 
 
 def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
-    """SQL of a formula. `resolve` gives the SQL of a name (`busy_pct`, `processor.user_time`).
+    """Return SQL of a formula. `resolve` returns the SQL of a name (`busy_pct`, `processor.user_time`).
 
     With the type of the column (int, float, text, bool, time) the result has that type; a float that is not
     finite, or an int that does not fit, is NULL.
@@ -437,29 +437,29 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
 def compile_raw(
     formula: str, resolve: Resolve, type: str, below: Callable[[FormulaNode], str] | None = None
 ) -> str:
-    """SQL of a formula before its type bounds it: a float may be infinite, which `finite` makes NULL.
+    """Return SQL of a formula before its type bounds it: a float may be infinite (see `finite_sql`).
 
-    `below` gives what stands for an aggregate that a layer below has computed.
+    `below` returns the SQL of an aggregate that a lower layer has computed.
     """
     compiler = _FormulaCompiler(resolve, below)
     return compiler.number(parse(formula)) if type == "float" else compiler.sql(parse(formula))
 
 
 def compile_node(node: FormulaNode, resolve: Resolve) -> str:
-    """SQL of a part of a formula."""
+    """Return SQL of a part of a formula."""
     return _FormulaCompiler(resolve).sql(node)
 
 
 def finite_sql(number: str) -> str:
-    """SQL of a floating-point number that is NULL if it is not finite. It says the number twice."""
+    """Return SQL of a floating-point number, NULL if it is not finite. The number occurs twice in it."""
     return f"CASE WHEN isfinite({number}) THEN {number} END"
 
 
 def compile_columns(columns: Iterable[tuple[str, str, str]], resolve: Resolve) -> dict[str, str]:
-    """SQL of the columns of one table, given as (name, formula, type) in their order.
+    """Return SQL of the columns of one table, from (name, formula, type) in their order.
 
-    A formula may name an earlier column of the same table, whose formula is inlined; every other name, and
-    a column without a formula, is left to `resolve`.
+    A formula may name an earlier column of the same table, whose formula is inlined; `resolve` handles every
+    other name, and columns without a formula.
     """
     plain: dict[str, str] = {}
     compiled: dict[str, str] = {}

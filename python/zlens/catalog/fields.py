@@ -1,4 +1,4 @@
-"""The contents of a record: fields, sections of entries, and counters that span several records."""
+"""Contents of a record: fields, sections of entries, and counters that span several records."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from msgspec.structs import force_setattr, replace
 
 from zlens.schema.structs import FactTable
 
-#: The largest offset, length or number of elements in a record.
+#: Maximum offset, length or number of elements in a record.
 LARGEST = 0xFFFF
 Size = Annotated[int, Meta(ge=0, le=LARGEST)]
 Count = Annotated[int, Meta(ge=1, le=LARGEST)]
 Names = tuple[str, ...]
-#: Kinds whose difference between two samples is meaningful.
+#: Kinds with a meaningful difference between two samples.
 DIFFERENCED = ("counter", "timer", "sampled")
-#: Bytes of the shortest counter with a difference: one of 16 bits wraps any number of times between two
-#: samples, which no reading shows (a device with 1,675 I/O operations a second counts 100,500 a minute).
+#: Minimum length of a counter with a difference, in bytes: a 16-bit counter may wrap any number of times
+#: between two samples without trace (a device with 1,675 I/O operations a second counts 100,500 a minute).
 LEAST_BYTES = 3
 
 
 class MonitorField(FactTable, frozen=True):
     """One field of a record or of a section entry.
 
-    `length` is that of one element as on IBM's pages; an array has `count` elements numbered from
-    `first`. A `length` of 0 means text that runs to the end of the record. The name `*` is a reserved
-    area. An overlay names bytes that another field covers too.
+    `length` is the length of one element as on IBM's pages; an array has `count` elements numbered from
+    `first`. A `length` of 0 means text up to the end of the record. The name `*` is a reserved
+    area. An overlay names bytes that another field also covers.
     """
 
     name: Annotated[str, Meta(description="the name on its page")]
@@ -48,7 +48,7 @@ class MonitorField(FactTable, frozen=True):
         if not self.type:
             if not self.reserved:
                 raise ValueError(f"type is missing ({self.name})")
-            # The content of a reserved area is unknown: it is bytes.
+            # The content of a reserved area is unknown: it is read as bytes.
             force_setattr(self, "type", "character")
 
     @property
@@ -69,12 +69,12 @@ class MonitorField(FactTable, frozen=True):
 
     @property
     def counts(self) -> bool:
-        """Whether it goes on from sample to sample."""
+        """Whether it is cumulative."""
         return self.kind in DIFFERENCED and self.kind_status != "unknown"
 
 
 class JoinedCounterSet(FactTable, frozen=True):
-    """One set of joined counters: its name in cpumf, its bit, and its own place if each set has one."""
+    """One set of joined counters: its name in cpumf, its bit, and its own location if each set has one."""
 
     name: Annotated[str, Meta(description="its letter")]
     bit: Annotated[Count, Meta(description="its bit in the active sets")]
@@ -83,10 +83,10 @@ class JoinedCounterSet(FactTable, frozen=True):
 
 
 class RecordJoin(FactTable, frozen=True, kw_only=True):
-    """How to join records that continue each other; everything but `sets` is a field of the record.
+    """Rules for joining consecutive records; every attribute but `sets` names a field of the record.
 
-    `more` has the bit `more_bit` set if another record follows, in which the fields of `same` are the
-    same and whose time is at most `within_us` microseconds later. The section's `offset` and `length`
+    `more` has the bit `more_bit` set if another record follows, in which the fields in `same` have the
+    same values and whose time is at most `within_us` microseconds later. The section's `offset` and `length`
     locate the counters of all sets, unless each set has its own. `active` shows which sets are present;
     `cfvn` and `csvn` are the counter versions that determine their sizes.
     """
@@ -103,13 +103,13 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All fields of the record that it needs."""
-        places = [name for counters in self.sets for name in (counters.offset, counters.length) if name]
-        needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *places)
+        """The names of all fields of the record that it needs."""
+        locations = [name for counters in self.sets for name in (counters.offset, counters.length) if name]
+        needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *locations)
         return (*needed, self.length) if self.length else needed
 
     def renamed(self, name: Callable[[str], str]) -> RecordJoin:
-        """The same join with its fields renamed."""
+        """Return the same join with its fields renamed."""
 
         def maybe(old: str | None) -> str | None:
             return None if old is None else name(old)
@@ -131,7 +131,7 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
         )
 
     def fields(self) -> list[tuple[MonitorField, str]]:
-        """A number for each set and a counter for each number that any machine has."""
+        """Return a count for each set and a counter for each number that any machine has."""
         from zlens.catalog import cpumf
 
         machine_sets = cpumf.sets()
@@ -154,7 +154,7 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
 
 
 class SectionKeys(FactTable, frozen=True, kw_only=True):
-    """What a section has in its file and in a layout."""
+    """Keys that a section has in its file and in a layout."""
 
     name: Annotated[str, Meta(description="its name")]
     title: Annotated[str, Meta(description="what it is")]
@@ -182,20 +182,20 @@ class MonitorSection(SectionKeys, frozen=True, kw_only=True):
     """Entries after the fixed part of a record.
 
     `offset` (of the first entry, from the record's start), `stride` (bytes from one entry to the
-    next) and `count` are names of fields of the fixed part, or numbers if no field gives them;
-    a `count` of None means entries up to the record's end. `length` is how much of an entry is
-    described; if it exceeds a numeric `stride`, an entry overlaps the next ones.
-    `arrays` are such entries: each is one element of every named array of the record, under the
-    name it has here; the places follow from theirs. `match` (a field of the fixed part and
-    the hex bytes it begins with) distinguishes payloads of one record. `within` names the section whose
-    entry has the fields `offset`, `stride` and `count`; the offset then counts from that entry.
+    next) and `count` are names of fields of the fixed part, or numbers if no field contains them;
+    a `count` of None means entries up to the record's end. `length` is the described part of an entry;
+    if it exceeds a numeric `stride`, an entry overlaps the next ones.
+    `arrays` define entries as elements of the named arrays of the record, each under its name here;
+    offsets follow from the arrays. `match` (a field of the fixed part and the hex bytes it begins with)
+    distinguishes payloads of one record. `within` names the section whose entry contains the fields
+    `offset`, `stride` and `count`; the offset then counts from that entry.
 
     `bound` is the field of the fixed part with the number of bytes from the first entry on,
     `inner` the two fields of the entry with the offset and length of its data.
     `equal` are two fields of an entry that differ if it was changed while it was copied. `ordinal`
     names a column for the number of the entry, from 1. `texts` begin at `texts_at` of the entry, each
-    after its two-byte length, and `tail` is what follows them, counted from there. `join`: records
-    are joined, and a row contains what several of them count.
+    after its two-byte length, and `tail` are the fields after them, with offsets from their end. `join`:
+    records are joined, and a row contains the counters of several records.
     """
 
     length: int
@@ -206,11 +206,11 @@ class MonitorSection(SectionKeys, frozen=True, kw_only=True):
 
     @property
     def derived(self) -> bool:
-        """Whether it is derived from the record, and has no table of its own on a page."""
+        """Whether it is derived from the record, and has no table of its own on a record page."""
         return bool(self.match or self.within or self.arrays or self.join)
 
     def placed(self, fields: Iterable[MonitorField]) -> MonitorSection | None:
-        """The section placed by its arrays among these fields; None if they are missing."""
+        """Return the section located by its arrays among these fields; None if they are missing."""
         by_name = {field.name: field for field in fields}
         arrays = [(name, by_name[array]) for name, array in self.arrays if array in by_name]
         if not self.arrays or len(arrays) < len(self.arrays):
@@ -231,7 +231,7 @@ class MonitorSection(SectionKeys, frozen=True, kw_only=True):
 
     @property
     def rows(self) -> tuple[tuple[MonitorField, str], ...]:
-        """The fields of a row that are not its record's, and the part of the row that contains each."""
+        """The fields of a row in addition to its record's, each with the part of the row that contains it."""
         parts = [(field, "entry") for field in self.fields]
         if self.ordinal:
             parts.append((_number(self.ordinal), "ordinal"))

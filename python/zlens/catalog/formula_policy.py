@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-#: The generations of an input's counters, including None if one is unknown; None: any may occur.
+#: Generations of an input's counters, including None if one is unknown; None: any may occur.
 Present = frozenset[str | None] | None
 
 
 class CpumfWeights(Struct, frozen=True):
-    """Numbers by generation; a generation without numbers keeps those of the catalog."""
+    """The user's numbers by generation; the catalog's numbers apply to other generations."""
 
     rni: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     finite: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 class FormulaPolicy(Struct, frozen=True):
-    """What the user trusts.
+    """CPU MF formulas that the user allows.
 
     unverified  whether to show metrics with an unverified formula
     weights     the user's own numbers for RNI and finite CPI
@@ -28,5 +28,5 @@ class FormulaPolicy(Struct, frozen=True):
     weights: CpumfWeights = field(default_factory=CpumfWeights)
 
 
-#: What is shown by default.
+#: Default policy.
 VERIFIED_ONLY = FormulaPolicy()

@@ -1,7 +1,7 @@
-"""Machine generations: each is one file of `facts/machines`, with everything known about it.
+"""Machine generations: one file of `facts/machines` for each, with all facts about it.
 
-A generation exists because its file does: nothing lists them. `cpumf` reads counters and metrics from the
-files, `machines` reads capacity curves. Facts common to all generations are in the folder `common`.
+The files define which generations exist. `cpumf` reads counters and metrics from them, `capacity_curves`
+reads capacity curves. Facts common to all generations are in the folder `common`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zlens.schema.facts import FACTS
 
 
 class MachineType(Struct, frozen=True):
-    """A machine type. ghz: its nominal speed, if known; calculations use the speed in the record."""
+    """Machine type. ghz: its nominal speed, if known; calculations use the speed in the record."""
 
     type: str
     generation: str
@@ -30,13 +30,13 @@ class MachineType(Struct, frozen=True):
 
 
 def root() -> Path:
-    """The folder of the generations."""
+    """Return the folder of the generations."""
     return FACTS / "machines"
 
 
 @cache
 def facts(name: str) -> Mapping[str, Any]:
-    """The facts in the file of a generation."""
+    """Return the facts in the file of a generation."""
     if name not in names():
         raise CatalogError(f"there is no machine generation {name!r}", expected=", ".join(names()))
     return _files()[name]
@@ -44,24 +44,24 @@ def facts(name: str) -> Mapping[str, Any]:
 
 @cache
 def common(name: str) -> Mapping[str, Any]:
-    """The facts in one of the files for all generations."""
+    """Return the facts in one of the files for all generations."""
     return document.load_unchecked(common_path(name))
 
 
 def common_path(name: str) -> Path:
-    """One of the files for all generations."""
+    """Return the path of one of the files for all generations."""
     return root() / "common" / f"{name}.toml"
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The generations, oldest first: each has a higher counter second version number than the one before."""
+    """Return the generations, oldest first, by their counter second version numbers."""
     return tuple(sorted(_files(), key=lambda name: _files()[name]["csvn"]))
 
 
 @cache
 def types() -> dict[str, MachineType]:
-    """The known machine types."""
+    """Return the known machine types."""
     return {
         type: MachineType(
             type,

@@ -26,7 +26,7 @@ class Term(Struct, frozen=True):
 
 @cache
 def terms() -> tuple[Term, ...]:
-    """All terms in the order of the file."""
+    """Return all terms in the order of the file."""
     return tuple(_term(facts) for facts in document.load_unchecked(_FILE)["term"])
 
 

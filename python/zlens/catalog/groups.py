@@ -20,15 +20,15 @@
     "ZVM2" = 1.25
 
 `*` matches any characters and `?` one, regardless of case; devices may be a range of numbers. The first
-matching pattern decides. What matches none stays as it is, and so does everything whose section is missing.
-A group row adds its members' rates and amounts and weights their times by rate: the aggregation that
+matching pattern applies. Subjects that match no pattern, or whose section is missing, are unchanged.
+A group row adds its members' rates and amounts and weights their times by rate, by the aggregation that
 facts/measures states for each column (catalog/aggregation.py); facts/groups.toml lists the measures that show
-groups. With the line `show = "mean"` before the sections, what would be added is
-the mean of the members instead, so that the row describes an average one.
+groups. With the line `show = "mean"` before the sections, a group row has the mean of the members instead of
+their sum, so that it describes an average member.
 
-[cluster] gives systems a cluster whose members are seen together, whether or not they record one.
-[member] is for members of a cluster, in reports that combine their guests: how many seconds one
-second of theirs counts as.
+[cluster] assigns systems to a cluster whose members are shown together, whether or not they record one.
+[member] is for members of a cluster, in reports that combine their guests: the seconds that one
+second of the member counts as.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from zlens.errors import CatalogError, InputError
 from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
 
-#: The sections of the user's file.
+#: Sections of the user's file.
 KINDS = ("guest", "device", "volume", "partition")
-#: How a group row shows amounts: added or averaged.
+#: Aggregates of amounts in a group row.
 SHOWN = ("sum", "mean")
 
-#: The section with patterns of systems that are members of a cluster.
+#: Section with patterns of systems that are members of a cluster.
 CLUSTER = "cluster"
-#: The section with the user's factors for members of a cluster.
+#: Section with the user's factors for members of a cluster.
 MEMBER = "member"
 
 _CURE = 'write lines like "LNX*" = "linux" under [guest], [device], [volume], [partition] or [cluster]'
@@ -64,9 +64,9 @@ _WIDEST = 32
 
 
 class Groups(Struct, frozen=True):
-    """Patterns and the group of what matches them, by kind, in the order they are tried.
+    """Patterns and their groups by kind, in the order of precedence.
 
-    factors: how many seconds one second of a member of a cluster counts as.
+    factors  seconds that one second of a member of a cluster counts as
     """
 
     patterns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
@@ -75,14 +75,14 @@ class Groups(Struct, frozen=True):
 
 
 class Grouping(Struct, frozen=True):
-    """How one measure shows groups: match (column and kind) and merge (keys)."""
+    """Groups in one measure: match (column and kind) and merge (keys)."""
 
     match: tuple[tuple[str, str], ...]
     merge: frozenset[str]
 
 
 def read(path: str) -> Groups:
-    """The groups in a file; InputError if it cannot be read or is invalid."""
+    """Return the groups in a file; InputError if it cannot be read or is invalid."""
     text = user_files.decoded(
         user_files.read_content(path, user_files.HAND_WRITTEN, "file of groups", _CURE), path, _CURE
     )
@@ -90,7 +90,7 @@ def read(path: str) -> Groups:
 
 
 def parse(text: str, path: str) -> Groups:
-    """The groups in the text of a file."""
+    """Return the groups in the text of a file."""
     data = document.parse_toml(text, path, InputError, _CURE)
     show = data.pop("show", "sum")
     if show not in SHOWN:
@@ -149,17 +149,17 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
 
 
 def cluster(system: str, groups: Groups | None) -> str | None:
-    """The user's cluster of a system."""
+    """Return the user's cluster of a system; None if no pattern matches."""
     for pattern, name in groups.patterns.get(CLUSTER, ()) if groups is not None else ():
-        form = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-        if re.fullmatch(form, system, re.IGNORECASE | re.DOTALL):
+        regex = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+        if re.fullmatch(regex, system, re.IGNORECASE | re.DOTALL):
             return name
     return None
 
 
 @cache
 def groupings() -> dict[str, Grouping]:
-    """How measures show groups, by measure; CatalogError if the catalog's file is wrong."""
+    """Return how measures show groups, by measure; CatalogError if the catalog's file is invalid."""
     path = FACTS / "groups.toml"
     data = document.load_unchecked(path)
     groupings = {}
@@ -173,32 +173,34 @@ def groupings() -> dict[str, Grouping]:
 
 
 def merges_rows(name: str, groups: Groups | None) -> bool:
-    """Whether the user's groups merge rows of a measure."""
+    """Return whether the user's groups merge rows of a measure."""
     if groups is None or name not in groupings():
         return False
     return any(groups.patterns.get(kind) for _, kind in groupings()[name].match)
 
 
 def sql(name: str, rows: str, groups: Groups | None) -> str:
-    """The rows of a measure with those that match a pattern merged; the same rows if none can."""
+    """Return the rows of a measure with matching rows merged; the same rows if no pattern applies."""
     if groups is None or name not in groupings():
         return rows
     grouping = groupings()[name]
-    fits = {column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)}
-    if not fits:
+    patterns_by_column = {
+        column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)
+    }
+    if not patterns_by_column:
         return rows
     table = measures.load_measure(name)
     keyed = _keyed(table, grouping)
     branches = [
         f"WHEN {_match_sql(column, pattern, dict(grouping.match)[column])} THEN {expressions.literal(group)}"
-        for column, patterns in fits.items()
+        for column, patterns in patterns_by_column.items()
         for pattern, group in patterns
     ]
-    # A member whose name equals the group's name joins it: a name means one row.
-    names = sorted({group for patterns in fits.values() for _, group in patterns})
+    # A member with the group's name belongs to the group: a name means one row.
+    names = sorted({group for patterns in patterns_by_column.values() for _, group in patterns})
     listed = ", ".join(map(expressions.literal, names))
-    own = expressions.quote(keyed)
-    branches.append(f"WHEN {own} IN ({listed}) THEN {own}")
+    key_sql = expressions.quote(keyed)
+    branches.append(f"WHEN {key_sql} IN ({listed}) THEN {key_sql}")
     inner = (
         f'SELECT *, ({aggregation.has_differences_sql(table)}) AS "#known", '
         'CASE WHEN "#group" IS NULL THEN row_number() OVER () END AS "#row" '
@@ -214,7 +216,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
 
 
 def _keyed(table: measures.Measure, grouping: Grouping) -> str:
-    """The key that becomes the group's name."""
+    """Return the key whose value becomes the group's name."""
     return next(column for column, _ in grouping.match if column in table.key)
 
 
@@ -231,7 +233,7 @@ def _match_sql(column: str, pattern: str, kind: str) -> str:
 def _column(
     table: measures.Measure, grouping: Grouping, column: measures.MeasureColumn, keyed: str, mean: bool
 ) -> tuple[str, str | None]:
-    """SQL of a column of the grouped rows, and the expression to group by for it."""
+    """Return SQL of a column of the grouped rows, and the expression to group by for it."""
     name = expressions.quote(column.name)
     if column.name == keyed:
         return f'coalesce("#group", any_value({name}))', None
@@ -244,13 +246,13 @@ def _column(
     if column.name == "seconds":
         return _of_one(name, aggregation.together_s()), None
     if column.name == "flag":
-        # A stub or a gap of a single member does not flag the others.
+        # A short interval or a gap of a single member does not flag the others.
         return "CASE WHEN count(flag) = count(*) THEN max(flag) END", None
-    # A member that has just appeared has no differences yet: it takes part from the next interval on.
+    # A member's first sample has no differences: sums include it from the next interval on.
     among = '"#known"' if column.aggregate in aggregation.COUNTED else "true"
     return _of_one(name, aggregation.aggregate_subjects(column, among, average=mean).value), None
 
 
 def _of_one(name: str, otherwise: str) -> str:
-    """The original value for a row of one subject, another expression for groups."""
+    """Return SQL of the original value for a row of one subject, another expression for groups."""
     return f"CASE WHEN count(*) = 1 THEN any_value({name}) ELSE {otherwise} END"

@@ -1,4 +1,4 @@
-"""The files of records: their tables and how these must fit together. `_skeleton.toml` shows every key."""
+"""Files of records: their tables and consistency rules. `_skeleton.toml` shows every key."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ class RecordTable(HeadKeys, frozen=True, kw_only=True):
 
 
 def parse_record_info(text: str, pack: str, path: str) -> RecordInfo:
-    """The head of a record, from the lines of its file before its layouts."""
+    """Return the facts of a record without its layouts, from the lines of its file before them."""
     return _head(_table(text, path), pack)
 
 
 def file(text: str, pack: str, path: str) -> RecordFile:
-    """A record and its layouts from the text of its file; CatalogError if something is wrong in it."""
+    """Return a record and its layouts from the text of its file; CatalogError if it is invalid."""
     problem = DocumentErrors(path, text=text)
     table = _table(text, path)
-    head = _head(table, pack)
+    info = _head(table, pack)
     layouts = [
-        _layout(layout, head, table, f"layout[{number}]", problem)
+        _layout(layout, info, table, f"layout[{number}]", problem)
         for number, layout in enumerate(table.layout, 1)
     ]
-    return RecordFile(head, table.subject, table.subject_kind, table.reset_on, tuple(layouts))
+    return RecordFile(info, table.subject, table.subject_kind, table.reset_on, tuple(layouts))
 
 
 def _table(text: str, path: str) -> RecordTable:
@@ -90,25 +90,25 @@ def _head(table: RecordTable, pack: str) -> RecordInfo:
 
 
 def _layout(
-    layout: _Layout, head: RecordInfo, table: RecordTable, where: str, problem: DocumentErrors
+    layout: _Layout, info: RecordInfo, table: RecordTable, location: str, problem: DocumentErrors
 ) -> RecordLayout:
     names = {field.name for field in layout.fields}
     sections = [
-        _section(section, layout, f"{where}.section[{number}]", problem)
+        _section(section, layout, f"{location}.section[{number}]", problem)
         for number, section in enumerate(layout.section, 1)
     ]
     values = asdict(layout)
     del values["section"]
     return RecordLayout(
         **values,
-        record=head.record,
-        domain=head.domain,
-        number=head.number,
-        dsect=head.dsect,
-        title=head.title,
-        kind=head.kind,
-        pack=head.pack,
-        # A partial layout may lack some of what identifies a subject or resets it.
+        record=info.record,
+        domain=info.domain,
+        number=info.number,
+        dsect=info.dsect,
+        title=info.title,
+        kind=info.kind,
+        pack=info.pack,
+        # A partial layout may not have all fields that identify a subject or reset it.
         subject=tuple(name for name in table.subject if name in names),
         subject_kind=table.subject_kind,
         reset_on=tuple(name for name in table.reset_on if name in names),
@@ -116,14 +116,16 @@ def _layout(
     )
 
 
-def _section(section: _Section, layout: _Layout, where: str, problem: DocumentErrors) -> MonitorSection:
+def _section(section: _Section, layout: _Layout, location: str, problem: DocumentErrors) -> MonitorSection:
     values = asdict(section)
     if section.arrays:
-        # Their places follow from the arrays.
+        # Their offsets follow from the arrays.
         values |= {"length": 0, "offset": 0, "stride": 1, "count": 0}
     match = None if section.match is None else (section.match.field, section.match.hex)
     values |= {"arrays": tuple(section.arrays.items()), "match": match}
     placed = MonitorSection(**values).placed(layout.fields)
     if placed is None:
-        raise problem.general_error(f"{where}.arrays names no field of the record", where=f"{where}.arrays")
+        raise problem.general_error(
+            f"{location}.arrays names no field of the record", where=f"{location}.arrays"
+        )
     return placed

@@ -1,8 +1,8 @@
-"""Which layout a record is decoded with, and which pages would add fields for a file.
+"""Selection of the layout for a record, and of the record pages that would add fields for a file.
 
-A layout is chosen by domain, record number and length; then by the CALLEVEL bits of the system
-configuration record; then by release. Later releases append fields, so a layout also serves
-longer records up to its end, and a layout of a later release serves what follows.
+A layout is selected by domain, record number and length; then by the CALLEVEL bits of the system
+configuration record; then by release. Later releases append fields, so a layout also applies to
+longer records up to its end, and a layout of a later release to the bytes after it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, SIM, MonitorField, Rec
 
 
 class LayoutProblem(Struct, frozen=True):
-    """Why records of one length are not decoded in full; `kind` is one of `problems.KINDS`."""
+    """Reason why records of one length are not decoded completely; `kind` is one of `problems.KINDS`."""
 
     kind: str
     detail: str
@@ -28,7 +28,7 @@ class LayoutProblem(Struct, frozen=True):
 
 
 class LayoutSelection(Struct, frozen=True):
-    """The layout for records of one length (None: none is known), and what it leaves out."""
+    """Layout for records of one length (None if none is known), and the problems with it."""
 
     record: str
     length: int
@@ -37,19 +37,19 @@ class LayoutSelection(Struct, frozen=True):
 
 
 class MissingPage(Struct, frozen=True):
-    """A page that would add fields for the records of a file."""
+    """Record page that would add fields for the records of a file."""
 
     record: str
     title: str
-    #: Name of the page, such as MRSYTPRP; None for an unknown record.
+    #: Name of the record page, such as MRSYTPRP; None for an unknown record.
     page: str | None
     url: str | None
     #: no layout, partial or longer
     reason: str
-    #: Most bytes of one record that are currently not decoded.
+    #: Maximum number of bytes of one record that are not decoded.
     bytes: int
     lengths: tuple[int, ...]
-    #: The current layout, such as `5.3`; None for no layout.
+    #: The current layout, such as `5.3`; None if there is none.
     decoded_with: str | None
 
 
@@ -62,12 +62,12 @@ def select_layout(
     needed: Collection[str] | None = None,
     root: Path | None = None,
 ) -> LayoutSelection:
-    """The layout for records of this length.
+    """Return the layout for records of this length.
 
     `callevel` are the bits of the system configuration record and `release` its release, if known.
-    `needed` are the fields that a caller wants; a field on which layouts disagree is left out in any
-    case, but only a needed one is reported (None: all are needed). The release `zlens-sim` stands for files
-    written with zlens' own pack, which is used for no other files.
+    `needed` are the fields that the caller requires; a field on which layouts disagree is always omitted, but
+    only a needed one is reported (None: all are needed). The release `zlens-sim` means files written with
+    zlens' own pack, which is used for no other files.
     """
     sim_layouts = catalog.sim_layouts(record) if release == SIM else []
     fitting = [
@@ -79,9 +79,9 @@ def select_layout(
         )
         return LayoutSelection(record, length, None, (problem,))
     group = _by_length(fitting, length)
-    chosen, rivals = _by_release(group, release)
+    selected, rivals = _by_release(group, release)
     problems: list[LayoutProblem] = []
-    layout = _agreed_layout(chosen, rivals, needed, problems)
+    layout = _agreed_layout(selected, rivals, needed, problems)
     if length > layout.length:
         layout = _for_longer_records(layout, fitting, length, problems)
     elif length < layout.length:
@@ -104,7 +104,7 @@ def missing_pages(
     callevel: bytes | None = None,
     root: Path | None = None,
 ) -> list[MissingPage]:
-    """The record pages that would add fields, for record ids and the lengths seen of each."""
+    """Return the record pages that would add fields, for record ids and the lengths that occur."""
     needed_pages = []
     for record in sorted(inventory, key=catalog.record_key):
         lengths = tuple(sorted(set(inventory[record])))
@@ -117,12 +117,12 @@ def missing_pages(
             continue
         worst = choices[undecoded.index(max(undecoded))]
         layout = worst.layout
-        head = catalog.record_info(record, root)
-        page = head.dsect if head else None
+        info = catalog.record_info(record, root)
+        page = info.dsect if info else None
         needed_pages.append(
             MissingPage(
                 record=record,
-                title=head.title if head else "not known to the catalog",
+                title=info.title if info else "not known to the catalog",
                 page=page,
                 url=page_url(page, release) if page else None,
                 reason="no layout" if layout is None else "longer" if layout.complete else "partial",
@@ -134,13 +134,13 @@ def missing_pages(
     return needed_pages
 
 
-#: Releases whose record pages are published, under the older and the newer address.
+#: Releases whose record pages are published, at the older and the newer address.
 _OLD_PAGES = ("4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4", "6.1", "6.2", "6.3", "6.4", "7.1", "7.2")
 _NEW_PAGES = ("7.3", "7.4", "7.5")
 
 
 def page_url(page: str, release: str | None) -> str:
-    """The address of IBM's record page; that of the newest release if the release is unknown."""
+    """Return the address of IBM's record page; for an unknown release, of the newest one."""
     short = ".".join(str(part) for part in release_key(release)[:2])
     digits = short.replace(".", "")
     if short in _OLD_PAGES:
@@ -151,7 +151,7 @@ def page_url(page: str, release: str | None) -> str:
 
 
 def _allowed(layout: RecordLayout, callevel: bytes | None) -> bool:
-    """Whether the bits that a layout requires are on; bit 0 is the leftmost."""
+    """Return whether the bits that a layout requires are on; bit 0 is the leftmost."""
     for bit in layout.callevel:
         if callevel is None or bit // 8 >= len(callevel) or not callevel[bit // 8] & (0x80 >> bit % 8):
             return False
@@ -159,20 +159,20 @@ def _allowed(layout: RecordLayout, callevel: bytes | None) -> bool:
 
 
 def _by_length(fitting: list[RecordLayout], length: int) -> list[RecordLayout]:
-    """The layouts of the best length: the greatest not above the record's, else the smallest above.
+    """Return the layouts of the best length: the greatest not above the record's, else the smallest above.
 
-    A partial layout is chosen only if its length is nearer and it knows more bytes of the record.
+    A partial layout is selected only if its length is nearer and it covers more bytes of the record.
     """
-    full = _nearest([layout for layout in fitting if layout.complete], length)
+    complete = _nearest([layout for layout in fitting if layout.complete], length)
     partial = _nearest([layout for layout in fitting if not layout.complete], length)
-    if not full or not partial:
-        return full or partial
-    if _distance(full[0], length) <= _distance(partial[0], length):
-        return full
+    if not complete or not partial:
+        return complete or partial
+    if _distance(complete[0], length) <= _distance(partial[0], length):
+        return complete
     partial_knows_more = max(_known_bytes(layout, length) for layout in partial) > max(
-        _known_bytes(layout, length) for layout in full
+        _known_bytes(layout, length) for layout in complete
     )
-    return partial if partial_knows_more else full
+    return partial if partial_knows_more else complete
 
 
 def _distance(layout: RecordLayout, length: int) -> tuple[bool, int]:
@@ -185,13 +185,13 @@ def _nearest(fitting: list[RecordLayout], length: int) -> list[RecordLayout]:
     within = [layout.length for layout in fitting if layout.length <= length]
     best = max(within) if within else min(layout.length for layout in fitting)
     group = [layout for layout in fitting if layout.length == best]
-    # A layout whose bits are on was written for just this change.
+    # A layout that requires these bits is more specific than one that requires none.
     by_callevel = [layout for layout in group if layout.callevel]
     return by_callevel or group
 
 
 def _by_release(group: list[RecordLayout], release: str | None) -> tuple[RecordLayout, list[RecordLayout]]:
-    """The layout of the nearest release, preferring one that is not newer, and the others that fit."""
+    """Return the layout of the nearest release, preferably not a newer one, and the others that fit."""
     key = release_key(release)
 
     def order(layout: RecordLayout) -> tuple[bool, list[int], bool]:
@@ -206,10 +206,10 @@ def _by_release(group: list[RecordLayout], release: str | None) -> tuple[RecordL
         )
         return ordered[0], ordered[1:]
     ordered = sorted(group, key=order)
-    chosen = ordered[0]
-    if release_key(chosen.release) == key:
-        return chosen, [layout for layout in ordered[1:] if release_key(layout.release) == key]
-    return chosen, ordered[1:]
+    selected = ordered[0]
+    if release_key(selected.release) == key:
+        return selected, [layout for layout in ordered[1:] if release_key(layout.release) == key]
+    return selected, ordered[1:]
 
 
 def _agreed_layout(
@@ -218,7 +218,7 @@ def _agreed_layout(
     needed: Collection[str] | None,
     problems: list[LayoutProblem],
 ) -> RecordLayout:
-    """The layout without the fields that a rival has at another offset or as another kind."""
+    """Return the layout without the fields that a rival has at another offset or as another kind."""
     dropped: dict[str, RecordLayout] = {}
     for rival in rivals:
         for field in layout.fields:
@@ -256,7 +256,7 @@ def _differs(field: MonitorField, rival: RecordLayout) -> bool:
 def _for_longer_records(
     layout: RecordLayout, fitting: list[RecordLayout], length: int, problems: list[LayoutProblem]
 ) -> RecordLayout:
-    """A layout for a record that is longer than it."""
+    """Return a layout for a record that is longer than the layout."""
     if layout.variable:
         return layout
     if layout.stable_to is not None:
@@ -284,7 +284,7 @@ def _for_longer_records(
 def _tail(
     layout: RecordLayout, fitting: list[RecordLayout], length: int
 ) -> tuple[list[MonitorField], RecordLayout | None]:
-    """Fields beyond a layout's end from the nearest longer layout, if that begins as this one does."""
+    """Return fields beyond a layout's end from the nearest longer layout that agrees with it up to there."""
     longer = sorted(
         (layout for layout in fitting if layout.complete and layout.length > length),
         key=lambda layout: layout.length,
@@ -309,16 +309,16 @@ def _with_fields(layout: RecordLayout, fields: list[MonitorField]) -> RecordLayo
             section
             for section in layout.sections
             if all(
-                place in names
-                for place in (section.offset, section.stride, section.count)
-                if isinstance(place, str)
+                reference in names
+                for reference in (section.offset, section.stride, section.count)
+                if isinstance(reference, str)
             )
         ),
     )
 
 
 def _known_bytes(layout: RecordLayout, length: int) -> int:
-    """The number of bytes of a record that fields other than reserved ones cover."""
+    """Return the number of bytes of a record that fields other than reserved ones cover."""
     covered: set[int] = set()
     for field in layout.fields:
         if not field.reserved:

@@ -1,9 +1,8 @@
 """Record layouts of z/VM monitor data, read from one TOML file per record.
 
-The built-in catalog is in `monitor/`, next to this file; layout packs that the user imported
-are in the pack root, one directory per pack, with files of the same form. Parsing TOML is
-slow, so nothing is read before it is needed, and a record's head (title, class, known
-lengths) is read without its fields.
+The built-in catalog is in `facts/zvm/records`; layout packs that the user imported are in the pack root,
+one folder per pack, with files of the same format. Parsing TOML is slow, so files are read only when
+needed, and a record's title, class and known lengths are read without its fields.
 """
 
 from __future__ import annotations
@@ -75,11 +74,11 @@ __all__ = [
 ]
 
 BUILTIN = "zlens"
-#: The pack of our own layouts, and the release that marks files written with it. Some fields are known to
-#: exist, but not at which offset; synthetic files place them at offsets of zlens' own.
-#: No other file is ever decoded with it.
+#: Pack of zlens' own layouts, and the release that marks files written with it. Some fields are known to
+#: exist, but not at which offset; synthetic files place them at offsets of zlens' own. No other file is ever
+#: decoded with this pack.
 SIM = "zlens-sim"
-#: The release in the system configuration record of such a file.
+#: Release in the system configuration record of such a file.
 SIM_MARK = "ZLENSSIM"
 HEADER_LENGTH = 20
 
@@ -107,9 +106,9 @@ UNITS = (
     "cpercent",
     "2048ths",
 )
-#: How to read the bytes of a text or identifier: characters, packed decimal digits, or just bytes.
+#: Encodings of a text or identifier: characters, packed decimal digits, or plain bytes.
 ENCODINGS = ("ebcdic", "ascii", "packed", "hex")
-#: What is known about a layout; the last one is for several possible placements, between which data decide.
+#: Certainty of a layout; `inferred` is for several possible offsets, among which data decide.
 STATUS = (
     "verified",
     "linux",
@@ -124,7 +123,7 @@ CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "
 
 
 class HeadKeys(FactTable, frozen=True, kw_only=True):
-    """What a record has in its file and without its fields."""
+    """Keys that a record has in its file and without its fields."""
 
     record: Annotated[
         str,
@@ -153,7 +152,7 @@ class RecordInfo(HeadKeys, frozen=True, kw_only=True):
 
 
 class LayoutKeys(FactTable, frozen=True, kw_only=True):
-    """What a layout has in its file and with what its file shares."""
+    """Keys that a layout has both in its file and in memory."""
 
     release: Annotated[str, Meta(description="the release")]
     length: Annotated[Size, Meta(description="the length of the record")]
@@ -200,7 +199,7 @@ class RecordLayout(LayoutKeys, frozen=True, kw_only=True):
 
 
 class RecordFile(Struct, frozen=True):
-    """One TOML file: a head, what its layouts share, and the layouts."""
+    """One TOML file: the record, the keys that its layouts share, and the layouts."""
 
     head: RecordInfo
     subject: tuple[str, ...]
@@ -215,24 +214,24 @@ _RECORD = re.compile(r"D(\d{1,2})R(\d{1,5})")
 
 @cache
 def monitor_root() -> Path:
-    """The directory of the built-in layouts."""
+    """Return the folder of the built-in layouts."""
     return FACTS / "zvm" / "records"
 
 
 @cache
 def sim_root() -> Path:
-    """The directory of zlens' own layouts, used only for files that are marked so."""
+    """Return the folder of zlens' own layouts, used only for files marked with SIM_MARK."""
     return FACTS / "zvm" / "sim"
 
 
 def pack_root() -> Path:
-    """The directory of the user's layout packs; it need not exist."""
+    """Return the folder of the user's layout packs; it need not exist."""
     return _pack_root(*(os.environ.get(name) for name in ("ZLENS_DATA", "XDG_DATA_HOME", "HOME")))
 
 
 @cache
 def _pack_root(data: str | None, *_: str | None) -> Path:
-    # Called hundreds of times; it depends only on the environment.
+    # Cached because it is called hundreds of times; it depends only on the environment.
     if data:
         return Path(data) / "packs"
     import platformdirs
@@ -245,7 +244,7 @@ def record_id(domain: int, number: int) -> str:
 
 
 def record_key(record: str) -> tuple[int, int]:
-    """Domain and record number of an id such as D0R2."""
+    """Return domain and record number of an id such as D0R2."""
     match = _RECORD.fullmatch(record)
     if match is None:
         raise CatalogError(f"{record!r} is not a monitor record", expected="an id such as D0R2")
@@ -258,12 +257,12 @@ def file_name(record: str) -> str:
 
 
 def release_key(release: str | None) -> tuple[int, ...]:
-    """A release as numbers, so that 5.3 < 5.4 < 6.1; () if it is unknown, and for zlens' own pack."""
+    """Return a release as numbers, so that 5.3 < 5.4 < 6.1; () if it is unknown, and for zlens' own pack."""
     return tuple(int(part) for part in re.findall(r"\d+", release or ""))
 
 
 def packs(root: Path | None = None) -> list[str]:
-    """Names of the user's packs, oldest release first."""
+    """Return names of the user's packs, oldest release first."""
     base = pack_root() if root is None else root
     if not base.is_dir():
         return []
@@ -272,7 +271,7 @@ def packs(root: Path | None = None) -> list[str]:
 
 
 def records(root: Path | None = None) -> list[str]:
-    """Ids of all known records in order, from the file names alone."""
+    """Return the ids of all known records in order, from file names only."""
     base = pack_root() if root is None else root
     keys = set()
     for directory in [monitor_root(), *(base / name for name in packs(base))]:
@@ -284,37 +283,37 @@ def records(root: Path | None = None) -> list[str]:
 
 
 def files(record: str, root: Path | None = None) -> list[tuple[str, Path]]:
-    """Pack name and file of every description of a record, the built-in one first."""
+    """Return pack name and path of every file that describes a record, the built-in one first."""
     base = pack_root() if root is None else root
     name = file_name(record)
-    places = [(BUILTIN, monitor_root() / name)]
-    places += [(pack, base / pack / name) for pack in packs(base)]
-    return [(pack, path) for pack, path in places if path.is_file()]
+    candidates = [(BUILTIN, monitor_root() / name)]
+    candidates += [(pack, base / pack / name) for pack in packs(base)]
+    return [(pack, path) for pack, path in candidates if path.is_file()]
 
 
 def record_infos(record: str, root: Path | None = None) -> list[RecordInfo]:
-    """The head of a record from every file that describes it; no field is parsed."""
+    """Return the facts of a record without fields, from every file that describes it."""
     return [_head(str(path), pack) for pack, path in files(record, root)]
 
 
 def record_info(record: str, root: Path | None = None) -> RecordInfo | None:
-    """The head of a record, the built-in description first."""
+    """Return the facts of a record without fields, preferably the built-in ones."""
     descriptions = record_infos(record, root)
     return descriptions[0] if descriptions else None
 
 
 def layout_without_fields(record: str) -> RecordLayout | None:
-    """An event record of which only the title is known, as a layout without fields."""
-    head_of_record = record_info(record)
-    if head_of_record is None or not head_of_record.kind.startswith("event"):
+    """Return an event record of which only the title is known, as a layout without fields."""
+    info = record_info(record)
+    if info is None or not info.kind.startswith("event"):
         return None
     return RecordLayout(
-        record=head_of_record.record,
-        domain=head_of_record.domain,
-        number=head_of_record.number,
-        dsect=head_of_record.dsect,
-        title=head_of_record.title,
-        kind=head_of_record.kind,
+        record=info.record,
+        domain=info.domain,
+        number=info.number,
+        dsect=info.dsect,
+        title=info.title,
+        kind=info.kind,
         release="",
         length=HEADER_LENGTH,
         variable=True,
@@ -332,29 +331,29 @@ def layout_without_fields(record: str) -> RecordLayout | None:
 
 
 def layouts(record: str, root: Path | None = None) -> list[RecordLayout]:
-    """Every known layout of a record: built in, then the user's packs."""
+    """Return every known layout of a record: built-in ones, then those of the user's packs."""
     return [layout for pack, path in files(record, root) for layout in _file(str(path), pack).layouts]
 
 
 def sim_records() -> list[str]:
-    """Ids of the records that zlens' own pack describes, in order."""
+    """Return the ids of the records that zlens' own pack describes, in order."""
     matches = [_NAME.fullmatch(path.name) for path in sim_root().iterdir()]
     return [record_id(*key) for key in sorted((int(match[1]), int(match[2])) for match in matches if match)]
 
 
 def sim_layouts(record: str) -> list[RecordLayout]:
-    """The layouts of a record in zlens' own pack; without any, its files use the ordinary ones."""
+    """Return the layouts of a record in zlens' own pack; if empty, its files use the ordinary ones."""
     path = sim_root() / file_name(record)
     return list(_file(str(path), SIM).layouts) if path.is_file() else []
 
 
 def read(path: Path, pack: str = BUILTIN) -> RecordFile:
-    """Reads one record file; unknown keys and wrong types are errors."""
+    """Read one record file; unknown keys and wrong types are errors."""
     return _file(str(path), pack)
 
 
 def clear_cache() -> None:
-    """Drops the cache, so that changed files are read again."""
+    """Clear the cache, so that changed files are read again."""
     _head.cache_clear()
     _file.cache_clear()
 
@@ -372,7 +371,7 @@ def _file(path: str, pack: str) -> RecordFile:
 
 
 def parse(text: str, pack: str = BUILTIN, path: str = "<text>") -> RecordFile:
-    """Parses the text of a record file."""
+    """Parse the text of a record file."""
     from zlens.catalog import layout_file
 
     return layout_file.file(text, pack, path)

@@ -1,7 +1,7 @@
-"""Linux events that stand for counters of CPU MF: by name, by number, and the machines that have such names.
+"""Linux events for counters of CPU MF: their names, numbers, and the machines that have them.
 
-A name may have different numbers on different generations, and only some have it: the names in a file
-together show which generations it can come from.
+A name may have different numbers on different generations, and not all generations have it: the names in a
+file show which generations are possible.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ _CONFIG = re.compile(r"(?:event|config)=(0[xX][0-9a-fA-F]{1,4}|\d{1,5})")
 _LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\((\d{1,3})\)")
 _SHORT = re.compile(r"([BPCEMU])(\d{1,3})")
 
-#: The name that lshwc gives a counter without a kernel name.
+#: Name that lshwc prints for a counter without a kernel name.
 _UNDEFINED = "COUNTER"
 
 
 class LinuxEvent(Struct, frozen=True):
-    """An event. name: of the counter, in capitals, if a file names it; number: if it is given.
+    """An event.
 
-    undefined: the system itself has no name for the number.
+    name       name of the counter, in capitals, if a file contains it
+    number     its number, if the file states it
+    undefined  whether the system itself has no name for the number
     """
 
     name: str | None = None
@@ -41,7 +43,7 @@ class LinuxEvent(Struct, frozen=True):
 
     @property
     def counter(self) -> bool:
-        """Whether it is a counter of CPU MF at all."""
+        """Whether it is a counter of CPU MF."""
         return self.number is not None or self.name is not None
 
 
@@ -49,10 +51,7 @@ NOTHING = LinuxEvent()
 
 
 class PossibleGenerations(Struct, frozen=True):
-    """The machine generations compatible with the counter names in a file.
-
-    told  their names; None if all are compatible
-    """
+    """Machine generations compatible with the counter names in a file."""
 
     generations: tuple[str, ...]
 
@@ -63,7 +62,7 @@ class PossibleGenerations(Struct, frozen=True):
         return cpumf.OR.join(self.generations) or None
 
     def number(self, event: LinuxEvent) -> int | None:
-        """The number of a counter; None if these generations do not agree on it."""
+        """Return the number of a counter; None if these generations do not agree on it."""
         if event.number is not None:
             return event.number
         by_generation = names().get(event.name or "", {})
@@ -73,7 +72,7 @@ class PossibleGenerations(Struct, frozen=True):
 
 @cache
 def names() -> dict[str, dict[str, int]]:
-    """The number of every name by generation."""
+    """Return the number of every name by generation."""
     numbers: dict[str, dict[str, int]] = {}
     for name in generations.names():
         for number, counter in cpumf.generation(name).counters.items():
@@ -85,7 +84,7 @@ def names() -> dict[str, dict[str, int]]:
 
 @cache
 def is_counter_number(number: int) -> bool:
-    """Whether a counter set of any machine has that number."""
+    """Return whether a counter set of any machine has that number."""
     return any(
         counter_set.first <= number < counter_set.first + counter_set.max_size
         for counter_set in cpumf.sets().values()
@@ -93,7 +92,7 @@ def is_counter_number(number: int) -> bool:
 
 
 def parse_perf_event(text: str) -> LinuxEvent:
-    """The event that perf printed; NOTHING if it is not a counter of CPU MF."""
+    """Return the event that perf printed; NOTHING if it is not a counter of CPU MF."""
     match = _EVENT.fullmatch(text.strip())
     if match is None:
         return NOTHING
@@ -117,7 +116,7 @@ def parse_perf_event(text: str) -> LinuxEvent:
 
 
 def parse_lshwc_label(text: str, number: int | None = None) -> LinuxEvent:
-    """The event of an lshwc column: NAME(number), Counter(number), E145, U145; or a name with its number."""
+    """Return the event of an lshwc column: NAME(number), Counter(number), E145, U145; or name and number."""
     text = text.strip().upper()
     if number is not None:
         if not is_counter_number(number):
@@ -150,7 +149,7 @@ def parse_lshwc_label(text: str, number: int | None = None) -> LinuxEvent:
 
 
 def is_label(text: str) -> bool:
-    """Whether the text is an lshwc heading of a counter's column; other tools number theirs alike."""
+    """Return whether the text is an lshwc heading of a counter's column; other tools use similar headings."""
     match = _LABEL.fullmatch(text.strip().upper())
     if match is None:
         return _SHORT.fullmatch(text.strip().upper()) is not None and parse_lshwc_label(text).counter
@@ -165,7 +164,7 @@ def _numbered(number: int) -> LinuxEvent:
 
 
 def possible_generations(events: Iterable[LinuxEvent]) -> PossibleGenerations:
-    """The generations that have all these names, with these numbers if they are given."""
+    """Return the generations that have all these names, with these numbers if they are known."""
     candidates = list(generations.names())
     for event in events:
         if event.undefined and event.number is not None:

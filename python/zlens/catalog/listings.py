@@ -1,4 +1,4 @@
-"""Raw tables of listings: those of the definitions of reports, one for each table that is printed."""
+"""Raw tables of listings, one for each table in the definitions of reports."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from zlens.schema.facts import FACTS
 from zlens.schema.validators import Key, ListOf, SingleLine, Spec
 
 PATH = FACTS / "listings.toml"
-#: The sources of listings: of rows by time, and of reports that have none.
+#: Sources of listings: with rows by time, and of reports without times.
 SOURCES = ("listing", "listing-means")
-#: What the column of a value's precision ends with.
+#: Suffix of the column with a value's precision.
 PRECISION_SUFFIX = "_half"
-#: Sources whose numbers were printed, so that they are rounded.
+#: Sources whose numbers were printed, and so rounded.
 ROUNDED_SOURCES = (*SOURCES, "rmf-text")
-#: What the tables of RMF's reports begin with.
+#: Prefix of the tables of RMF's reports.
 RMF = "rmf_"
 
 
 def precision_column(column: str) -> str:
-    """The column with the precision of a printed number."""
+    """Return the name of the column with the precision of a printed number."""
     return column + PRECISION_SUFFIX
 
 
 def precision(column: RawColumn) -> RawColumn:
-    """The column with the precision of a column of printed numbers."""
+    """Return the column with the precision of a column of printed numbers."""
     text = f"{column.name} is printed with this precision: +-"
     return RawColumn(precision_column(column.name), "float", column.unit, text)
 
 
-#: What the first lines of all forms begin with.
+#: Prefixes of the first lines of all formats.
 _BEGINS = ("D0R2 ", "__ISO", "_IntEnd")
 
 
 class HeaderlessListing(Struct, frozen=True):
-    """A listing without the usual header.
+    """Listing without the usual header.
 
-    begins  its first line
+    begins  pattern of its first line
     time    the column of times in UTC, if any
     """
 
@@ -56,9 +56,9 @@ class HeaderlessListing(Struct, frozen=True):
     time: str | None
 
     def system(self, line: str) -> str | None:
-        """What the line names in place of a system."""
-        found = self.begins.fullmatch(f"{line.strip()} ")
-        return f"unknown-{found['system']}" if found and "system" in found.groupdict() else None
+        """Return the substitute system name from the line; None if it names none."""
+        match = self.begins.fullmatch(f"{line.strip()} ")
+        return f"unknown-{match['system']}" if match and "system" in match.groupdict() else None
 
 
 _FORM = Spec(
@@ -98,7 +98,7 @@ _FORMS = Spec(
 
 @cache
 def forms() -> tuple[HeaderlessListing, ...]:
-    """The forms of facts/listings.toml."""
+    """Return the formats in facts/listings.toml."""
     entries = document.load(PATH, _FORMS)["form"]
     return tuple(
         HeaderlessListing(re.compile(each["begins"]), each["report"], each["table"], each["time"])
@@ -108,28 +108,28 @@ def forms() -> tuple[HeaderlessListing, ...]:
 
 @cache
 def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The lines of a report that are of another table than those around them: the table and the form."""
+    """Return a report's lines that belong to another table than their neighbors: table and pattern."""
     entries = document.load(PATH, _FORMS)["line"]
     return tuple((each["table"], re.compile(each["form"])) for each in entries if each["report"] == report)
 
 
 @cache
 def unmapped_reasons() -> dict[str, str]:
-    """Why tables, and columns as TABLE.COLUMN, feed no role."""
-    found = {}
+    """Return why tables, and columns as TABLE.COLUMN, feed no role."""
+    reasons = {}
     for each in document.load(PATH, _FORMS)["apart"]:
-        for report_name, _, own in (name.partition(".") for name in each["tables"]):
+        for report_name, _, table_key in (name.partition(".") for name in each["tables"]):
             report = definition.load_report(report_name)
-            for table in [report.table(own)] if own else report.tables:
+            for table in [report.table(table_key)] if table_key else report.tables:
                 name = table_name(report, table)
-                found.update(
+                reasons.update(
                     {f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]}
                 )
-    return found
+    return reasons
 
 
 def match_headerless(line: str) -> HeaderlessListing | None:
-    """The form whose first line this is."""
+    """Return the format whose first line this is."""
     if not line.lstrip().startswith(_BEGINS):
         return None
     padded = f"{line.strip()} "
@@ -137,30 +137,30 @@ def match_headerless(line: str) -> HeaderlessListing | None:
 
 
 def time_column(report: str, table: str) -> str | None:
-    """The column of a table that has the time of a row, in UTC."""
+    """Return the column of a table with the time of a row, in UTC."""
     return next((form.time for form in forms() if (form.report, form.table) == (report, table)), None)
 
 
 def table_name(report: ReportDefinition, table: ReportTable) -> str:
-    """The raw table of a table of a report: listing_prclog, listing_smtmet_cores."""
+    """Return the raw table of a table of a report: listing_prclog, listing_smtmet_cores."""
     return LISTED + (report.name if len(report.tables) == 1 else f"{report.name}_{table.key}")
 
 
 def column_name(column: ReportColumn) -> str:
-    """The name of a column; one that every raw table has gets an underscore."""
+    """Return the raw column name; the name of a leading column gets an underscore."""
     return f"{column.key}_" if column.key in leading() else column.key
 
 
 def kind(column: ReportColumn) -> str:
-    """The type of a column's values: float for numbers, int for identifiers of whole numbers, text, time."""
+    """Return the type of a column's values: float for numbers, int for integer identifiers, text, time."""
     if column.type == "number":
         return "float"
     if column.type == "time":
         return "time"
-    own = [name.rpartition(".")[2] for name in column.measures] == [column.key]
-    if own and column.type in ("id", "text") and not column.hexadecimal:
-        found = {each.type for _, each in measures.columns_named(column.measures[0])}
-        return "int" if found == {"int"} else "text"
+    is_own_measure = [name.rpartition(".")[2] for name in column.measures] == [column.key]
+    if is_own_measure and column.type in ("id", "text") and not column.hexadecimal:
+        types = {each.type for _, each in measures.columns_named(column.measures[0])}
+        return "int" if types == {"int"} else "text"
     return "text"
 
 
@@ -169,29 +169,30 @@ def is_number(column: ReportColumn) -> bool:
 
 
 def columns(table: ReportTable) -> tuple[RawColumn, ...]:
-    """The columns of a raw table: those of the report; of each number, half of a unit of its last digit."""
-    found: list[RawColumn] = []
+    """Return the columns of a raw table: those of the report, and the precision of each number."""
+    raw_columns: list[RawColumn] = []
     for column in table.columns:
         name, unit = column_name(column), _unit(column)
         text = column.text or f"{column.name}, as printed"
         if is_number(column):
             number = RawColumn(name, "float", unit, text)
-            found += [number, precision(number)]
+            raw_columns += [number, precision(number)]
         else:
-            found.append(RawColumn(name, kind(column), "", text))
-    return _columns(found)
+            raw_columns.append(RawColumn(name, kind(column), "", text))
+    return _columns(raw_columns)
 
 
 def unknown_columns(kinds: Mapping[str, str]) -> tuple[RawColumn, ...]:
-    """The columns of a table that the catalog lacks, from their types by heading."""
+    """Return the columns of a table that is not in the catalog, from their types by heading."""
     return _columns(
-        RawColumn(head, kind, "", f"the column {head} of the listing") for head, kind in kinds.items()
+        RawColumn(heading, kind, "", f"the column {heading} of the listing")
+        for heading, kind in kinds.items()
     )
 
 
 @cache
 def leading() -> frozenset[str]:
-    """The names of the columns that every raw table of a listing has."""
+    """Return the names of the columns that every raw table of a listing has."""
     return frozenset(column.name for column in _columns(()))
 
 
@@ -202,35 +203,35 @@ def _columns(others: Iterable[RawColumn]) -> tuple[RawColumn, ...]:
 def _unit(column: ReportColumn) -> str:
     if column.unit or not column.measures:
         return column.unit
-    return next((found.unit for _, found in measures.columns_named(column.measures[0])), "")
+    return next((measured.unit for _, measured in measures.columns_named(column.measures[0])), "")
 
 
-def subject(name: str, given: Sequence[str]) -> tuple[str, ...]:
-    """The columns of a raw table that tell the rows of one interval apart, of those that it has.
+def subject(name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns, among the given ones, that distinguish the rows of one interval.
 
-    What of the subject is not printed is replaced by what every part of a folded report repeats; the rows of
-    a report that the catalog lacks are named by their first column.
+    Columns of the subject that are not printed are replaced by those that every part of a folded report
+    repeats; the rows of a report that is not in the catalog are identified by their first column.
     """
     report, key = tables().get(name, ("", ""))
     if not report:
-        return tuple(given[:1])
+        return tuple(names[:1])
     table = definition.load_report(report).table(key)
     shown = {column.column: column for column in reversed(table.columns)}
-    found = {shown[each].key: shown[each] for each in table.subject if each in shown}
-    if len(found) < len(table.subject):
-        named = [column for column in table.columns if not is_number(column)]
-        found |= {column.key: column for column in named if column.keep}
-        if not any(column.type in ("id", "text") for column in found.values()):
-            found |= {column.key: column for column in named[:1]}
-    return tuple(column_name(column) for column in found.values())
+    identifying = {shown[each].key: shown[each] for each in table.subject if each in shown}
+    if len(identifying) < len(table.subject):
+        texts = [column for column in table.columns if not is_number(column)]
+        identifying |= {column.key: column for column in texts if column.keep}
+        if not any(column.type in ("id", "text") for column in identifying.values()):
+            identifying |= {column.key: column for column in texts[:1]}
+    return tuple(column_name(column) for column in identifying.values())
 
 
 @cache
 def tables() -> dict[str, tuple[str, str]]:
-    """All raw tables of listings: report and table by name."""
-    found = {}
+    """Return all raw tables of listings: report and table by name."""
+    tables_by_name = {}
     for name in definition.names():
         report = definition.load_report(name)
         for table in report.tables:
-            found[table_name(report, table)] = (name, table.key)
-    return found
+            tables_by_name[table_name(report, table)] = (name, table.key)
+    return tables_by_name

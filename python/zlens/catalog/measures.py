@@ -1,8 +1,8 @@
 """Measures: the columns of every table that views read, from the catalog.
 
-A file of `facts/measures` has one measure, or several of the same columns whose rows differ in grain: its
-name is theirs, with a plus between. Files are read on first use; copy `_skeleton.toml` to add one. Measure
-and MeasureColumn below explain the keys.
+A file of `facts/measures` contains one measure, or several with the same columns whose rows differ in grain;
+it is named after them, joined by a plus. Files are read on first use; copy `_skeleton.toml` to add one.
+Measure and MeasureColumn below explain the keys.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.validators import Boolean, Choice, DocumentErrors, Key, ListOf, MapOf, Prose, Spec, Text
 
 TYPES = ("int", "float", "text", "bool", "time")
-#: The kinds of columns, and how several rows of one subject aggregate: see docs/aggregation.md.
+#: Kinds of columns, and how several rows of one subject aggregate: see docs/aggregation.md.
 AGGREGATES = {
     "key": "names the row",
     "counter": "added",
@@ -30,7 +30,7 @@ AGGREGATES = {
     "gauge": "averaged, with p50, p95 and maximum beside the mean",
     "state": "the last value",
 }
-#: How several subjects of one interval aggregate, if the kind does not say it: see docs/aggregation.md.
+#: Aggregates over the subjects of one interval, if the kind does not define it: see docs/aggregation.md.
 ACROSS = {
     "sum": "added",
     "mean": "mean by weight",
@@ -39,7 +39,7 @@ ACROSS = {
     "min": "the smallest",
     "none": "nothing",
 }
-#: How well a formula is known, with the words that describe it, best first.
+#: Certainty of a formula, with the words that describe it, best first.
 STATUSES = {
     "verified": "read in a document of IBM, or found again in the figures that IBM's own program printed",
     "linux": "a metric that IBM wrote for Linux perf, turned into counter numbers",
@@ -49,7 +49,7 @@ STATUSES = {
     "derived": "follows from definitions or was found in the data; printed nowhere as a formula",
     "unverified": "not confirmed by any source; absent or marked until somebody confirms it",
 }
-#: What one value is of.
+#: Subjects of one value.
 SCOPES = {
     "cpu": "one logical processor (one thread, under multithreading)",
     "core": "one core",
@@ -93,7 +93,7 @@ UNITS = frozenset(
     }
 )
 
-#: What a formula may depend on.
+#: Values of `by`.
 BY = ("", "generation")
 
 
@@ -102,19 +102,19 @@ class MeasureColumn(Struct, frozen=True):
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
     by          'generation': the formula depends on the machine, see facts/machines
-    counts      of a rate, instead of a formula: what it counts, per second in which that is known
-    given       with by: a formula over roles that give the value itself; it takes precedence
-    published   the formula to use instead with --as-published: rounded as published tables are
+    counts      for a rate, instead of a formula: the counted role, per second in which it is known
+    given       with by: a formula over roles that provide the value itself; it takes precedence
+    published   the formula to use instead with --as-published: rounded like published tables
     definition  the formula in words or counters, if nothing computes it yet or machines differ
     aggregate   its kind, which determines how several rows of one subject aggregate: see AGGREGATES
     weight      for a ratio or a gauge: a formula over columns of the row, proportional to its denominator
     unweighted  for a ratio: why it has no weight, and so no mean over rows
-    across      how several subjects aggregate: one of ACROSS, or `by` and a formula; '' = as the kind says
-    among       the subjects that a sum over subjects needs: a formula over columns of the row; '' = all
-    every       why --every gives another value than the mean of the rows it joins
+    across      how several subjects aggregate: one of ACROSS, or `by` and a formula; '' = by its kind
+    among       the subjects that a sum over subjects includes: a formula over columns of the row; '' = all
+    every       why --every returns another value than the mean of the rows of a bucket
     scope       the scope of one value: see SCOPES
     needs       what the input must contain for it
-    status      how well its formula is known: see STATUSES
+    status      certainty of its formula: see STATUSES
     """
 
     name: str
@@ -146,14 +146,14 @@ class MeasureColumn(Struct, frozen=True):
 
 
 class Measure(Struct, frozen=True):
-    """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
+    """One measure. `key` and the leading columns identify a row; no reader feeds an empty table yet.
 
-    A lazy table is too large to keep: it is computed for every query, as far as that needs it. A sparse table
-    without rows or values says that nothing happened. `rows` is the FROM clause of its formulas, with roles
-    and helpers (catalog/helpers); empty if it is made otherwise, or no reader feeds it yet. Rows that differ
-    in a column of `apart` are never merged: processor types, or a whole and its parts. `parts` lists, for
-    such a column, values that are parts of one whole: rows with these may be merged. `records` names the
-    records that give the rows, for the page of an input without them.
+    A lazy table is too large to materialize: every query computes only the parts that it needs. A sparse
+    table without rows or values means that no event occurred. `rows` is the FROM clause of its formulas, with
+    roles and helpers (catalog/helpers); it is empty if the measure is computed otherwise, or no reader feeds
+    it yet. Rows that differ in a column of `apart` are never merged: processor types, or a total and its
+    parts. `parts` lists, for such a column, values that are parts of one total: rows with these may be
+    merged. `records` names the records that provide the rows, for the web UI of an input without them.
     """
 
     name: str
@@ -170,12 +170,12 @@ class Measure(Struct, frozen=True):
     apart: tuple[str, ...] = ()
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: str = ""
-    #: Length of a row, where the rows it groups follow each other; else that of the longest.
+    #: Length of a row that groups consecutive rows; otherwise the maximum length of the rows applies.
     span: str = ""
 
     @property
     def row_key(self) -> tuple[str, ...]:
-        """The columns that tell rows apart, with the leading ones."""
+        """The columns that identify a row, including the leading ones."""
         return self.key if self.plain else ("system", "source", "interval_end", *self.key)
 
     def column(self, name: str) -> MeasureColumn | None:
@@ -189,7 +189,7 @@ def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source:
     return MeasureColumn(name, type, text, aggregate, "row", "derived", source, unit)
 
 
-#: The columns that every table begins with, except those marked plain.
+#: Leading columns of every table, except tables marked plain.
 LEADING = (
     _leading("system", "text", "", "system", "key", "the system the record or report names"),
     _leading("source", "text", "", "where the row comes from: zvm-monitor, rmf-xml", "key", "the reader"),
@@ -215,23 +215,23 @@ LEADING_NAMES = tuple(column.name for column in LEADING)
 
 
 def measures_folder() -> Path:
-    """The directory of the measures' files."""
+    """Return the folder of the measures' files."""
     return FACTS / "measures"
 
 
 def measure_names() -> list[str]:
-    """Names of all measures, without reading their files."""
+    """Return the names of all measures, without reading their files."""
     return list(_files(measures_folder()))
 
 
 def measure_files() -> list[Path]:
-    """The files of all measures."""
+    """Return the files of all measures."""
     return sorted(set(_files(measures_folder()).values()))
 
 
 @cache
 def _files(folder: Path) -> dict[str, Path]:
-    # Every query asks for them several times.
+    # Cached because every query needs them several times.
     files: dict[str, Path] = {}
     for path in sorted(folder.glob("[!_]*.toml")):
         for name in path.stem.split("+") if path.stem != "aliases" else ():
@@ -245,7 +245,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 @cache
 def load_measure(name: str) -> Measure:
-    """One measure with its columns, the leading ones first; CatalogError if its file is wrong."""
+    """Return one measure with its columns, the leading ones first; CatalogError if its file is invalid."""
     path = _files(measures_folder()).get(name)
     if path is None:
         raise CatalogError(f"there is no measure {name!r}", expected=", ".join(measure_names()))
@@ -263,7 +263,7 @@ def _load_file(path: Path) -> tuple[Measure, ...]:
 _TEXT = Text()
 _NAMES = ListOf(_TEXT, into=tuple)
 _REQUIRED = frozenset({"type", "text", "aggregate", "status", "source"})
-#: The keys of a column: its own, those of its group, and what a measure of the file has otherwise.
+#: Keys of a column: its own, those of its group, and those that a measure of the file overrides.
 _KEYS = tuple(
     Key(name, Choice(BY) if name == "by" else _TEXT, default=None)
     for name in MeasureColumn.__struct_fields__
@@ -312,10 +312,10 @@ _WORD = re.compile(r"\{(\w+)\}")
 class _SharedColumn(Struct, frozen=True):
     """A column of the measures of a file.
 
-    place        where errors say that it is
+    place        its location in errors
     keys         its keys, including those it shares with its group
     only         the measures that have it
-    differences  the keys that it has otherwise in some of these
+    differences  the keys that it overrides in some of these measures
     """
 
     name: str
@@ -326,7 +326,7 @@ class _SharedColumn(Struct, frozen=True):
 
 
 def parse(text: str, path: str) -> tuple[Measure, ...]:
-    """The measures from the text of their file; unknown keys and missing keys are errors."""
+    """Return the measures from the text of their file; unknown keys and missing keys are errors."""
     problem = DocumentErrors(path, root="the measure", text=text)
     values = _FILE.check(document.parse_toml(text, path), "", problem)
     groups = values.pop("column")
@@ -339,27 +339,27 @@ def _shared_columns(
     groups: Sequence[Mapping[str, Any]], measures: Sequence[str], problem: DocumentErrors
 ) -> Iterator[_SharedColumn]:
     for number, group in enumerate(groups, 1):
-        place, shared = f"column[{number}]", _stated(group)
+        group_location, shared = f"column[{number}]", _stated(group)
         name, each = shared.pop("name", None), shared.pop("each", None)
         if (name is None) == (each is None):
             raise problem.general_error(
-                f"{place} has both name and each, or neither", "state one", where=place
+                f"{group_location} has both name and each, or neither", "state one", where=group_location
             )
-        for member, own in (each or {name: {}}).items():
-            where = f"{place}.each.{member}" if each else place
-            keys = shared | _stated(own)
+        for member, member_keys in (each or {name: {}}).items():
+            location = f"{group_location}.each.{member}" if each else group_location
+            keys = shared | _stated(member_keys)
             only, differences = keys.pop("only", measures), keys.pop("measure", {})
-            for key, named, known in (("only", only, measures), ("measure", differences, only)):
-                for strange in [other for other in named if other not in known]:
+            for key, names, known in (("only", only, measures), ("measure", differences, only)):
+                for unknown in [other for other in names if other not in known]:
                     raise problem.general_error(
-                        f"{where}.{key} names {strange}",
+                        f"{location}.{key} names {unknown}",
                         "name measures of the file that have the column",
                         f"one of {', '.join(known)}",
-                        f"{where}.{key}",
+                        f"{location}.{key}",
                     )
             for missing in sorted(_REQUIRED - keys.keys()):
-                raise problem.missing(f"{where}.{missing}", Key(missing, _TEXT))
-            yield _SharedColumn(member, where, keys, only, differences)
+                raise problem.missing(f"{location}.{missing}", Key(missing, _TEXT))
+            yield _SharedColumn(member, location, keys, only, differences)
 
 
 def _stated(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -389,13 +389,13 @@ def _measure(table: Mapping[str, Any], shared: Iterable[_SharedColumn], problem:
 
 @cache
 def aliases() -> dict[str, tuple[str, str]]:
-    """Names that other sources use, normalized, each with our `table.column` and its source."""
+    """Return normalized names of other sources, each with zlens' `table.column` and the cited source."""
     path = measures_folder() / "aliases.toml"
     data = document.load_unchecked(path)
     targets: dict[str, tuple[str, str]] = {}
     for source in data["source"]:
-        for name, ours in source["names"].items():
-            targets.setdefault(_plain(name), (ours, source["text"]))
+        for name, column in source["names"].items():
+            targets.setdefault(_plain(name), (column, source["text"]))
     return targets
 
 
@@ -404,19 +404,19 @@ def _plain(name: str) -> str:
 
 
 def alias_source(name: str) -> str:
-    """The source of an alias; '' if it is none."""
+    """Return the cited source of an alias; '' if it is not an alias."""
     return aliases().get(_plain(name), ("", ""))[1]
 
 
 def find_columns(name: str) -> list[tuple[Measure, MeasureColumn]]:
-    """The columns that a name may mean: `table.column`, a bare column of any table, or an alias."""
+    """Return the columns that a name may mean: `table.column`, a bare column of any table, or an alias."""
     plain_name = _plain(name)
     columns = columns_named(plain_name)
     return columns_named(aliases()[plain_name][0]) if not columns and plain_name in aliases() else columns
 
 
 def columns_named(name: str) -> list[tuple[Measure, MeasureColumn]]:
-    """The columns with a name, as `table.column` or in any table; aliases are ignored."""
+    """Return the columns with a name, as `table.column` or in any table; aliases are ignored."""
     table_name, dot, bare = name.rpartition(".")
     searched = measure_names() if not dot else [table_name] if table_name in measure_names() else []
     pairs = [(load_measure(name), load_measure(name).column(bare)) for name in searched]
@@ -424,7 +424,7 @@ def columns_named(name: str) -> list[tuple[Measure, MeasureColumn]]:
 
 
 def all_columns() -> Iterator[tuple[Measure, MeasureColumn]]:
-    """Every column of every measure."""
+    """Yield every column of every measure."""
     for name in measure_names():
         for column in load_measure(name).columns:
             yield load_measure(name), column

@@ -1,4 +1,4 @@
-"""The metrics of programs that give them as text: `openmetrics/*.toml`."""
+"""Metrics of programs that export them as text (`openmetrics/*.toml`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-#: The programs whose text is read.
+#: Programs whose text is read.
 EXPORTERS = ("hmc", "dds")
 
 
 class MetricLabel(Struct, frozen=True):
-    """A label that is a column. `types`: its value is a processor type; `of`: how its metrics begin."""
+    """A label that is a column. `types`: its value is a processor type; `of`: prefix of its metrics."""
 
     name: str
     column: RawColumn
@@ -26,10 +26,10 @@ class MetricLabel(Struct, frozen=True):
 
 
 class ExporterTable(Struct, frozen=True):
-    """A table of the exporter: what identifies its rows, their other labels, and the columns of metrics.
+    """Table of an exporter: columns that identify its rows, their other labels, and the columns of metrics.
 
-    needs   column without which there is no row; None: a row for whatever has a value
-    spread  a value without a processor type is of all types of its subject
+    needs   column without which there is no row; None: a row for every subject that has a value
+    spread  whether a value without a processor type applies to all types of its subject
     """
 
     key: tuple[str, ...]
@@ -42,7 +42,7 @@ class ExporterTable(Struct, frozen=True):
 class ExporterMetric(Struct, frozen=True):
     """One metric: its part, its column, and its processor type (None: in a label, or all types).
 
-    words   what its values mean, which have no other meaning; None: they are numbers
+    words   words for its values, which have no other meaning; None: they are numbers
     """
 
     part: str
@@ -56,7 +56,7 @@ class ExporterMetric(Struct, frozen=True):
 
 
 class Exporter(Struct, frozen=True):
-    """What a program exports; `hmc.toml` explains each key."""
+    """Metrics that a program exports; `hmc.toml` explains each key."""
 
     name: str
     title: str
@@ -73,7 +73,7 @@ class Exporter(Struct, frozen=True):
 
 @cache
 def load_exporter(program: str) -> Exporter:
-    """One of EXPORTERS."""
+    """Return the facts of one of EXPORTERS."""
     data = document.load_unchecked(FACTS / "openmetrics" / f"{program}.toml")
     types: dict[str, str] = data["types"]
     columns: dict[str, dict[str, RawColumn]] = {}

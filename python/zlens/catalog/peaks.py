@@ -1,4 +1,4 @@
-"""What the overview shows around the busiest interval: subjects that may grow, and views that show them."""
+"""Facts about the peak in the overview: subjects whose use may rise, and the views that show them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 class SubjectGroup(Struct, frozen=True):
-    """Subjects of one measure that may grow.
+    """Subjects of one measure whose use may rise.
 
     statistic   total: an amount per second of elapsed time; mean: a value compared with its median
     name        text of a subject, with {column} for the columns of `by`
@@ -69,18 +69,18 @@ class PeakFacts(Struct, frozen=True):
     events: tuple[EventView, ...]
 
     def view_of(self, table: str, column: str) -> str | None:
-        """The view that shows a column of a measure."""
+        """Return the view that shows a column of a measure."""
         return self.views.get(f"{table}.{column}") or self.views.get(table)
 
     def view_of_event(self, subject: str) -> tuple[str, dict[str, str]] | None:
-        """The view and its settings for the subject of an event, such as `user LINUX01`."""
+        """Return the view and its settings for the subject of an event, such as `user LINUX01`."""
         kind, _, name = subject.partition(" ")
         shown = next((shown for shown in self.events if shown.subject == kind), None)
         return None if shown is None or not name else (shown.view, {shown.setting: name.split()[0]})
 
 
 def fill_placeholders(text: str, values: Mapping[str, Any]) -> str:
-    """A text with its {columns} replaced; a missing value leaves nothing."""
+    """Return a text with its {columns} replaced, and missing values omitted."""
 
     def text_of(match: re.Match[str]) -> str:
         value = values.get(match[1])
@@ -131,7 +131,7 @@ _FACTS = Spec(
 
 @cache
 def load_peak_facts() -> PeakFacts:
-    """The facts; CatalogError if the file is wrong."""
+    """Return the facts; CatalogError if the file is invalid."""
     data = document.load(_FILE, _FACTS, "the file")
     groups = tuple(_group(entry) for entry in data.pop("group"))
     return PeakFacts(groups=groups, events=tuple(data.pop("event")), **data)
@@ -140,21 +140,21 @@ def load_peak_facts() -> PeakFacts:
 def _group(entry: dict[str, Any]) -> SubjectGroup:
     table = measures.load_measure(entry["table"])
     column = table.column(entry["column"])
-    where = f"{entry['table']}.{entry['column']}"
+    column_name = f"{entry['table']}.{entry['column']}"
     if column is None or entry["statistic"] not in aggregation.available_statistics(column):
-        raise CatalogError(f"{where} has no {entry['statistic']}", file=str(_FILE))
+        raise CatalogError(f"{column_name} has no {entry['statistic']}", file=str(_FILE))
     for name in (*entry["by"], *entry["where"]):
         if table.column(name) is None:
-            raise CatalogError(f"{where}: {table.name} has no column {name!r}", file=str(_FILE))
+            raise CatalogError(f"{column_name}: {table.name} has no column {name!r}", file=str(_FILE))
     texts = [entry["name"], entry["event"], *entry["settings"].values()]
-    strange = {name for text in texts for name in _NAME.findall(text)} - set(entry["by"])
-    if strange:
-        raise CatalogError(f"{where}: {min(strange)} is not in by", file=str(_FILE))
+    unknown = {name for text in texts for name in _NAME.findall(text)} - set(entry["by"])
+    if unknown:
+        raise CatalogError(f"{column_name}: {min(unknown)} is not in by", file=str(_FILE))
     return SubjectGroup(**entry | {"unit": column.unit if entry["unit"] is None else entry["unit"]})
 
 
 def check() -> list[str]:
-    """Everything wrong in the file, one sentence each."""
+    """Return catalog issues of the file, one sentence each."""
     try:
         load_peak_facts()
     except CatalogError as error:

@@ -1,6 +1,6 @@
-"""Compiles layouts into the plans that the native decoder runs on.
+"""Decoder plans, compiled from layouts for the native decoder.
 
-A record gives one raw table (`d0r2`) and one for each of its sections (`d0r16_cpudata`), whose rows
+A record provides one raw table (`d0r2`) and one for each of its sections (`d0r16_cpudata`), whose rows
 are the entries, preceded by the columns of their record. A plan has the columns of all layouts in
 use; a column is NULL for layouts without its field.
 """
@@ -34,7 +34,7 @@ SAMPLED_CLASSES = ("sample",)
 
 
 def table_names(layouts: Iterable[RecordLayout]) -> list[str]:
-    """The raw tables of a record: its own, then those of its sections."""
+    """Return the raw tables of a record: its own, then those of its sections."""
     names: dict[str, None] = {}
     for layout in layouts:
         names.setdefault(layout.record.lower())
@@ -49,19 +49,21 @@ def section_table(layout: RecordLayout, section: MonitorSection) -> str:
 
 
 def record_plans(record: str, choices: Mapping[int, RecordLayout]) -> list[dict[str, Any]]:
-    """The plans of all tables of a record, its own first; `choices` is the layout by record length."""
+    """Return the plans of all tables of a record, its own first; `choices` is the layout by record length."""
     return [*_plans(record, tuple(sorted(choices.items())))]
 
 
 @lru_cache(1024)
 def _plans(record: str, choices: tuple[tuple[int, RecordLayout], ...]) -> tuple[dict[str, Any], ...]:
-    """Made once: each file of a system, and each piece of one that is followed, has the same."""
-    chosen = dict(choices)
-    return tuple(table_plan(table, record, chosen) for table in table_names(chosen.values()))
+    """Return the plans of a record; cached, since all files and fragments of a system have the same."""
+    layouts_by_length = dict(choices)
+    return tuple(
+        table_plan(table, record, layouts_by_length) for table in table_names(layouts_by_length.values())
+    )
 
 
 def table_plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[str, Any]:
-    """The plan of one table, which the native decoder reads as JSON."""
+    """Return the plan of one table, which the native decoder reads as JSON."""
     grouped: dict[RecordLayout, list[int]] = {}
     for length, layout in sorted(choices.items()):
         grouped.setdefault(layout, []).append(length)
@@ -71,7 +73,8 @@ def table_plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> 
     if table == record.lower():
         used = list(grouped)
     else:
-        # Each table locates entries in one way; a layout that locates them otherwise gives no rows.
+        # The entries of a table are located in one way; a layout that locates them otherwise provides no
+        # rows.
         used = [layout for layout in grouped if sections[layout] is not None]
         if not used:
             raise CatalogError(f"{record} has no table {table}", expected=", ".join(table_names(grouped)))
@@ -103,7 +106,7 @@ def table_plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> 
 
 
 def plan_columns(plan: Mapping[str, Any]) -> list[RawColumn]:
-    """The columns of a planned table as the decoder returns it, without those of every raw table."""
+    """Return the columns of a planned table as the decoder returns it, without the leading columns."""
     columns = []
     for column in plan["columns"]:
         kind = "text" if column["type"] in ("hex", "ascii") else column["type"]
@@ -115,7 +118,7 @@ def plan_columns(plan: Mapping[str, Any]) -> list[RawColumn]:
 
 
 class _Builder:
-    """Gathers the columns of several layouts under the names of their fields."""
+    """Collects the columns of several layouts under the names of their fields."""
 
     def __init__(self) -> None:
         self.columns: list[dict[str, Any]] = []
@@ -131,21 +134,21 @@ class _Builder:
                 self.columns.append(_column(name, part, layout))
                 self._known.append(part.field.kind != "unknown")
             elif not self._known[index] and part.type == self.columns[index]["type"]:
-                # Another release may know the kind.
+                # Another release may state the kind.
                 self.columns[index] = _column(name, part, layout)
                 self._known[index] = part.field.kind != "unknown"
 
     def fields(self, layout: RecordLayout, section: MonitorSection | None) -> list[dict[str, Any]]:
-        placed = []
+        located = []
         texts = iter(range(len(section.texts) if section else 0))
         for part, part_name in _parts(layout, section):
             index = self._index[part.name.lower()]
             column = self.columns[index]
             if column["type"] != part.type:
-                # Two releases disagree on the type; the more detailed one is followed.
+                # Two releases disagree on the type; the more detailed one applies.
                 continue
             field = part.field
-            placed.append(
+            located.append(
                 {
                     "column": index,
                     "offset": field.offset,
@@ -155,15 +158,15 @@ class _Builder:
                     "element": next(texts) if part_name == "string" else part.element,
                 }
             )
-        return placed
+        return located
 
 
 def _parts(layout: RecordLayout, section: MonitorSection | None) -> list[tuple[FieldElement, str]]:
-    """The columns of a row in order, and the part of the row that contains each."""
+    """Return the columns of a row in order, each with the part of the row that contains it."""
     parts = [
         (part, "record")
         for field in layout.fields
-        # A field that runs to the record's end is the entries themselves.
+        # A field that extends to the record's end consists of the entries themselves.
         if section is None or field.length
         for part in field_parts(field)
     ]
@@ -215,7 +218,7 @@ def _rule(field: MonitorField) -> dict[str, Any]:
 
 @cache
 def difference_facts() -> dict[str, Any]:
-    """The rules for differences in differences.toml."""
+    """Return the rules for differences in differences.toml."""
     path = FACTS / "zvm" / "differences.toml"
     return document.load_unchecked(path)
 
@@ -228,7 +231,7 @@ def _section_of(table: str, layout: RecordLayout) -> MonitorSection | None:
 
 
 def _locate_entries(layout: RecordLayout, section: MonitorSection | None) -> dict[str, Any]:
-    """Where the entries are, or how records are joined, for the decoder."""
+    """Return the locations of the entries, or the rules for joining records, for the decoder."""
     if section is None:
         return {}
     return (

@@ -1,4 +1,4 @@
-"""The types of processors and their properties (facts/processor_types.toml)."""
+"""Types of processors and their properties (facts/processor_types.toml)."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class ProcessorType(FactTable, frozen=True):
 
 @cache
 def types() -> dict[str, ProcessorType]:
-    """All types by name, in the order of the file."""
+    """Return all types by name, in the order of the file."""
     return structs.load(FACTS / "processor_types.toml", dict[str, ProcessorType])
 
 
 def modeled_types() -> tuple[str, ...]:
-    """The types that models and what-ifs support."""
+    """Return the types that models and what-ifs support."""
     return tuple(name for name, facts in types().items() if facts.modeled)
 
 
 def full_speed_types() -> frozenset[str]:
-    """The types that always run at full speed."""
+    """Return the types that always run at full speed."""
     return frozenset(name for name, facts in types().items() if facts.full_speed)
 
 
 def cpu_pool_types() -> tuple[str, ...]:
-    """The types that z/VM CPU pools can limit."""
+    """Return the types that z/VM CPU pools can limit."""
     return tuple(name for name, facts in types().items() if facts.cpu_pool)

@@ -1,4 +1,4 @@
-"""Columns of raw tables, and which of them a field of a record gives."""
+"""Columns of raw tables, and those that a field of a record provides."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from zlens.catalog.fields import MonitorField
 
-#: Columns that every raw table begins with; no field may have one of these names.
+#: Leading columns of every raw table; no field may have one of these names.
 FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag")
-#: The types of columns.
+#: Types of columns.
 TYPES = ("int", "float", "text", "bool", "time")
-#: What the raw tables of listings begin with.
+#: Prefix of the raw tables of listings.
 LISTED = "listing_"
 _INT_MAX = 8
 
@@ -28,17 +28,17 @@ class RawColumn(Struct, frozen=True):
 
 
 class FieldElement(Struct, frozen=True):
-    """A column that a field gives: the field itself or one element of an array."""
+    """A column that a field provides: the field itself or one element of an array."""
 
     name: str
     type: str
     field: MonitorField
-    #: Which element, counted from 0; None for the whole field.
+    #: Index of the element, from 0; None for the entire field.
     element: int | None
 
 
 def field_parts(field: MonitorField) -> list[FieldElement]:
-    """The columns of a field, by full name: none for a reserved area, one for each element of an array."""
+    """Return the columns of a field, by full name: none for a reserved area, one per element of an array."""
     if field.reserved:
         return []
     kind = column_type(field)
@@ -50,7 +50,7 @@ def field_parts(field: MonitorField) -> list[FieldElement]:
 
 
 def column_type(field: MonitorField) -> str:
-    """The decoder's type for a field: int, text, ascii, hex or time."""
+    """Return the decoder's type for a field: int, text, ascii, hex or time."""
     number = field.type != "character" or field.kind in ("counter", "timer", "sampled", "gauge", "flags")
     short = 0 < field.length <= _INT_MAX
     if field.kind == "time" and field.length == 8:

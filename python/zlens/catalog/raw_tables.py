@@ -1,4 +1,4 @@
-"""The raw tables of readers: `leading_columns.toml`, and the sets of tables in `*_tables.toml`."""
+"""Raw tables of readers: `leading_columns.toml`, and the sets of tables in `*_tables.toml`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ORIGIN = (
 
 
 class RawTableLayout(Struct, frozen=True):
-    """The columns of a raw table after the leading ones. others: what gives those before the last."""
+    """Columns of a raw table after the leading ones. others: facts that define the columns before `last`."""
 
     name: str
     columns: tuple[RawColumn, ...]
@@ -53,9 +53,9 @@ class RawTableSet(Struct, frozen=True):
     tables: dict[str, RawTableLayout]
 
     def columns(self, table: str, others: Iterable[RawColumn] = ()) -> tuple[RawColumn, ...]:
-        """The columns of a table, with those that other facts give."""
-        own = self.tables[table]
-        return (*self.leading, *_expand(own.columns), *others, *_expand(own.last))
+        """Return the columns of a table, including those that other facts define."""
+        layout = self.tables[table]
+        return (*self.leading, *_expand(layout.columns), *others, *_expand(layout.last))
 
 
 _TABLE = Spec(
@@ -79,7 +79,7 @@ _SET = Spec(
 
 @cache
 def load_tables(name: str) -> RawTableSet:
-    """A set of raw tables by its file, such as linux/counter_tables; every fault of it is a CatalogError."""
+    """Return a set of raw tables by its file, such as linux/counter_tables; CatalogError if it is invalid."""
     path = FACTS / f"{name}.toml"
     text = document.text_of(path)
     facts = document.parse_checked(text, str(path), _SET)
@@ -96,26 +96,28 @@ def load_tables(name: str) -> RawTableSet:
             raise errors.general_error(f"table {table.name} {what}", "rename one", where=f"table[{number}]")
         tables[table.name] = table
     return RawTableSet(
-        tuple(RawColumn(one.name, one.type, one.unit, texts.get(one.name, one.text)) for one in leading),
+        tuple(
+            RawColumn(each.name, each.type, each.unit, texts.get(each.name, each.text)) for each in leading
+        ),
         tables,
     )
 
 
 def set_names() -> list[str]:
-    """All sets, as `load_tables` names them."""
+    """Return all sets, as `load_tables` names them."""
     return sorted(str(path.relative_to(FACTS).with_suffix("")) for path in FACTS.rglob("*_tables.toml"))
 
 
 def check() -> list[str]:
-    """Everything wrong in the files, one sentence each."""
+    """Return catalog issues of the files, one sentence each."""
     problems: list[str] = []
-    homes: dict[str, str] = {}
+    set_by_table: dict[str, str] = {}
     for name in set_names():
         try:
             problems += [
-                f"{name}.toml: table {table} is also one of {homes[table]}.toml"
+                f"{name}.toml: table {table} is also one of {set_by_table[table]}.toml"
                 for table in load_tables(name).tables
-                if homes.setdefault(table, name) != name
+                if set_by_table.setdefault(table, name) != name
             ]
         except CatalogError as error:
             problems.append(str(error))
@@ -123,7 +125,7 @@ def check() -> list[str]:
 
 
 def _expand(columns: Iterable[RawColumn]) -> Iterator[RawColumn]:
-    """The columns, each with {number} or {set} as one for every counter or counter set."""
+    """Yield the columns; one with {number} or {set} is repeated for every counter or counter set."""
     for column in columns:
         if "{" not in column.name:
             yield column

@@ -1,6 +1,6 @@
-"""Records as bytes, by layout: written for demo files and tests, and read back by simple code.
+"""Encoder and reference decoder of records, by layout, for demo files and tests.
 
-The real decoder is native; this one is slow and simple, and serves to check it.
+The production decoder is native; the decoder here is slow and simple, to check it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RECORD_MAX = 0xFFFF
 _BLANKS = b"\x40\x00"
 _TEXT = (str, bytes)
 _place = itemgetter(0)
-#: Keyed by the identity of a layout's fields, which are kept so that no others can have it.
+#: Keyed by the identity of a layout's fields; the entry references them, so that the id is not reused.
 _NAMES: dict[int, tuple[Sequence[MonitorField], dict[str, tuple[tuple[bool, int], MonitorField]]]] = {}
 
 
@@ -30,11 +30,11 @@ def encode(
     entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     length: int | None = None,
 ) -> bytes:
-    """A record with these values by field name; fields without a value are binary zeros.
+    """Return a record with these values by field name; fields without a value are binary zeros.
 
     Numbers are ints, text is str, hexadecimal is str or bytes, times are TOD values like `tod`, arrays
-    are lists. `entries` are the sections' entries by section name; the fields with their place and
-    number are filled in. `length` cuts the record or pads it with zeros.
+    are lists. `entries` are the sections' entries by section name; the fields with their offset and
+    number are filled in. `length` truncates the record or pads it with zeros.
     """
     field_values = dict(values)
     fields_by_name = _by_name(layout.fields)
@@ -48,7 +48,7 @@ def encode(
         if section is None:
             raise CatalogError(f"{layout.record} {layout.release} has no section {name}")
         tail += _entries(layout, section, rows, field_values, len(data) + len(tail))
-    # Overlays come last: if both a group and a part of it are given, the part counts.
+    # Overlays come last: if both a group and a part of it have values, the part takes precedence.
     written = [fields_by_name[name] for name, value in field_values.items() if value is not None]
     for _, field in sorted(written, key=_place):
         value = _field_bytes(field, field_values[field.name])
@@ -73,7 +73,7 @@ def encode(
 
 
 def decode(layout: RecordLayout, data: bytes) -> dict[str, Any]:
-    """The values of a record by field name, elements of arrays as NAME_1 and so on.
+    """Return the values of a record by field name, elements of arrays as NAME_1 and so on.
 
     A value beyond the record's end is None, as is a number above 2^63-1 and a TOD value of zero.
     """
@@ -81,7 +81,7 @@ def decode(layout: RecordLayout, data: bytes) -> dict[str, Any]:
 
 
 def decode_entries(layout: RecordLayout, section: MonitorSection, data: bytes) -> list[dict[str, Any]]:
-    """The values of a section's entries, without those of their record; none for joined records."""
+    """Return the values of a section's entries, without those of their record; none for joined records."""
     if section.join is not None or not _matches(layout, section, data):
         return []
     if section.within is None:
@@ -111,14 +111,14 @@ def _matches(layout: RecordLayout, section: MonitorSection, data: bytes) -> bool
     return field is not None and data[field.offset : field.offset + len(begins)] == begins
 
 
-def _number(place: str | int | None, values: Mapping[str, Any]) -> int | None:
-    return values[place] if isinstance(place, str) else place
+def _number(reference: str | int | None, values: Mapping[str, Any]) -> int | None:
+    return values[reference] if isinstance(reference, str) else reference
 
 
 def _entries_of(
     section: MonitorSection, values: Mapping[str, Any], data: bytes, base: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of each entry, located by values of its record or of the entry around it."""
+    """Yield number and bytes of each entry, located by values of its record or of the enclosing entry."""
     offset, stride = _number(section.offset, values), _number(section.stride, values)
     count = _number(section.count, values)
     if offset is None or not stride or offset < (1 if base else HEADER_LENGTH) or stride < 0:
@@ -143,12 +143,12 @@ def _row(section: MonitorSection, entry: bytes, number: int) -> dict[str, Any]:
     row = _decode(section.fields, entry)
     if section.ordinal:
         row[section.ordinal] = number
-    at = section.texts_at
+    offset = section.texts_at
     for name in section.texts:
-        length = int.from_bytes(entry[at : at + 2])
-        row[name] = _ascii(entry[at + 2 : at + 2 + length])
-        at += 2 + length
-    row |= _decode(section.tail, entry[at:])
+        length = int.from_bytes(entry[offset : offset + 2])
+        row[name] = _ascii(entry[offset + 2 : offset + 2 + length])
+        offset += 2 + length
+    row |= _decode(section.tail, entry[offset:])
     return row
 
 
@@ -163,7 +163,7 @@ def _entries(
     field_values: dict[str, Any],
     position: int,
 ) -> bytes:
-    """The bytes of a section's entries; adds their place to the record's values."""
+    """Return the bytes of a section's entries; adds their location to the record's values."""
     stride = (
         section.stride
         if isinstance(section.stride, int)
@@ -186,7 +186,7 @@ def _entries(
 
 
 def _entry(layout: RecordLayout, section: MonitorSection, stride: int, row: Mapping[str, Any]) -> bytes:
-    """One entry, with its texts and with the inner entries, given under their section's name."""
+    """Return one entry, with its texts and inner entries, which the row has under their section's name."""
     values = dict(row)
     inner_rows = {
         other.name: values.pop(other.name)
@@ -213,8 +213,8 @@ def _entry(layout: RecordLayout, section: MonitorSection, stride: int, row: Mapp
             values.setdefault(inner.count, len(rows))
         trailing += b"".join(_fixed(inner, inner.fields, step, other) for other in rows)
     if section.inner:
-        begin = section.texts_at if section.texts else 0
-        values.setdefault(section.inner[0], begin)
+        start = section.texts_at if section.texts else 0
+        values.setdefault(section.inner[0], start)
         values.setdefault(section.inner[1], stride + len(trailing) - int(values[section.inner[0]]))
     return _fixed(section, section.fields, stride, values) + trailing
 
@@ -230,13 +230,13 @@ def _fixed(
         if value is not None:
             _, field = fields_by_name[name]
             data = _field_bytes(field, value)
-            # Anything beyond a length that was set shorter than described is cut off.
+            # Bytes beyond a length that was set shorter than described are truncated.
             data_bytes[field.offset : field.end] = data[: max(length - field.offset, 0)]
     return bytes(data_bytes)
 
 
 def _by_name(fields: Sequence[MonitorField]) -> dict[str, tuple[tuple[bool, int], MonitorField]]:
-    """Fields and the order in which they are written; computed once for the fields of a layout."""
+    """Return fields by name, each with its write order; cached for the fields of a layout."""
     cached = _NAMES.get(id(fields))
     if cached is None or cached[0] is not fields:
         ordered = {field.name: ((field.overlay, position), field) for position, field in enumerate(fields)}

@@ -1,4 +1,4 @@
-"""Which event records are evidence that counters were reset."""
+"""Event records that are evidence of counter resets."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 PATH = FACTS / "zvm" / "resets.toml"
-#: The subject kind of evidence that affects every counter of the system.
+#: Subject kind of evidence that affects every counter of the system.
 ALL = "all"
-#: The kind of their events.
+#: Kind of the events of resets.
 KIND = "counters were reset"
 
 
 class ResetRule(Struct, frozen=True):
     """A record that reports a reset.
 
-    `subject_kind` says whose counters; the values of `fields` name the subject in the order of the
-    subject's columns; fewer values mean every subject that begins with them, none every subject of that kind.
-    `time` is the field with the moment, None for the record's own time.
+    `subject_kind` is the kind of subject whose counters were reset; the values of `fields` name the subject
+    in the order of the subject's columns; fewer values mean every subject that begins with them, none every
+    subject of that kind. `time` is the field with the time, None for the record's own time.
     """
 
     record: str
@@ -43,7 +43,7 @@ def _facts() -> dict[str, Any]:
 
 @cache
 def evidence() -> tuple[ResetRule, ...]:
-    """All evidence in the catalog, read once."""
+    """Return all evidence in the catalog."""
     return tuple(
         ResetRule(
             record=item["record"],
@@ -60,12 +60,12 @@ def evidence() -> tuple[ResetRule, ...]:
 
 
 def reset_rules_for(subject_kind: str | None) -> list[ResetRule]:
-    """The evidence of a reset of subjects of that kind, including evidence that affects everything."""
+    """Return the evidence of resets of that kind of subject, including evidence that affects all counters."""
     return [item for item in evidence() if item.subject_kind in (ALL, subject_kind)]
 
 
 def subject_kind(table: str) -> str | None:
-    """The subject kind of a raw table: "" if its layout does not state it, None without a layout."""
+    """Return the subject kind of a raw table: "" if its layout does not state it, None without a layout."""
     record, _, section = table.upper().partition("_")
     if record not in layouts.records():
         return None
@@ -78,7 +78,7 @@ def subject_kind(table: str) -> str | None:
 
 
 def subject_name(kind: str | None, subject: str) -> str:
-    """A subject of some kind, its values joined by `/`, in readable form: `device 0301` for `769`."""
+    """Return a readable subject from its kind and its values joined by `/`: `device 0301` for `769`."""
     if kind is None:
         return subject
     if not subject:

@@ -19,7 +19,7 @@ _ALONE = re.compile(r"\{(\d)\}")
 
 
 class PrintedValue(Struct, frozen=True):
-    """A named value somewhere on a page; group 1 of the form is its text."""
+    """A named value anywhere on a report page; group 1 of the form is its text."""
 
     name: str
     form: re.Pattern[str]
@@ -27,9 +27,9 @@ class PrintedValue(Struct, frozen=True):
 
 
 class PrintedTable(Struct, frozen=True):
-    """A table with heads. heads, upper, words: what is printed, and the name in the XML form.
+    """A table with headings. heads, upper, words: the printed text, and the name in the XML format.
 
-    first  how the last line of heads begins
+    first  pattern of the last line of headings
     """
 
     part: str
@@ -46,7 +46,7 @@ class PrintedTable(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns in the XML form."""
+        """The names of all columns in the XML format."""
         return (
             *(name for _, name in self.heads),
             *(name for _, name in self.upper),
@@ -55,7 +55,7 @@ class PrintedTable(Struct, frozen=True):
 
 
 class PrintedPairs(Struct, frozen=True):
-    """Names with values side by side, below the heads of their groups; a row for each `begins`."""
+    """Names with values side by side, below the headings of their groups; a row for each `begins`."""
 
     begins: re.Pattern[str]
     values: tuple[PrintedValue, ...]
@@ -64,7 +64,7 @@ class PrintedPairs(Struct, frozen=True):
 
 
 class PrintedSamples(Struct, frozen=True):
-    """Names with a fixed number of values, below heads that name their area."""
+    """Names with a fixed number of values, below headings that name their area."""
 
     names: tuple[str, ...]
     area: str
@@ -72,7 +72,11 @@ class PrintedSamples(Struct, frozen=True):
 
 
 class PrintedList(Struct, frozen=True):
-    """A part whose rows stand anywhere in lines. cells: of the groups of the form; names: those in full."""
+    """A part whose rows may be anywhere in lines.
+
+    cells  templates of cells with groups of the form
+    names  full names of cells
+    """
 
     part: str
     heads: tuple[str, ...]
@@ -80,13 +84,13 @@ class PrintedList(Struct, frozen=True):
     cells: tuple[str, ...]
     names: dict[str, str]
 
-    def row(self, found: re.Match[str]) -> list[tuple[str, int]]:
-        """The cells of a row, each with the group that it is; 0 if it is more than one."""
+    def row(self, match: re.Match[str]) -> list[tuple[str, int]]:
+        """Return the cells of a row, each with the number of its group; 0 if it combines several groups."""
         groups = [
             "",
             *(
                 "".join(group.split()) if group and group.startswith("N") else group
-                for group in found.groups()
+                for group in match.groups()
             ),
         ]
         cells = [cell.format(*groups) for cell in self.cells]
@@ -98,7 +102,7 @@ class PrintedList(Struct, frozen=True):
 
 
 class ReportPage(Struct, frozen=True):
-    """A kind of page. status: how certain its form is."""
+    """A kind of report page. status: certainty of its format."""
 
     title: str
     status: str
@@ -113,7 +117,7 @@ class ReportPage(Struct, frozen=True):
 
 
 class PrintedFacts(Struct, frozen=True):
-    """All pages by the key of their title, and the forms of what their header says, by name."""
+    """All report pages by the key of their title, and the patterns of their header by name."""
 
     pages: dict[str, ReportPage]
     header: dict[str, re.Pattern[str]]
@@ -121,7 +125,7 @@ class PrintedFacts(Struct, frozen=True):
 
 @cache
 def printed() -> PrintedFacts:
-    """The facts of rmf_printed.toml. Raises CatalogError."""
+    """Return the facts of rmf_printed.toml; CatalogError if the file is invalid."""
     facts = document.load_unchecked(PATH)
     try:
         pages = [_page(entry) for entry in facts.pop("page")]
@@ -186,11 +190,11 @@ def _table(entry: dict[str, Any]) -> PrintedTable:
             for text, column in entry.get(name, ())
         )
 
-    own = heads("heads")
+    headings = heads("heads")
     return PrintedTable(
         entry.get("part", ""),
-        re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in own) + ")", re.I),
-        own,
+        re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in headings) + ")", re.I),
+        headings,
         entry["least"],
         heads("upper"),
         tuple((name, re.compile(word)) for name, word in entry.get("words", ())),

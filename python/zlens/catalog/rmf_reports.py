@@ -1,4 +1,4 @@
-"""The XML form of RMF reports: sections and columns, from the catalog's `rmf/`."""
+"""XML format of RMF reports: sections and columns, from the catalog's `rmf/`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from zlens.schema.validators import DocumentErrors
 
 _Status = Literal["verified", "carried", "derived", "unverified"]
 STATUS: tuple[str, ...] = get_args(_Status)
-#: The elements that may contain a report: of the Postprocessor, of Monitor III.
+#: Elements that may contain a report: of the Postprocessor, of Monitor III.
 _Element = Literal["postprocessor", "report"]
 ELEMENTS: tuple[str, ...] = get_args(_Element)
 
 
 def key(text: str) -> str:
-    """A name or heading for comparison: blanks and case are ignored."""
+    """Return a name or heading for comparison: without blanks, in lower case."""
     return "".join(text.split()).casefold()
 
 
@@ -56,7 +56,7 @@ class RmfColumn(FactTable, frozen=True):
 
 
 class RowKinds(FactTable, frozen=True):
-    """The kind of a row: by type SUM, by the first cell, by the last letter under a heading, otherwise."""
+    """Kinds of rows: by type SUM, by the first cell, by the last letter under a heading, otherwise."""
 
     other: Annotated[str, Meta(description="of rows of no other kind")]
     sum: Annotated[str, Meta(description="of rows of type SUM")] = ""
@@ -68,7 +68,7 @@ class RowKinds(FactTable, frozen=True):
 
 
 class RmfSection(FactTable, frozen=True, dict=True):
-    """One part of a report: named values, a table, or all that no other section takes, as text (`rest`)."""
+    """A section of a report: named values, a table, or as text (`rest`) the content of no other section."""
 
     id: Annotated[str, Meta(description="its name here")]
     shape: Annotated[Literal["interval", "variables", "table", "rest"], Meta(description="its form")]
@@ -102,7 +102,7 @@ class RmfSection(FactTable, frozen=True, dict=True):
 
     @cached_property
     def key_places(self) -> tuple[int, ...]:
-        """The places of the columns that identify a row."""
+        """The indexes of the columns that identify a row."""
         names = [column.name for column in self.columns]
         return tuple(names.index(name) for name in self.key)
 
@@ -112,9 +112,9 @@ class RmfSection(FactTable, frozen=True, dict=True):
 
 
 class RmfTable(FactTable, frozen=True):
-    """A raw table: the common columns, the row kind if there are several, and those of its sections.
+    """A raw table: the common columns, the row kind if there are several, and the columns of its sections.
 
-    In a report its columns are stated.
+    Within a report, its columns are filled in.
     """
 
     name: Annotated[str, Meta(description="its name")]
@@ -143,7 +143,7 @@ class RmfReport(FactTable, frozen=True, dict=True):
 
     @property
     def rest(self) -> RmfSection:
-        """The section that takes what no other does."""
+        """The section for content of no other section."""
         return next(section for section in self.section if section.shape == "rest")
 
     @cached_property
@@ -151,7 +151,7 @@ class RmfReport(FactTable, frozen=True, dict=True):
         return {(key(section.segment), key(section.part), section.shape): section for section in self.section}
 
     def find(self, segment: str, part: str, shape: str) -> RmfSection | None:
-        """The section for a part of a segment, by the printed names."""
+        """Return the section for a part of a segment, by the printed names."""
         return self._places.get((key(segment), key(part), shape))
 
 
@@ -160,21 +160,23 @@ _ROW_KIND = RmfColumn("row_kind", "text", "what the row is", "derived")
 
 @cache
 def report(name: str) -> RmfReport:
-    """The report of a catalog file, checked."""
+    """Return the checked report of a catalog file."""
     path = FACTS / "rmf" / f"{name}.toml"
     return parse(document.text_of(path), str(path))
 
 
 def parse(text: str, file: str) -> RmfReport:
-    """A report from the text of its file; CatalogError with the line if something is wrong."""
+    """Return a report from the text of its file; CatalogError with the line if it is invalid."""
     facts = structs.parse(text, file, RmfReport)
     problem = DocumentErrors(file, text=text)
     _check_columns(facts.common, "common", problem, headed=False)
     for number, section in enumerate(facts.section, 1):
-        where = f"section[{number}]"
-        _check_columns(section.columns, f"{where}.column", problem, headed=True)
+        location = f"section[{number}]"
+        _check_columns(section.columns, f"{location}.column", problem, headed=True)
         if unknown := {*section.key} - {column.name for column in section.columns}:
-            raise problem.general_error(f"{where}.key has {min(unknown)}, which is no column", where=where)
+            raise problem.general_error(
+                f"{location}.key has {min(unknown)}, which is no column", where=location
+            )
     if len(facts.sections) < len(facts.section):
         raise problem.general_error("a section is defined twice", where="section")
     if [section.shape for section in facts.section].count("rest") != 1:
@@ -189,25 +191,29 @@ def parse(text: str, file: str) -> RmfReport:
 
 
 def _check_columns(
-    columns: tuple[RmfColumn, ...], where: str, problem: DocumentErrors, *, headed: bool
+    columns: tuple[RmfColumn, ...], location: str, problem: DocumentErrors, *, headed: bool
 ) -> None:
     for number, column in enumerate(columns, 1):
         if bool(column.head) != headed:
-            place = f"{where}[{number}]"
-            raise problem.general_error(f"{place}.head is missing or not allowed", where=place)
-    _check_once(columns, where, problem)
+            column_location = f"{location}[{number}]"
+            raise problem.general_error(
+                f"{column_location}.head is missing or not allowed", where=column_location
+            )
+    _check_once(columns, location, problem)
 
 
-def _columns(facts: RmfReport, table: RmfTable, where: str, problem: DocumentErrors) -> tuple[RmfColumn, ...]:
+def _columns(
+    facts: RmfReport, table: RmfTable, location: str, problem: DocumentErrors
+) -> tuple[RmfColumn, ...]:
     if unknown := {*table.sections} - {*facts.sections}:
-        raise problem.general_error(f"{where}: section {min(unknown)} is missing", where=where)
+        raise problem.general_error(f"{location}: section {min(unknown)} is missing", where=location)
     sections = [facts.sections[name] for name in table.sections]
     kind = (_ROW_KIND,) if sections[0].has_row_kind else ()
     columns = (*facts.common, *kind, *(column for section in sections for column in section.columns))
-    _check_once(columns, where, problem)
+    _check_once(columns, location, problem)
     return columns
 
 
-def _check_once(columns: tuple[RmfColumn, ...], where: str, problem: DocumentErrors) -> None:
+def _check_once(columns: tuple[RmfColumn, ...], location: str, problem: DocumentErrors) -> None:
     if len({column.name for column in columns}) < len(columns):
-        raise problem.general_error(f"two columns of {where} have the same name", where=where)
+        raise problem.general_error(f"two columns of {location} have the same name", where=location)

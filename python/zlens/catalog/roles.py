@@ -1,6 +1,6 @@
-"""Roles: the names by which measures refer to the contents of records, and their translation into SQL.
+"""Roles: names by which measures refer to the contents of records, and their translation into SQL.
 
-A role file says what an entity is and, per raw table, which field is which role; measures read the view
+A role file defines an entity and, per raw table, the field of each role; measures read the view
 `role.<entity>` and never a field. A role whose field is missing in a file's layouts is NULL.
 """
 
@@ -29,9 +29,9 @@ SQL_TYPES = {
     "time": "TIMESTAMP WITH TIME ZONE",
 }
 AGGREGATES = ("sum", "mean", "last")
-#: The suffix of a raw table's name that stands for its rows of all times, not only the selected ones.
+#: Suffix of a raw table's name that means its rows of all times, not only of the selected window.
 ALL_TIMES_SUFFIX = "#whole"
-#: The role that says which values of a row are withheld.
+#: Role with the names of withheld values of a row.
 IMPOSSIBLE = "impossible"
 OVER = ("sum", "max", "min", "any_value", "count")
 _KEYS = frozenset(
@@ -45,9 +45,9 @@ _KEYS = frozenset(
 class Role(Struct, frozen=True):
     """A role of an entity. aggregate is how --every aggregates it: sum, mean or last.
 
-    within  formula over `seconds` and roles of the entity that no value exceeds. A value that does, or that
-            is negative, is withheld; the role `impossible` says which.
-    source  where a limit comes from that is a number
+    within  formula over `seconds` and roles of the entity that no value exceeds. A value above it, or a
+            negative one, is withheld; the role `impossible` names it.
+    source  cited source of a numeric limit
     signed  false: a negative value is withheld although there is no upper limit
     """
 
@@ -68,7 +68,7 @@ class Role(Struct, frozen=True):
 class SectionJoin(Struct, frozen=True):
     """A section of the same record whose fields are joined with those of a raw table.
 
-    same  columns that its rows share with those of that table, in place of those that identify a record
+    same  columns shared with the rows of that table, in place of those that identify a record
     """
 
     table: str
@@ -77,19 +77,19 @@ class SectionJoin(Struct, frozen=True):
 
 
 class DetailedTable(Struct, frozen=True):
-    """A raw table with the same in detail: its rows of the same system, time and `same` replace these."""
+    """A more detailed raw table: its rows of the same system, time and `same` replace those of the origin."""
 
     table: str
     same: tuple[str, ...] = ()
 
 
 class RoleOrigin(Struct, frozen=True):
-    """How one raw table gives the roles of an entity.
+    """Roles of an entity from one raw table.
 
-    began    field with the time from which a subject's counters count: since then is all they say
-    seconds  formula of how long the subject was there, over columns and the `seconds` of the table
+    began    field with the time at which a subject's counters started, if it has no earlier sample
+    seconds  formula of the time that the subject existed, over columns and the `seconds` of the table
     time     column with the time from which a state lasts, or of an event; the record's own otherwise
-    unless   tables with the same in more detail, whose rows replace these
+    unless   more detailed tables, whose rows replace these
     """
 
     table: str
@@ -105,7 +105,7 @@ class RoleOrigin(Struct, frozen=True):
 
 
 class Entity(Struct, frozen=True):
-    """What measures refer to by one name: its roles, and the tables they come from.
+    """Subject of measures: its roles, and their tables.
 
     A lasting entity describes a state: its rows apply from their time `tod` until the next one, and belong
     to no interval.
@@ -120,18 +120,18 @@ class Entity(Struct, frozen=True):
 
 
 def root() -> Path:
-    """The directory of the role files."""
+    """Return the folder of the role files."""
     return FACTS / "roles"
 
 
 def entities() -> list[str]:
-    """The names of all entities, without reading their files."""
+    """Return the names of all entities, without reading their files."""
     return list(_stems(root()))
 
 
 @cache
 def _stems(folder: Path) -> tuple[str, ...]:
-    # Called hundreds of times: no file is added while a program runs.
+    # Cached because it is called hundreds of times: no file is added while a program runs.
     return tuple(sorted(path.stem for path in folder.glob("[!_]*.toml")))
 
 
@@ -142,13 +142,13 @@ def _facts(name: str) -> dict[str, Any]:
 
 @cache
 def bounded_entities() -> tuple[str, ...]:
-    """Entities with bounds: their role `impossible` names the values that are withheld."""
+    """Return entities with bounds: their role `impossible` names the values that are withheld."""
     return tuple(name for name in entities() if IMPOSSIBLE in entity(name).roles)
 
 
 def entity(name: str) -> Entity:
-    """One entity with its roles, including the user's bindings; CatalogError if a file is wrong."""
-    # Imported when needed: it reads entities itself.
+    """Return one entity with its roles, including the user's bindings; CatalogError if a file is invalid."""
+    # user_roles imports this module.
     from zlens.catalog import user_roles
 
     return user_roles.bind_entity(catalog_entity(name))
@@ -156,7 +156,7 @@ def entity(name: str) -> Entity:
 
 @cache
 def catalog_entity(name: str) -> Entity:
-    """One entity as in the catalog; CatalogError if its file is wrong."""
+    """Return one entity as in the catalog; CatalogError if its file is invalid."""
     path = root() / f"{name}.toml"
     if not path.is_file():
         raise CatalogError(
@@ -218,7 +218,7 @@ def catalog_entity(name: str) -> Entity:
 
 
 def _recorded_first(origins: Sequence[RoleOrigin]) -> Iterator[RoleOrigin]:
-    """The origins; what was printed is left out where the input has records of the same system and time."""
+    """Yield the origins; records of the same system and time replace a printed origin."""
     recorded = dict.fromkeys(origin.table for origin in origins if not _is_listed(origin))
     for origin in origins:
         if _is_listed(origin):
@@ -232,9 +232,9 @@ def _is_listed(origin: RoleOrigin) -> bool:
 
 
 def state_tables() -> frozenset[str]:
-    """The raw tables of states: what applies in an interval may have been recorded long before it."""
+    """Return the raw tables of states: one that applies in an interval may have been recorded long before."""
     texts = {name: (root() / f"{name}.toml").read_text(encoding="utf-8") for name in entities()}
-    # Most files need not be parsed to see that they have none.
+    # Most entities are not lasting: their files need not be parsed.
     lasting = (entity(name) for name, text in texts.items() if "\nlasting" in text)
     return frozenset(
         table
@@ -246,12 +246,12 @@ def state_tables() -> frozenset[str]:
 
 
 def tables_read(origin: RoleOrigin) -> list[str]:
-    """The raw tables that an origin reads, its own first."""
+    """Return the raw tables that an origin reads, its own first."""
     return [origin.table, *(join.table for join in origin.joins)]
 
 
 _RANGES = re.compile(r"([a-z_]*)\[([a-z0-9_ /-]+)\]([a-z_]*)")
-#: From one number to another, or in hexadecimal by steps.
+#: A range of decimal numbers, or of hexadecimal numbers with a step.
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?|([0-9a-f]+)-([0-9a-f]+)/(\d+)")
 _FIELD_PREFIX = re.compile(r"^[A-Z0-9]+(?=_)")
 
@@ -259,7 +259,7 @@ _FIELD_PREFIX = re.compile(r"^[A-Z0-9]+(?=_)")
 def _block_roles(
     block: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], path: Path
 ) -> dict[str, dict[str, Any]]:
-    """The roles of a block, after those of the block that it is like."""
+    """Return the roles of a block, in addition to those of the block that it resembles."""
     like = block.get("like")
     if like is None:
         return dict(_expand_names(block["roles"]))
@@ -275,7 +275,7 @@ def _block_roles(
 
 
 def _expand_names(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Entries; one named with words or ranges (`c[0-5 basic]`) once for each, which replaces {n} and {N}."""
+    """Yield entries, one per word of names with words or ranges (`c[0-5 basic]`); it replaces {n} and {N}."""
     for name, facts in entries.items():
         match = _RANGES.fullmatch(name)
         if match is None:
@@ -295,7 +295,7 @@ def _expand_names(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, 
 
 
 def _range(part: str) -> list[str]:
-    """A word; numbers from one to another; or those of a set of counters on all machines."""
+    """Return a word; the numbers of a range; or the counters of a set on all machines."""
     from zlens.catalog import cpumf
 
     match, counters = _RANGE.fullmatch(part), cpumf.sets().get(part)
@@ -312,13 +312,13 @@ def _range(part: str) -> list[str]:
 
 
 def candidate_fields(how: Mapping[str, Any]) -> list[str]:
-    """The fields that may give a role, first choice first."""
+    """Return the fields that may provide a role, first choice first."""
     field = how.get("field", [])
     return [field] if isinstance(field, str) else list(field)
 
 
 def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
-    """A role's value in one decoded record (field name to value); None if the record has no such field."""
+    """Return a role's value in one decoded record (field name to value); None if it has no such field."""
     for origin in entity(entity_name).origins:
         for field in candidate_fields(origin.roles.get(role, {})):
             if values.get(field) is not None:
@@ -327,7 +327,7 @@ def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
 
 
 def code_words_sql(sql: str, table: str) -> str:
-    """SQL that replaces codes by the words of a table in codes.toml; others stay, as text."""
+    """Return SQL that replaces codes by the words of a table in codes.toml; other codes remain, as text."""
     words = codes.words(table)
     branches = " ".join(
         f"WHEN {expressions.literal(code)} THEN {expressions.literal(word)}"
@@ -338,7 +338,7 @@ def code_words_sql(sql: str, table: str) -> str:
 
 
 def scale_factor(name: str) -> float:
-    """The factor from a raw unit to the unit of measures."""
+    """Return the factor from a raw unit to the unit of measures."""
     unit = _facts("units.toml").get(name)
     if unit is None:
         raise CatalogError(f"there is no unit {name!r}", expected="one of facts/units.toml")
@@ -346,7 +346,7 @@ def scale_factor(name: str) -> float:
 
 
 def check() -> list[str]:
-    """Everything wrong with the role files, one sentence each."""
+    """Return catalog issues of the role files, one sentence each."""
     problems: list[str] = []
     for name in entities():
         try:
@@ -364,11 +364,11 @@ def check() -> list[str]:
                         scale_factor(how["scale"])
                     if "expression" in how:
                         expressions.parse(how["expression"])
-                own = {other.table for other in checked.origins} - {origin.table}
+                other_tables = {other.table for other in checked.origins} - {origin.table}
                 problems += [
                     f"roles/{name}.toml: {origin.table} gives way to {detailed.table}, which gives nothing"
                     for detailed in origin.unless
-                    if detailed.table not in own
+                    if detailed.table not in other_tables
                 ]
                 limits = [role.within for role in checked.roles.values()]
                 problems += [

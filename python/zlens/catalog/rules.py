@@ -1,7 +1,7 @@
-"""Rules of `zlens findings`: what is worth reporting about an input, from the catalog and the user.
+"""Rules of `zlens findings`, from the catalog and the user.
 
-One file per rule, named after its id in lower case; copy `rules/_skeleton.toml` to add one. Rule below
-explains the keys. A user's rule with the id of a built-in one replaces it.
+There is one file per rule, named after its id in lower case; copy `rules/_skeleton.toml` to add one. Rule
+below explains the keys. A user's rule with the id of a built-in one replaces it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from zlens.schema.validators import (
     Text,
 )
 
-#: The kinds of rule files.
+#: Kinds of rule files.
 KINDS = {
     "rule": "a condition that holds or does not",
     "balance": "two numbers that are measured independently and must agree; always checked",
@@ -40,7 +40,7 @@ KINDS = {
 }
 #: Severities, worst first.
 SEVERITIES = ("crit", "warn", "info")
-#: Where a threshold comes from.
+#: Origins of a threshold.
 CLASSES = {
     "ibm": "the number or the statement is published by IBM",
     "ibm-qual": "IBM publishes the relation; the number is ours",
@@ -48,7 +48,7 @@ CLASSES = {
     "ours": "our own rule of thumb: off by default, except in a comparison with a baseline",
     "unverified": "believed to be published; the source was not seen",
 }
-#: How the value is compared with the threshold T; the last two need no number.
+#: Comparisons of the value with the threshold T; the last two need no number.
 COMPARES = {
     ">": "above",
     ">=": "at or above",
@@ -57,7 +57,7 @@ COMPARES = {
     "holds": "the query says in a column `holds` which rows are findings",
     "exists": "every row of the query is a finding",
 }
-#: How the mean of the value is compared with its mean in the baseline.
+#: Comparisons of the mean of the value with its mean in the baseline.
 BASELINES = {
     "rise": "the part by which it rose",
     "fall": "the part by which it fell",
@@ -71,9 +71,9 @@ STATUSES = {
     "unverified": "not confirmed by any source",
 }
 
-#: The columns of a query, one row for everything it tests.
+#: Columns of a query, with one row for each tested subject.
 COLUMNS = ("system", "source", "interval_end", "seconds", "subject", "value")
-#: The columns that a rule may give beyond these, by what they are.
+#: Optional columns of a query, with their descriptions.
 OPTIONAL = {
     "detail": "a text that says more about the value",
     "holds": "true if an additional condition is met",
@@ -86,17 +86,17 @@ _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+")
 class Rule(Struct, frozen=True):
     """One rule.
 
-    condition    in words
-    query        SELECT over measures of the columns COLUMNS and `gives`; {T} stands for a threshold
+    condition    the condition in words
+    query        SELECT over measures of the columns COLUMNS and `gives`; {T} is replaced by a threshold
     gives        the columns of OPTIONAL that its queries have
     compare      how `value` is compared with the threshold T, see COMPARES; '' if only a baseline decides
     threshold    the numbers by name
     critical     the value from which the finding has severity crit
-    limit        the threshold in words, if the comparison does not say it
-    needs        columns of measures (or roles, as role.entity.name) without which there is no answer
-    baseline     how, and from which difference, it is compared with a baseline
-    disagrees    rules that say something else about the same matter
-    guard        what it does not consider, or where it may mislead
+    limit        the threshold in words, if the comparison does not state it
+    needs        columns of measures (or roles, as role.entity.name) that the query requires
+    baseline     comparison with a baseline, and the minimum difference
+    disagrees    rules that contradict it
+    guard        limitations, or cases in which it may mislead
     reason       for a note: why it is not a condition
     """
 
@@ -125,41 +125,41 @@ class Rule(Struct, frozen=True):
     status: str
     reason: str
     file: Path
-    own: bool  # the user's
+    own: bool  # whether it is the user's
 
     @property
     def computable(self) -> bool:
         return self.kind != "note"
 
     def sql(self, *, baseline: bool = False) -> str:
-        """The query with the thresholds filled in."""
+        """Return the query with the thresholds filled in."""
         text = self.baseline_query if baseline and self.baseline_query else self.query
         for name, number in self.threshold.items():
             text = text.replace(f"{{{name}}}", repr(float(number)))
         return text.strip().rstrip(";")
 
     def line(self, key: str) -> int | None:
-        """The line of a key in its file."""
+        """Return the line of a key in its file."""
         return line_of(self.file.read_text(encoding="utf-8"), key)
 
     def where(self, key: str) -> str:
-        """File and line of a key, as errors name them."""
+        """Return file and line of a key, for errors."""
         line = self.line(key)
         return str(self.file) if line is None else f"{self.file}:{line}"
 
 
 def root() -> Path:
-    """The folder of the built-in rules."""
+    """Return the folder of the built-in rules."""
     return FACTS / "rules"
 
 
 def user_root() -> Path:
-    """The folder of the user's rules in the data folder; it need not exist."""
+    """Return the folder of the user's rules in the data folder; it need not exist."""
     return layouts.pack_root().parent / "rules"
 
 
 def load(*folders: str | os.PathLike[str]) -> dict[str, Rule]:
-    """All rules by id: built in, the user's, those of more folders; of equal ids the last one counts."""
+    """Return all rules by id: built-in, the user's, those of more folders; the last of equal ids applies."""
     rules = dict(builtin())
     user_folder = user_root()
     rule_folders = [user_folder] if user_folder.is_dir() else []
@@ -173,7 +173,7 @@ def load(*folders: str | os.PathLike[str]) -> dict[str, Rule]:
 
 
 def _unique(paths: list[Path], *, own: bool) -> dict[str, Rule]:
-    """The rules of files by id; CatalogError if two files have the same one."""
+    """Return the rules of files by id; CatalogError if two files have the same id."""
     by_id: dict[str, Rule] = {}
     for path in paths:
         rule = read(path, own=own)
@@ -189,7 +189,7 @@ def _unique(paths: list[Path], *, own: bool) -> dict[str, Rule]:
 
 @cache
 def builtin() -> dict[str, Rule]:
-    """The built-in rules by id."""
+    """Return the built-in rules by id."""
     return _unique(_builtin_files(), own=False)
 
 
@@ -198,23 +198,23 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _builtin_files() -> list[Path]:
-    """The files of the built-in rules, which are in folders by area; in the order of their ids."""
+    """Return the files of the built-in rules, which are in folders by area, in the order of their ids."""
     return sorted(root().glob("*/*.toml"), key=lambda path: path.name)
 
 
 def is_id(name: str) -> bool:
-    """Whether a name has the form of a rule id."""
+    """Return whether a name has the form of a rule id."""
     return _ID.fullmatch(name) is not None
 
 
 def names() -> list[str]:
-    """Ids of the built-in rules and the user's, from the file names alone."""
+    """Return ids of the built-in rules and the user's, from file names only."""
     user_files = _files(user_root()) if user_root().is_dir() else []
     return sorted({path.stem.upper() for path in (*_builtin_files(), *user_files)})
 
 
 def read(path: Path, *, own: bool = False) -> Rule:
-    """One file; CatalogError with file and line if something is wrong in it."""
+    """Return the rule in one file; CatalogError with file and line if it is invalid."""
     text = document.text_of(path)
     problem = DocumentErrors(str(path), root="the rule", text=text)
     values = _RULE.check(document.parse_toml(text, str(path)), "", problem)
@@ -225,7 +225,7 @@ def read(path: Path, *, own: bool = False) -> Rule:
 
 
 def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | None:
-    """What is wrong with the columns of a rule's query, and what to do; None if nothing is."""
+    """Return the error in the columns of a rule's query, and the fix; None if there is no error."""
     for name in (*COLUMNS, *rule.gives):
         if name not in columns:
             cure = f"return {', '.join((*COLUMNS, *rule.gives))}"
@@ -234,8 +234,11 @@ def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | Non
             return f"it has no column {name}", cure
     for name in OPTIONAL:
         if name in columns and name not in rule.gives:
-            named = ", ".join(f'"{each}"' for each in OPTIONAL if each in (*rule.gives, name))
-            return f"the rule does not give its column {name}", f"add gives = [{named}], or rename the column"
+            quoted = ", ".join(f'"{each}"' for each in OPTIONAL if each in (*rule.gives, name))
+            return (
+                f"the rule does not give its column {name}",
+                f"add gives = [{quoted}], or rename the column",
+            )
     return None
 
 
@@ -294,7 +297,7 @@ _SEE = "facts/rules/_skeleton.toml shows what a rule has"
 
 
 def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
-    """Keys that are valid alone but not together, with the problem and what was expected."""
+    """Yield keys that are valid separately but inconsistent, with the problem and the expected value."""
     if rule.kind == "note":
         if rule.query or rule.compare or rule.baseline:
             key = "query" if rule.query else "compare" if rule.compare else "baseline"

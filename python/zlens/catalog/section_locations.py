@@ -1,4 +1,4 @@
-"""Where the entries of a record are and how records are joined, in the form the native decoder reads."""
+"""Locations of a record's entries and rules for joining records, in the format of the native decoder."""
 
 from __future__ import annotations
 
@@ -9,53 +9,53 @@ from zlens.errors import CatalogError
 
 
 def entry_location(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
-    """The place of a section's entries, from the fields of the record or of the entry around them."""
+    """Return the location of a section's entries, from the fields of the record or of the enclosing entry."""
     outer = layout.section(section.within) if section.within else None
     if section.within and outer is None:
         raise CatalogError(f"{layout.record} section {section.name}: there is no section {section.within}")
     outer_fields = outer.fields if outer else layout.fields
-    place: dict[str, Any] = {}
+    location: dict[str, Any] = {}
     for key, value in (("offset", section.offset), ("stride", section.stride), ("count", section.count)):
         if isinstance(value, str):
             field = _field(outer_fields, value, layout, section)
-            place[f"{key}_at"] = field.offset
-            place[f"{key}_len"] = field.length
+            location[f"{key}_at"] = field.offset
+            location[f"{key}_len"] = field.length
         elif value is not None:
-            place[key] = value
+            location[key] = value
     if isinstance(section.stride, int) and section.length > section.stride:
-        place["span"] = section.length
+        location["span"] = section.length
     if section.match:
         field = _field(layout.fields, section.match[0], layout, section)
-        place["match"] = {"at": field.offset, "hex": section.match[1]}
+        location["match"] = {"at": field.offset, "hex": section.match[1]}
     if section.bound:
-        place["bound"] = _field_location(_field(layout.fields, section.bound, layout, section))
+        location["bound"] = _field_location(_field(layout.fields, section.bound, layout, section))
     if section.inner:
         offset, length = (_field(section.fields, name, layout, section) for name in section.inner)
-        place["inner"] = {"offset": _field_location(offset), "length": _field_location(length)}
+        location["inner"] = {"offset": _field_location(offset), "length": _field_location(length)}
     if section.equal:
         first, second = (_field(section.fields, name, layout, section) for name in section.equal)
-        place["equal"] = {"at": first.offset, "other": second.offset, "len": first.length}
+        location["equal"] = {"at": first.offset, "other": second.offset, "len": first.length}
     if section.texts:
         tail = max((field.end for field in section.tail), default=0)
-        place["strings"] = {"at": section.texts_at, "count": len(section.texts), "tail": tail}
+        location["strings"] = {"at": section.texts_at, "count": len(section.texts), "tail": tail}
     if outer:
-        place["within"] = entry_location(layout, outer)
-    return place
+        location["within"] = entry_location(layout, outer)
+    return location
 
 
 def join_location(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
-    """How the records of a section with a `join` are joined and cut into sets of counters."""
+    """Return how the records of a section with a `join` are joined and split into sets of counters."""
     join = section.join
     if join is None:
         raise CatalogError(f"{layout.record} section {section.name} joins no records")
 
-    def spot(name: str) -> dict[str, int]:
+    def field_location(name: str) -> dict[str, int]:
         return _field_location(_field(layout.fields, name, layout, section))
 
     def area(offset: str | int, length: str | None) -> dict[str, Any] | None:
         if length is None or not isinstance(offset, str):
             return None
-        return {"offset": spot(offset), "length": spot(length)}
+        return {"offset": field_location(offset), "length": field_location(length)}
 
     # Imported only for records with counters.
     from zlens.catalog import cpumf
@@ -64,24 +64,24 @@ def join_location(layout: RecordLayout, section: MonitorSection) -> dict[str, An
         machine_set = cpumf.sets()[counters.name]
         version = join.cfvn if machine_set.version == "cfvn" else join.csvn
         sizes = [{"from": first, "to": last, "counters": number} for first, last, number in machine_set.sizes]
-        own_area = area(counters.offset, counters.length) if counters.offset else None
+        set_area = area(counters.offset, counters.length) if counters.offset else None
         return {
             "name": counters.name,
             "first": machine_set.first,
             "bit": counters.bit,
-            "version": spot(version),
+            "version": field_location(version),
             "sizes": sizes,
-            "area": own_area,
+            "area": set_area,
         }
 
     same = [_field(layout.fields, name, layout, section) for name in join.same]
     return {
-        "more": spot(join.more),
+        "more": field_location(join.more),
         "more_bit": join.more_bit,
         "same": [{"at": field.offset, "len": field.length} for field in same],
         "within_us": join.within_us,
         "counters": area(section.offset, join.length),
-        "active": spot(join.active),
+        "active": field_location(join.active),
         "sets": [counter_set(counters) for counters in join.sets],
     }
 

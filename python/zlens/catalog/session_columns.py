@@ -40,18 +40,18 @@ _INTERVAL = (
     RawColumn("bucket_end", "time"),
     RawColumn("bucket_flag", "text"),
     RawColumn("longest", "float"),
-    # When recording went on after a time without records.
+    # Time at which recording resumed after a gap.
     RawColumn("gap_end", "time"),
 )
 
-#: The order in which the sources of a system are shown, from zero.
+#: Order in which the sources of a system are shown, from zero.
 _SOURCES = (
     RawColumn("system", "text"),
     RawColumn("source", "text"),
     RawColumn("place", "int"),
 )
 
-#: The time that the user selects.
+#: Window that the user selects.
 _ASKED = (
     RawColumn("system", "text"),
     RawColumn("source", "text"),
@@ -80,13 +80,13 @@ _RESET = (
 
 
 def always() -> dict[str, tuple[RawColumn, ...]]:
-    """The columns of the tables that every session has."""
+    """Return the columns of the tables that every session has."""
     return {
         "system": _columns("system"),
         "interval": _columns("interval"),
         "problem": _columns("problem"),
         "inventory": INVENTORY,
-        # The problems found by reading alone.
+        # Problems found while reading.
         "_noted": _columns("problem"),
         "_interval": _INTERVAL,
         "_asked": _ASKED,

@@ -1,7 +1,7 @@
-"""SMF record layouts: the contents of the records that zlens decodes, and the plan for the decoder.
+"""SMF record layouts: contents of decoded records, and the decoder plan.
 
 The facts are the files of `smf/`, one per record type, and `types.toml` with the names of all of them. The
-counter sets of type 113 are those of `facts/machines`.
+counter sets of type 113 are in `facts/machines`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
 
-#: Length of a header with subsystem and subtype.
+#: Length of a header with subsystem and subtype, in bytes.
 HEADER_LENGTH = 24
 TYPES = ("unsigned", "character", "tod", "local", "date", "bit")
 COLUMN_TYPES = ("int", "text", "hex", "time", "bit", "code")
 
-#: The type in the raw table of a column of the plan.
+#: Raw table type by type of a plan column.
 _TABLE_TYPES = {"int": "int", "text": "text", "hex": "text", "time": "time", "bit": "bool", "code": "text"}
 
 
 class Triplet(FactTable, frozen=True):
-    """The places of offset (4 bytes), length and number (2 bytes each) of sections."""
+    """Offsets of the offset (4 bytes), length and number (2 bytes each) of sections."""
 
     offset_at: int
     length_at: int
@@ -40,7 +40,7 @@ class Triplet(FactTable, frozen=True):
 
 
 class BytePlace(FactTable, frozen=True):
-    """The place of a number in an entry."""
+    """Offset and length of a number in an entry."""
 
     offset: int
     length: int
@@ -57,7 +57,7 @@ class SmfCounterSection(FactTable, frozen=True):
 
 
 class Subtype(FactTable, frozen=True):
-    """How the records of one subtype store their counters."""
+    """Storage of counters in the records of one subtype."""
 
     text: Annotated[str, Meta(description="what it is")]
     values: Annotated[Literal["delta", "absolute"], Meta(description="what counters are")]
@@ -76,7 +76,7 @@ class Subtype(FactTable, frozen=True):
 
 
 class SmfCounterField(FactTable, frozen=True):
-    """A field of a part. In a layout its status and source are stated."""
+    """A field of a part. In a layout, its status and source are filled in."""
 
     section: Annotated[str, Meta(description="its part")]
     name: Annotated[str, Meta(description="IBM's name without SMF113_ and the subtype")]
@@ -116,7 +116,7 @@ class OtherSet(FactTable, frozen=True):
 
 
 class CounterReader(FactTable, frozen=True):
-    """What the reader needs: fields with times, and columns."""
+    """Fields with times, and columns, that the reader needs."""
 
     start: str
     end: str
@@ -150,7 +150,7 @@ class SmfCounterLayout(FactTable, frozen=True):
     ]
 
     def field(self, name: str, subtype: int | None) -> SmfCounterField:
-        """The field with that name in records of that subtype."""
+        """Return the field with that name in records of that subtype."""
         for field in self.fields:
             if field.name == name and field.subtype in (None, subtype):
                 return field
@@ -169,7 +169,7 @@ class SmfTypes(FactTable, frozen=True):
 
 
 def root() -> Path:
-    """The directory of the SMF files."""
+    """Return the directory of the SMF files."""
     return FACTS / "smf"
 
 
@@ -183,12 +183,12 @@ def _types() -> SmfTypes:
 
 
 def type_names() -> dict[int, str]:
-    """Short names of record types."""
+    """Return short names of record types."""
     return _types().names
 
 
 def title(record: int, subtype: int | None = None) -> str:
-    """A short description of records of a type and subtype; empty if unknown."""
+    """Return a short description of records of a type and subtype; empty if unknown."""
     name = type_names().get(record, "")
     if subtype is not None and record in counter_record_types() and subtype in layout(record).subtypes:
         return f"{name}: {layout(record).subtypes[subtype].text}"
@@ -196,23 +196,23 @@ def title(record: int, subtype: int | None = None) -> str:
 
 
 def record_types_by_form(form: str) -> tuple[int, ...]:
-    """The record types of one form of record: `counters`, or `sections` (see smf_sections)."""
+    """Return the record types of one record format: `counters`, or `sections` (see smf_sections)."""
     return _types().forms[form]
 
 
 def counter_record_types() -> tuple[int, ...]:
-    """The record types that have a layout as records of counters."""
+    """Return the record types that have a layout as records of counters."""
     return record_types_by_form("counters")
 
 
 def full_source(text: str, sources: Mapping[str, str]) -> str:
-    """A source with its abbreviations replaced."""
+    """Return a cited source with its abbreviations replaced."""
     return "; ".join(sources[word] for word in text.split("; "))
 
 
 @cache
 def layout(record: int) -> SmfCounterLayout:
-    """The layout of a record type; CatalogError if its file is wrong."""
+    """Return the layout of a record type; CatalogError if its file is invalid."""
     facts = structs.load(path(record), SmfCounterLayout)
     sections = {
         name: replace(section, source=full_source(section.source, facts.sources))
@@ -233,7 +233,7 @@ def layout(record: int) -> SmfCounterLayout:
 
 
 def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
-    """The counter sets: name, number in the record, number of the first counter, counters with a column."""
+    """Return the counter sets: name, number in the record, number of the first counter, counter columns."""
     from zlens.catalog import cpumf
 
     sets = [
@@ -244,7 +244,7 @@ def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
 
 
 def columns(record: int) -> list[RawColumn]:
-    """The raw table's columns, without those of every raw table."""
+    """Return the raw table's columns, without the leading columns."""
     columns = [
         RawColumn(column.name, column.table_type, column.unit, column.text)
         for column in layout(record).columns
@@ -252,24 +252,24 @@ def columns(record: int) -> list[RawColumn]:
     for name, _, _, _ in counter_sets(record):
         text = f"counters of the {name} set; NULL: no such set"
         columns.append(RawColumn(f"{name}_counters", "int", "count", text))
-    for name, _, first, most in counter_sets(record):
+    for name, _, first, counter_count in counter_sets(record):
         text = f"counted in the interval, counter {{}} ({name} set)"
         columns += [
             RawColumn(f"c{number}_d", "int", "count", text.format(number))
-            for number in range(first, first + most)
+            for number in range(first, first + counter_count)
         ]
     return columns
 
 
 def plan(record: int) -> dict[str, Any]:
-    """The decoder's plan of a record type, ready for JSON."""
+    """Return the decoder plan of a record type, ready for JSON."""
     record_layout = layout(record)
     reader = record_layout.reader
 
-    def place(name: str, subtype: int) -> int:
+    def field_offset(name: str, subtype: int) -> int:
         return record_layout.field(name, subtype).offset
 
-    def listed(subtype: Subtype) -> dict[str, Any]:
+    def counter_list(subtype: Subtype) -> dict[str, Any]:
         if subtype.own is not None:
             counters: dict[str, Any] = {"own": _places(subtype.own)}
         else:
@@ -285,18 +285,18 @@ def plan(record: int) -> dict[str, Any]:
                 "subtype": number,
                 "values": record_layout.subtypes[number].values,
                 "identification": _places(record_layout.sections["identification"].triplet),
-                "start": place(reader.start, number),
-                "end": place(reader.end, number),
+                "start": field_offset(reader.start, number),
+                "end": field_offset(reader.end, number),
                 "data": _places(record_layout.sections["data"].triplet),
-                "written": place(reader.written, number),
-                "list": listed(record_layout.subtypes[number]),
+                "written": field_offset(reader.written, number),
+                "list": counter_list(record_layout.subtypes[number]),
             }
             for number in record_layout.order
         ],
         "columns": [_column(record_layout, column) for column in record_layout.columns],
         "sets": [
-            {"kind": kind, "size": f"{name}_counters", "first": first, "counters": most}
-            for name, kind, first, most in counter_sets(record)
+            {"kind": kind, "size": f"{name}_counters", "first": first, "counters": counter_count}
+            for name, kind, first, counter_count in counter_sets(record)
         ],
         "processor": reader.processor,
         "run": reader.run,
@@ -315,17 +315,17 @@ _PARTS = {"header": "record", "identification": "identification", "data": "data"
 
 
 def _column(record_layout: SmfCounterLayout, column: SmfColumn) -> dict[str, Any]:
-    places = []
+    locations = []
     for name in column.fields:
         for field in record_layout.fields:
             if field.name == name:
-                place = {"part": _PARTS[field.section], "offset": field.offset, "length": field.length}
+                location = {"part": _PARTS[field.section], "offset": field.offset, "length": field.length}
                 if field.subtype is not None:
-                    place["subtype"] = field.subtype
+                    location["subtype"] = field.subtype
                 if field.bit is not None:
-                    place["bit"] = field.bit
-                places.append(place)
-    plan: dict[str, Any] = {"name": column.name, "type": column.type, "places": places}
+                    location["bit"] = field.bit
+                locations.append(location)
+    plan: dict[str, Any] = {"name": column.name, "type": column.type, "places": locations}
     if column.codes:
         words = codes.words(column.codes)
         suffix = f" {column.marked}"

@@ -1,4 +1,4 @@
-"""Whose an SMF record is: what streams of records of one system's name differ in.
+"""Identity of SMF records: components that distinguish record streams with the same system name.
 
 Each type of record lists its components under `identity`: names, and the fields that contain them.
 """
@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from zlens.catalog import smf, smf_sections
 
-#: A component that a record does not have is left out: it differs from none.
+#: A component that a record does not have is omitted: it matches any value.
 Identity = Mapping[str, str]
 
 
 class Component(Struct, frozen=True):
-    """Bytes of the first section of a kind, and how the field that they are is encoded."""
+    """Bytes of the first section of a kind, and the encoding of their field."""
 
     name: str
     triplet: tuple[int, int, int]
@@ -27,7 +27,7 @@ class Component(Struct, frozen=True):
     kind: str
 
     def read(self, record: bytes) -> str | None:
-        """Its value, None if the record does not have it."""
+        """Return its value; None if the record does not have it."""
         offset_at, length_at, count_at = self.triplet
         offset = int.from_bytes(record[offset_at : offset_at + 4])
         length, count = (int.from_bytes(record[at : at + 2]) for at in (length_at, count_at))
@@ -37,9 +37,9 @@ class Component(Struct, frozen=True):
         if self.kind in ("text", "character"):
             value = raw.decode("cp037").strip(" \0")
             if self.name == "serial":
-                # Types of records pad it with zeros to different lengths.
+                # Record types pad it with zeros to different lengths.
                 value = value.lstrip("0")
-            # A program may leave its name blank, and is another one than those that do not.
+            # A program may leave its name blank, and differs from programs that do not.
             return value if value or self.name == "product" else None
         if not any(raw):
             return None
@@ -48,44 +48,44 @@ class Component(Struct, frozen=True):
 
 @cache
 def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
-    """The components of a record type, by subtype if those differ (else None)."""
+    """Return the components of a record type, by subtype if they differ (else None)."""
     if record in smf.counter_record_types():
         layout = smf.layout(record)
         return {
-            subtype: tuple(_of_counters(layout, subtype, *place) for place in layout.identity.items())
+            subtype: tuple(_of_counters(layout, subtype, *item) for item in layout.identity.items())
             for subtype in layout.order
         }
-    places = smf_sections.layout(record).identity
-    return {None: tuple(_of_sections(record, name, place) for name, place in places.items())}
+    field_paths = smf_sections.layout(record).identity
+    return {None: tuple(_of_sections(record, name, item) for name, item in field_paths.items())}
 
 
-def _of_counters(layout: smf.SmfCounterLayout, subtype: int, name: str, place: str) -> Component:
-    section, _, field_name = place.partition(".")
+def _of_counters(layout: smf.SmfCounterLayout, subtype: int, name: str, field_path: str) -> Component:
+    section, _, field_name = field_path.partition(".")
     triplet = layout.sections[section].triplet
     assert triplet is not None
     field = layout.field(field_name, subtype)
-    at = (triplet.offset_at, triplet.length_at, triplet.count_at)
-    return Component(name, at, field.offset, field.length, field.type)
+    offsets = (triplet.offset_at, triplet.length_at, triplet.count_at)
+    return Component(name, offsets, field.offset, field.length, field.type)
 
 
-def _of_sections(record: int, name: str, place: str) -> Component:
-    section_name, _, field_name = place.partition(".")
+def _of_sections(record: int, name: str, field_path: str) -> Component:
+    section_name, _, field_name = field_path.partition(".")
     section = smf_sections.layout(record).section(section_name)
-    field, at = section.field(field_name), section.triplet
-    assert at is not None
-    return Component(name, (at, at + 4, at + 6), field.offset, field.length, field.kind)
+    field, offset = section.field(field_name), section.triplet
+    assert offset is not None
+    return Component(name, (offset, offset + 4, offset + 6), field.offset, field.length, field.kind)
 
 
 @cache
 def records() -> frozenset[int]:
-    """The record types that say whose they are."""
+    """Return the record types that have an identity."""
     return frozenset(record for record, _, _ in plan())
 
 
 def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]:
-    """For the index pass: type, subtype, and places of the components."""
+    """Return type, subtype, and locations of the components, for the index pass."""
     return [
-        (record, subtype, [(*one.triplet, one.at, one.length) for one in listed])
+        (record, subtype, [(*component.triplet, component.at, component.length) for component in listed])
         for record in (*smf.counter_record_types(), *smf_sections.records())
         for subtype, listed in components(record).items()
         if listed
@@ -93,12 +93,12 @@ def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]
 
 
 def read(record: int, data: bytes) -> dict[str, str]:
-    """The components that a record has."""
+    """Return the components that a record has."""
     by_subtype: Mapping[Any, tuple[Component, ...]] = components(record)
-    listed: Iterable[Component] = by_subtype.get(None) or by_subtype.get(int.from_bytes(data[22:24]), ())
-    return {one.name: value for one in listed if (value := one.read(data)) is not None}
+    candidates: Iterable[Component] = by_subtype.get(None) or by_subtype.get(int.from_bytes(data[22:24]), ())
+    return {component.name: value for component in candidates if (value := component.read(data)) is not None}
 
 
-def differ(one: Identity, other: Identity) -> bool:
-    """Whether two identities contradict each other."""
-    return any(other.get(name, value) != value for name, value in one.items())
+def differ(left: Identity, right: Identity) -> bool:
+    """Return whether two identities contradict each other."""
+    return any(right.get(name, value) != value for name, value in left.items())

@@ -1,4 +1,4 @@
-"""Reads fields of one SMF record, and writes records, by the catalog's layouts."""
+"""Reader of the fields of one SMF record, and writer of records, by the catalog's layouts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from msgspec import Struct
 from zlens import _native
 from zlens.catalog import smf
 
-#: A record descriptor word precedes the header; offsets of sections count from it.
+#: Length of the record descriptor word before the header; offsets of sections count from its start.
 _RDW = 4
-#: Flag of the header: subsystem and subtype follow, in the current form.
+#: Flag of the header: subsystem and subtype follow, in the current format.
 _SUBTYPES = 0xDE
 _EPOCH = dt.date(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -28,7 +28,7 @@ class CounterSetValues(Struct, frozen=True):
 
 
 def local_us(record: bytes) -> int | None:
-    """The local time in the header, in microseconds since 1970-01-01 00:00; None if it is invalid."""
+    """Return the local time in the header, in microseconds since 1970-01-01 00:00; None if it is invalid."""
     digits = record[10:14].hex()
     if len(digits) < 8 or not digits[:7].isdecimal() or digits[1] not in "01":
         return None
@@ -41,7 +41,7 @@ def local_us(record: bytes) -> int | None:
 
 
 def decode(layout: smf.SmfCounterLayout, record: bytes) -> dict[str, Any]:
-    """The fields of a record by name: int, str, or None if the record has no such field."""
+    """Return the fields of a record by name: int, str, or None if the record has no such field."""
     subtype = int.from_bytes(record[22:24])
     values: dict[str, Any] = {}
     for field in layout.fields:
@@ -85,7 +85,7 @@ def encode(
     sets: Sequence[CounterSetValues],
     short_data: int | None = None,
 ) -> bytes:
-    """A record with room for its descriptor word. `values` are fields by name, with raw TOD values.
+    """Return a record with space for its descriptor word. `values` are fields by name, with raw TOD values.
 
     `short_data` writes a shorter data section, as older levels do.
     """
@@ -97,26 +97,26 @@ def encode(
     first = max(triplet.count_at + 2 for triplet in triplets.values() if triplet is not None)
     record = bytearray(header(layout.record, subtype, system, local_us))
     record.extend(bytes(first - len(record)))
-    places = {"header": 0}
+    offsets = {"header": 0}
     for name, size in sizes.items():
         triplet = triplets[name]
         assert triplet is not None
         assert size is not None
-        places[name] = len(record)
+        offsets[name] = len(record)
         _put_triplet(record, triplet, 0, len(record), size, 1)
         record.extend(bytes(size))
     length = len(record)
     for name, value in values.items():
         field = layout.field(name, subtype)
-        start = places[field.section] + field.offset
+        start = offsets[field.section] + field.offset
         if start + field.length <= length:
             _put(record, start, field, value)
-    _counters(layout, layout_subtype, record, places["data"], sets)
+    _counters(layout, layout_subtype, record, offsets["data"], sets)
     return bytes(record)
 
 
 def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
-    """The header of a record with a subtype, with room for its descriptor word."""
+    """Return the header of a record with a subtype, with space for its descriptor word."""
     days, time_of_day = divmod(local_us, _DAY_US)
     date = _EPOCH + dt.timedelta(days=days)
     packed = f"0{date.year // 100 - 19}{date.year % 100:02}{date.timetuple().tm_yday:03}f"
@@ -146,12 +146,12 @@ def _put(record: bytearray, start: int, field: smf.SmfCounterField, value: Any) 
 def _put_triplet(
     record: bytearray, triplet: smf.Triplet, base: int, offset: int, length: int, count: int
 ) -> None:
-    for place, value, size in (
+    for field_offset, value, size in (
         (triplet.offset_at, offset, 4),
         (triplet.length_at, length, 2),
         (triplet.count_at, count, 2),
     ):
-        record[base + place : base + place + size] = value.to_bytes(size)
+        record[base + field_offset : base + field_offset + size] = value.to_bytes(size)
 
 
 def _counters(
@@ -161,7 +161,7 @@ def _counters(
     data: int,
     sets: Sequence[CounterSetValues],
 ) -> None:
-    """The list of counter sets and the counters."""
+    """Append the list of counter sets and the counters."""
     numbers = {name: kind for name, kind, _, _ in smf.counter_sets(layout.record)}
     _put_triplet(record, layout_subtype.entries, data, len(record), layout_subtype.entry, len(sets))
     entries = len(record)
@@ -181,6 +181,6 @@ def _counters(
             record.extend(value.to_bytes(width))
 
 
-def _put_number(record: bytearray, entry: int, place: smf.BytePlace, number: int) -> None:
-    start = entry + place.offset
-    record[start : start + place.length] = number.to_bytes(place.length)
+def _put_number(record: bytearray, entry: int, location: smf.BytePlace, number: int) -> None:
+    start = entry + location.offset
+    record[start : start + location.length] = number.to_bytes(location.length)

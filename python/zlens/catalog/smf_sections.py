@@ -1,7 +1,7 @@
-"""SMF records that are tables of sections: their contents, and the plan for the decoder.
+"""SMF records that are tables of sections: their contents, and the decoder plan.
 
 The facts are the files of `smf/` that `types.toml` lists under `sections`, one per record type. Every section
-is a raw table, such as `smf70_cpu`: a row for each section that its triplet leads to, with the fields that
+is a raw table, such as `smf70_cpu`: one row for each section that its triplet locates, with the fields that
 the length in the triplet covers.
 """
 
@@ -21,7 +21,7 @@ from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.structs import FactTable
 
-#: The type in the raw table of a kind of field.
+#: Raw table type by kind of field.
 KINDS = {
     "unsigned": "int",
     "signed": "int",
@@ -42,7 +42,7 @@ KINDS = {
 
 
 class SmfField(FactTable, frozen=True):
-    """A field of a section. In a layout its column, status and source are stated."""
+    """A field of a section. In a layout, its column, status and source are filled in."""
 
     name: Annotated[str, Meta(description="IBM's name without that of the record")]
     offset: Annotated[int, Meta(ge=0, description="its offset in the section")]
@@ -74,7 +74,7 @@ class SectionOwner(FactTable, frozen=True):
 
 
 class SmfSection(FactTable, frozen=True):
-    """A kind of section. In a layout its table is stated."""
+    """A kind of section. In a layout, its table is filled in."""
 
     name: Annotated[str, Meta(description="its name, the end of that of its raw table")]
     title: Annotated[str, Meta(description="what it is")]
@@ -103,7 +103,7 @@ class SmfSection(FactTable, frozen=True):
 
 
 class BrokenRecords(FactTable, frozen=True):
-    """How split records are reassembled: places of the contents of the reassembly area and its blocks."""
+    """Reassembly of split records: offsets in the reassembly area and its blocks."""
 
     section: Annotated[str, Meta(description="the section that leads to the area")]
     at: Annotated[dict[str, str], Meta(description="the fields of the section with its place")]
@@ -138,26 +138,26 @@ class SmfLayout(FactTable, frozen=True):
 
 
 def records() -> tuple[int, ...]:
-    """The record types that are read as tables of sections."""
+    """Return the record types that are read as tables of sections."""
     return smf.record_types_by_form("sections")
 
 
 def is_decoded(record: int, subtype: int | None) -> bool:
-    """Whether records of a type and subtype are decoded, in any form."""
+    """Return whether records of a type and subtype are decoded, in any format."""
     if record in smf.counter_record_types():
         return subtype in smf.layout(record).subtypes
     return record in records() and subtype in layout(record).subtypes
 
 
 def title(record: int, subtype: int | None = None) -> str:
-    """A short description of records of a type and subtype; empty if unknown."""
+    """Return a short description of records of a type and subtype; empty if unknown."""
     if record in records() and subtype is not None and subtype in layout(record).subtypes:
         return f"{smf.title(record)}: {layout(record).subtypes[subtype]}"
     return smf.title(record, subtype)
 
 
 def table_record(table: str) -> int | None:
-    """The record type that a table name belongs to: 70 for smf70_cpu."""
+    """Return the record type that a table name belongs to: 70 for smf70_cpu."""
     number = table.removeprefix("smf").partition("_")[0]
     has_form = table.startswith("smf") and "_" in table and number.isdecimal()
     return int(number) if has_form and int(number) in records() else None
@@ -165,13 +165,13 @@ def table_record(table: str) -> int | None:
 
 @cache
 def interval_tables() -> tuple[str, ...]:
-    """The raw tables whose sections contain the intervals of their records."""
+    """Return the raw tables whose sections contain the intervals of their records."""
     layouts = map(layout, records())
     return tuple(sorted(each.section(each.time["section"]).table for each in layouts))
 
 
 def find(table: str) -> tuple[SmfLayout, SmfSection] | None:
-    """The section with that table, if there is one."""
+    """Return the section with that table; None if there is none."""
     record = table_record(table)
     if record is None:
         return None
@@ -183,14 +183,14 @@ def find(table: str) -> tuple[SmfLayout, SmfSection] | None:
 
 @cache
 def layout(record: int) -> SmfLayout:
-    """The layout of a record type; CatalogError if its file is wrong."""
+    """Return the layout of a record type; CatalogError if its file is invalid."""
     record_layout = structs.load(smf.path(record), SmfLayout)
     sections = tuple(_completed(record_layout, section) for section in record_layout.sections)
     return replace(record_layout, sections=sections)
 
 
 def _completed(record_layout: SmfLayout, section: SmfSection) -> SmfSection:
-    """A section with what its keys leave out; a field has the status and source of its section."""
+    """Return a section with its omitted keys filled in; a field has the status and source of its section."""
     source = smf.full_source(section.source, record_layout.sources)
     fields = tuple(
         replace(
@@ -207,14 +207,14 @@ def _completed(record_layout: SmfLayout, section: SmfSection) -> SmfSection:
 
 
 def field_columns(field: SmfField) -> Iterator[RawColumn]:
-    """The columns of a field: itself, and one for each of its named bits."""
+    """Yield the columns of a field: itself, and one for each of its named bits."""
     yield RawColumn(field.column, KINDS[field.kind], field.unit, field.text)
     for name, (_, text) in field.bits.items():
         yield RawColumn(f"{field.column}_{name.lower()}", "bool", "", text)
 
 
 def key_columns(record_layout: SmfLayout, section: SmfSection) -> list[RawColumn]:
-    """The columns that distinguish and join sections."""
+    """Return the columns that distinguish and join sections."""
     keys = [RawColumn("section_no", "int", "", "number of the section in its record, from 0")]
     if len(record_layout.subtypes) > 1:
         keys.append(RawColumn("subtype", "int", "", "subtype of the record"))
@@ -227,14 +227,14 @@ def key_columns(record_layout: SmfLayout, section: SmfSection) -> list[RawColumn
 
 
 def columns(record_layout: SmfLayout, section: SmfSection) -> list[RawColumn]:
-    """The columns of a section's raw table, without those of every raw table."""
+    """Return the columns of a section's raw table, without the leading columns."""
     return key_columns(record_layout, section) + [
         column for field in section.fields for column in field_columns(field)
     ]
 
 
 def plan(record: int) -> dict[str, Any]:
-    """The decoder's plan of a record type, ready for JSON."""
+    """Return the decoder plan of a record type, ready for JSON."""
     record_layout = layout(record)
     parts = {section.name: number for number, section in enumerate(record_layout.sections)}
     return {
@@ -267,10 +267,12 @@ def _broken(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any
     broken = record_layout.broken
     assert broken is not None
     section = record_layout.section(broken.section)
-    places = {name: _bytes(section.field(field)) for name, field in broken.at.items()}
-    fields = {name: {"offset": place[0], "length": place[1]} for name, place in broken.fields.items()}
-    block = {name: {"offset": place[0], "length": place[1]} for name, place in broken.block.items()}
-    return {"part": parts[section.name], "at": places, "fields": fields, "block": block}
+    locations = {name: _bytes(section.field(field)) for name, field in broken.at.items()}
+    fields = {
+        name: {"offset": location[0], "length": location[1]} for name, location in broken.fields.items()
+    }
+    block = {name: {"offset": location[0], "length": location[1]} for name, location in broken.block.items()}
+    return {"part": parts[section.name], "at": locations, "fields": fields, "block": block}
 
 
 def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, int]) -> dict[str, Any]:
@@ -285,8 +287,8 @@ def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, in
     for field in section.fields:
         columns.append(_column(section, field))
         for name, (bit, _) in field.bits.items():
-            place = {"offset": field.offset + bit // 8, "length": 1, "bit": bit % 8}
-            columns.append({"name": f"{field.column}_{name.lower()}", "kind": "bit", **place})
+            location = {"offset": field.offset + bit // 8, "length": 1, "bit": bit % 8}
+            columns.append({"name": f"{field.column}_{name.lower()}", "kind": "bit", **location})
     table: dict[str, Any] = {"table": section.table, "part": parts[section.name], "columns": columns}
     if owner is not None:
         owner_section = record_layout.section(owner.section)

@@ -1,6 +1,6 @@
-"""Writes SMF records that are lists of sections, by the catalog's layouts: for tests and synthetic files.
+"""Writer of SMF records that are lists of sections, by the catalog's layouts, for tests and synthetic files.
 
-Values are those of the raw tables: numbers, texts, seconds; moments are microseconds since 1970, UTC for TOD
+Values are as in the raw tables: numbers, texts, seconds; times are microseconds since 1970, UTC for TOD
 values and local for packed times, times of day and dates. Flags are a number or the names of bits.
 """
 
@@ -23,7 +23,7 @@ Values = Mapping[str, Any]
 
 
 def interval(end_us: int, seconds: float, zone_s: int = 0) -> dict[str, Any]:
-    """The fields of a product section for an interval with this end (UTC)."""
+    """Return the fields of a product section for an interval with this end (UTC)."""
     start = end_us - round(seconds * 1e6) + zone_s * 1_000_000
     return {
         "IST": start,
@@ -46,7 +46,7 @@ def encode_record(
     lengths: Mapping[str, int] | None = None,
     header: Values | None = None,
 ) -> bytes:
-    """A record with room for its descriptor word. `lengths` are those of sections at another level."""
+    """Return a record with space for its descriptor word. `lengths` are section lengths of another level."""
     return _record(layout, subtype, system, local_us, _bytes(layout, sections, lengths), header or {}, b"")
 
 
@@ -61,42 +61,42 @@ def encode_split_record(
     lengths: Mapping[str, int] | None = None,
     base: int = 1,
 ) -> list[bytes]:
-    """The pieces of a record that exceeds the largest size; the first place of a section is `base`."""
+    """Return the parts of a record that exceeds the largest size; sections are numbered from `base`."""
     assert layout.broken is not None
     leading = layout.broken.section
     coded = _bytes(layout, sections, lengths)
     kinds = [section.name for section in _ordered(layout)]
-    room = largest - len(_record(layout, subtype, system, local_us, {leading: coded[leading]}, {}, b""))
-    room -= 16 + 4 * len(kinds)
-    pieces: list[dict[str, tuple[int, list[bytes]]]] = [{}]
-    remaining = room
+    capacity = largest - len(_record(layout, subtype, system, local_us, {leading: coded[leading]}, {}, b""))
+    capacity -= 16 + 4 * len(kinds)
+    parts: list[dict[str, tuple[int, list[bytes]]]] = [{}]
+    remaining = capacity
     for name in kinds:
         for number, section_bytes in enumerate(coded.get(name, [])):
             if name == leading:
                 continue
-            if len(section_bytes) > room:
+            if len(section_bytes) > capacity:
                 raise CatalogError(f"a section of {len(section_bytes)} bytes does not fit into {largest}")
             if len(section_bytes) > remaining:
-                pieces.append({})
-                remaining = room
-            pieces[-1].setdefault(name, (number, []))[1].append(section_bytes)
+                parts.append({})
+                remaining = capacity
+            parts[-1].setdefault(name, (number, []))[1].append(section_bytes)
             remaining -= len(section_bytes)
     records = []
-    for number, piece in enumerate(pieces):
+    for number, part in enumerate(parts):
         area = bytearray()
-        for value, size in ((len(pieces), 2), (number + 1, 2), (0, 4), (4, 2), (len(kinds), 2), (0, 4)):
+        for value, size in ((len(parts), 2), (number + 1, 2), (0, 4), (4, 2), (len(kinds), 2), (0, 4)):
             area += value.to_bytes(size)
         for name in kinds:
-            first, section_list = (0, coded[leading]) if name == leading else piece.get(name, (-base, []))
+            first, section_list = (0, coded[leading]) if name == leading else part.get(name, (-base, []))
             area += len(coded.get(name, [])).to_bytes(2) + (first + base if section_list else 0).to_bytes(2)
-        contents = {name: section_list for name, (_, section_list) in piece.items()}
+        contents = {name: section_list for name, (_, section_list) in part.items()}
         contents[leading] = coded[leading]
         records.append(_record(layout, subtype, system, local_us, contents, {}, bytes(area)))
     return records
 
 
 def _ordered(layout: SmfLayout) -> list[SmfSection]:
-    """The kinds of section in the order of their triplets."""
+    """Return the kinds of section in the order of their triplets."""
     return sorted(
         (section for section in layout.sections if section.triplet is not None),
         key=lambda section: section.triplet or 0,
@@ -150,11 +150,11 @@ def _record(
 
 
 def _lead(layout: SmfLayout, section: SmfSection, record: bytearray, start: int, area: bytes) -> None:
-    """Writes the control area of a broken record after the section that leads to it."""
+    """Write the control area of a broken record after the section that locates it."""
     assert layout.broken is not None
     offset = len(record) - start
     record += area
-    # Its own offset of the blocks is the second number of four bytes.
+    # The second four-byte number of the area is the offset of its blocks.
     record[start + offset + 4 : start + offset + 8] = (offset + 16).to_bytes(4)
     for role, value in (("offset", offset), ("length", 16), ("number", 1)):
         field = section.field(layout.broken.at[role])
@@ -171,7 +171,7 @@ def _section(section: SmfSection, values: Values, length: int) -> bytes:
 
 
 def _field(field: SmfField, value: Any) -> bytes:
-    """The bytes of a value."""
+    """Return the bytes of a value."""
     kind, length = field.kind, field.length
     if kind == "text":
         return _native.encode_text(str(value), length)
@@ -210,7 +210,7 @@ def _packed(digits: str, length: int) -> bytes:
 
 
 def hexadecimal(value: float) -> bytes:
-    """The long hexadecimal floating point number nearest to a value."""
+    """Return the long hexadecimal floating-point number nearest to a value."""
     sign, value = (0x80, -value) if value < 0 else (0, value)
     if not value:
         return bytes(8)

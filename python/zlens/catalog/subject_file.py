@@ -1,4 +1,4 @@
-"""The files of subjects: how their keys fit together, and what follows from the columns of their measure."""
+"""Files of subjects: consistency of their keys, and values derived from the columns of their measure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from zlens.errors import QueryError, ZlensError
 from zlens.schema import structs
 from zlens.schema.validators import DocumentErrors
 
-#: The words for a statistic, after the text of its column.
+#: Words for a statistic, after the text of its column.
 _WORDS: Mapping[str, str] = {
     "mean": "mean over the window",
     "total": "sum over the window",
@@ -43,18 +43,18 @@ _WORDS: Mapping[str, str] = {
 
 
 def parse(text: str, path: str) -> Subject:
-    """One kind from the text of its file; CatalogError with the line if something is wrong."""
+    """Return one kind from the text of its file; CatalogError with the line if it is invalid."""
     problem = DocumentErrors(path, root="the subject", text=text)
     return _SubjectCheck(problem).subject(structs.parse(text, path, Subject, problem.root))
 
 
 class _SubjectCheck(Struct, frozen=True):
-    """How the parts of a file must fit together: existing columns, with statistics that they have."""
+    """Consistency of the parts of a file: columns must exist and have the requested statistics."""
 
     problem: DocumentErrors
 
     def subject(self, keys: Subject) -> Subject:
-        """The subject with all that follows from the columns of its measure."""
+        """Return the subject with all values that follow from the columns of its measure."""
         table = self._table(keys.table, "table")
         for number, name in enumerate(keys.name, 1):
             self._has(table, name.column, "last", f"name[{number}].column")
@@ -147,7 +147,7 @@ class _SubjectCheck(Struct, frozen=True):
                 self._where(measures.load_measure(part.table), condition, "owners.where")
         return TimeOwners(owners.note, owners.group, owners.time, owners.level, where, by=by)
 
-    # -- common parts ----------------------------------------------------------------------------------
+    # -- common checks ---------------------------------------------------------------------------------
 
     def _table(self, name: str, where: str) -> Measure:
         if name not in measures.measure_names():
@@ -166,11 +166,11 @@ class _SubjectCheck(Struct, frozen=True):
             self._column(table, name, where)
         return {name: value if isinstance(value, list) else [value] for name, value in entry.items()}
 
-    def _together(self, table: Measure, by: list[str], where: Rows, place: str) -> None:
+    def _together(self, table: Measure, by: list[str], where: Rows, location: str) -> None:
         try:
             aggregation.merges_subjects(table, by, aggregation.pinned_columns(table, where))
         except QueryError as error:
-            raise self._wrong(error.message, error.expected or "", place) from None
+            raise self._wrong(error.message, error.expected or "", location) from None
 
     def _column(self, table: Measure, name: str, where: str) -> MeasureColumn:
         column = table.column(name)
@@ -181,7 +181,7 @@ class _SubjectCheck(Struct, frozen=True):
     def _has(
         self, table: Measure, name: str, statistic: str, where: str, *, number: bool = False
     ) -> MeasureColumn:
-        """A column that has a statistic."""
+        """Return a column; raise an error if it does not have a statistic."""
         column = self._column(table, name, where)
         statistics = aggregation.available_statistics(column)
         if statistic not in statistics or (number and column.type not in ("int", "float")):

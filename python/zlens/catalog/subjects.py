@@ -1,7 +1,7 @@
-"""Subjects: measures whose rows are users of the processors, and how the page shows them.
+"""Subjects: measures whose rows are users of the processors, and their presentation in the web UI.
 
-One file of `subjects/` per measure; copy `_skeleton.toml` to add one. The classes below are the keys.
-Units and texts are those of the measure's columns.
+There is one file of `subjects/` per measure; copy `_skeleton.toml` to add one. The classes below are the
+keys. Units and texts are those of the measure's columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zlens.schema.structs import FactTable
 
 _COLUMN = re.compile(r"\{(\w+)\}")
 Pieces = tuple[str, ...]
-#: Columns that select rows, each with a value or some.
+#: Columns that select rows, each with one or several values.
 Rows = dict[str, str | Annotated[list[str], Meta(min_length=1)]]
 _Some = Annotated[Pieces, Meta(min_length=1, description="parts of a text, with {column} for the last value")]
 
@@ -25,7 +25,7 @@ _Some = Annotated[Pieces, Meta(min_length=1, description="parts of a text, with 
 class FigureKeys(FactTable, frozen=True):
     """A column of the table of subjects: a statistic of a column of the measure, or a text from `pieces`.
 
-    A part of a text without a value is left out. What is missing is that of the column.
+    A part of a text without a value is omitted. Missing attributes are those of the column.
     """
 
     heading: Annotated[str, Meta(description="what it is called")]
@@ -39,7 +39,7 @@ class FigureKeys(FactTable, frozen=True):
 
 
 class SubjectFigure(FigureKeys, frozen=True, kw_only=True):
-    """A figure with all that follows from its column."""
+    """A figure with all attributes that follow from its column."""
 
     type: str
     explain: str
@@ -74,7 +74,7 @@ class SubjectSeries(FactTable, frozen=True):
 
 
 class SummableRows(FactTable, frozen=True):
-    """Rows that may be added to each other, in a measure that also has others."""
+    """Rows that may be added, in a measure that also has others."""
 
     key: Annotated[str, Meta(description="its name")]
     name: Annotated[str, Meta(description="what it is called")]
@@ -91,7 +91,7 @@ class SampleState(FactTable, frozen=True):
 
 
 class SampleStates(FactTable, frozen=True):
-    """The states in which samples found a subject: together 100 % of the samples."""
+    """States in which samples found a subject, 100 % of the samples in total."""
 
     title: str
     unit: str
@@ -102,7 +102,7 @@ class SampleStates(FactTable, frozen=True):
 
 
 class PartKeys(FactTable, frozen=True):
-    """The measure of the parts of a subject, such as its virtual processors."""
+    """The measure of the parts of a subject, such as its virtual CPUs."""
 
     table: Annotated[str, Meta(description="the measure of the parts")]
     pieces: Annotated[_Some, Meta(description="what a part is called")]
@@ -110,13 +110,13 @@ class PartKeys(FactTable, frozen=True):
 
 
 class SubjectPart(PartKeys, frozen=True, kw_only=True):
-    """The parts, with the columns that tell them apart."""
+    """The parts, with the columns that distinguish them."""
 
     keys: tuple[str, ...]
 
 
 class OwnerGroup(FactTable, frozen=True):
-    """What subjects are grouped by."""
+    """A grouping of subjects."""
 
     key: Annotated[str, Meta(description="its name")]
     name: Annotated[str, Meta(description="what it is called")]
@@ -133,7 +133,7 @@ class OwnedTime(FactTable, frozen=True):
 
 
 class OwnerKeys(FactTable, frozen=True):
-    """How time is owned: groups, below them `level` after level, below these the parts of the subject."""
+    """Owners of time: groups, each `level` below them, and below these the parts of the subject."""
 
     note: Annotated[str, Meta(description="what is shown")]
     group: Annotated[tuple[OwnerGroup, ...], Meta(description="what subjects are grouped by")]
@@ -181,7 +181,7 @@ class Subject(FactTable, frozen=True):
 
 @cache
 def declared() -> tuple[Subject, ...]:
-    """The kinds in their order; CatalogError if a file is wrong."""
+    """Return the kinds in their order; CatalogError if a file is invalid."""
     from zlens.catalog.subject_file import parse
 
     paths = sorted((FACTS / "subjects").glob("[!_]*.toml"))
@@ -190,10 +190,10 @@ def declared() -> tuple[Subject, ...]:
 
 
 def columns_of(pieces: Pieces) -> list[str]:
-    """The columns that a text is made of."""
-    return list(dict.fromkeys(name for piece in pieces for name in _COLUMN.findall(piece)))
+    """Return the columns that a text contains."""
+    return list(dict.fromkeys(name for text in pieces for name in _COLUMN.findall(text)))
 
 
 def entries() -> list[dict[str, Any]]:
-    """The kinds in JSON form."""
+    """Return the kinds in JSON form."""
     return [to_builtins(subject) for subject in declared()]

@@ -1,4 +1,4 @@
-"""Which systems are synthetic: those in demo files that zlens writes, and those of simulated machines."""
+"""Synthetic systems: those in demo files that zlens writes, and those of simulated machines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-#: Serial number of simulated machines, unless their scenario gives one.
+#: Serial number of simulated machines, unless their scenario specifies one.
 SERIAL = "00000ZLSIMULATED"
 
 
@@ -18,7 +18,7 @@ def _systems() -> frozenset[tuple[str, str]]:
 
 
 def is_synthetic(system: str, serial: str | None) -> bool:
-    """Whether a system with this name on a machine with this serial number is one of ours."""
+    """Return whether a system with this name on a machine with this serial number is synthetic."""
     if serial is None:
         return False
     return serial.strip() == SERIAL or (system, serial.strip().lstrip("0")) in _systems()

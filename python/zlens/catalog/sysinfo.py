@@ -1,4 +1,4 @@
-"""The lines of /proc/sysinfo: `linux/sysinfo.toml`."""
+"""Lines of /proc/sysinfo (`linux/sysinfo.toml`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zlens.schema.validators import Key, ListOf, MapOf, Spec
 
 
 class SysinfoFacts(Struct, frozen=True):
-    """The columns of lines by label: of the machine and the partition, and of every virtual machine."""
+    """Columns of lines by label: of the machine and the partition, and of every virtual machine."""
 
     machine: dict[str, tuple[RawColumn, ...]]
     vm: dict[str, tuple[RawColumn, ...]]
@@ -35,6 +35,6 @@ _FILE = Spec(
 
 @cache
 def facts() -> SysinfoFacts:
-    """The facts of the catalog."""
-    found: SysinfoFacts = document.load(FACTS / "linux" / "sysinfo.toml", _FILE)
-    return found
+    """Return the facts of the catalog."""
+    loaded: SysinfoFacts = document.load(FACTS / "linux" / "sysinfo.toml", _FILE)
+    return loaded

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from zlens.catalog.aggregation import MeasureQuery, statistic_name
 from zlens.catalog.expressions import quote
 
-#: How to combine the aggregates of parts.
+#: Aggregates that combine the aggregates of parts.
 _TOGETHER = {
     "sum": "sum",
     "count": "sum",
@@ -46,30 +46,30 @@ class AggregateParts:
             )
             return f"{function}({part}, {time})"
         total = f"{_TOGETHER[function]}({part})"
-        # A sum of integers is wider than they are.
+        # A sum of integers has a wider type than they do.
         return f"CAST({total} AS BIGINT)" if function == "count" else total
 
     def _name(self, part: str) -> str:
         return self._names.setdefault(part, quote(f"part{len(self._names)}"))
 
     def select_list(self) -> list[str]:
-        """SQL of all parts, each with its name."""
+        """Return SQL of all parts, each with its name."""
         return [f"{part} AS {name}" for part, name in self._names.items()]
 
 
 class TimeWindow(Struct, frozen=True):
-    """The times after `start` up to `end`, in seconds since 1970; None: unbounded."""
+    """Times after `start` up to `end`, in seconds since 1970; None: unbounded."""
 
     start: float | None = None
     end: float | None = None
 
     def condition(self) -> str:
-        """SQL of the condition on its rows."""
+        """Return SQL of the condition on its rows."""
         conditions = [_after(self.start)] if self.start is not None else []
         return " AND ".join(conditions + ([_until(self.end)] if self.end is not None else [])) or "true"
 
     def blocks(self, width: float) -> tuple[str, str]:
-        """SQL of the blocks entirely inside it, and of its rows that are in none of them."""
+        """Return SQL of the blocks entirely inside it, and of its rows outside of them."""
         blocks, rows = [], []
         if self.start is not None:
             first = math.floor(self.start / width) + 1
@@ -82,7 +82,7 @@ class TimeWindow(Struct, frozen=True):
         return " AND ".join(blocks) or "true", " OR ".join(f"({row})" for row in rows) or "false"
 
     def contains_blocks(self, width: float) -> bool:
-        """Whether it contains blocks."""
+        """Return whether it contains blocks."""
         if self.start is None or self.end is None:
             return True
         return math.floor(self.start / width) + 1 < math.floor(self.end / width)
@@ -104,45 +104,45 @@ def _before(seconds: float) -> str:
     return f"interval_end < {_moment(seconds)}"
 
 
-def split_statistics(question: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:
-    """The statistics that blocks can give, and those that need every row."""
+def split_statistics(query: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:
+    """Return the statistics that blocks can provide, and those that need every row."""
 
-    def of(names: Sequence[str]) -> MeasureQuery | None:
+    def with_statistics(names: Sequence[str]) -> MeasureQuery | None:
         selected = [
             (column, [statistic for statistic in statistics if statistic in names])
-            for column, statistics in question.wanted
+            for column, statistics in query.wanted
         ]
         selected = [(column, statistics) for column, statistics in selected if statistics]
-        return replace(question, wanted=selected) if selected else None
+        return replace(query, wanted=selected) if selected else None
 
-    requested = {statistic for _, requested in question.wanted for statistic in requested}
-    return of([*(requested - _OF_ALL_ROWS)]), of([*(requested & _OF_ALL_ROWS)])
+    requested = {statistic for _, requested in query.wanted for statistic in requested}
+    return with_statistics([*(requested - _OF_ALL_ROWS)]), with_statistics([*(requested & _OF_ALL_ROWS)])
 
 
 class BlockQuery(Struct, frozen=True):
-    """A question in blocks of `width` seconds: one without buckets, whose rows are not merged."""
+    """A query in blocks of `width` seconds, without buckets, whose rows are not merged."""
 
     question: MeasureQuery
     width: float
 
     def block_sql(self) -> str:
-        """SELECT of the parts of each block: the same for all windows."""
+        """Return a SELECT of the parts of each block: the same for all windows."""
         parts, _ = self._parts()
         block = f"CAST(floor(epoch_us(interval_end) / {round(self.width * 1e6)}) AS BIGINT) AS block"
         return self.question.grouped(parts.select_list(), *self.question.source(), block)
 
-    def sql(self, window: TimeWindow, kept: str, groups: Sequence[str] = ()) -> str:
-        """SELECT of the answer for a window.
+    def sql(self, window: TimeWindow, parts_table: str, groups: Sequence[str] = ()) -> str:
+        """Return a SELECT of the result for a window.
 
-        kept     the table of parts
-        groups   SQL of conditions on the columns that the question groups by
+        parts_table   the table of parts
+        groups        SQL of conditions on the columns that the query groups by
         """
         parts, items = self._parts()
         blocks, rows = (" AND ".join([*groups, f"({block})"]) for block in window.blocks(self.width))
         ends = replace(self.question, where=f"{self.question.where} AND {rows}")
         keys = ", ".join(map(quote, self.question.keys()))
-        names = ", ".join(quote(f"part{place}") for place in range(len(parts.select_list())))
-        inside = f"SELECT {keys}, {names} FROM {kept} WHERE {blocks}"
+        names = ", ".join(quote(f"part{index}") for index in range(len(parts.select_list())))
+        inside = f"SELECT {keys}, {names} FROM {parts_table} WHERE {blocks}"
         union = f"({inside}\nUNION ALL\n{ends.grouped(parts.select_list(), *ends.source())})"
         return self.question.grouped(items, union, "true")
 
@@ -151,16 +151,16 @@ class BlockQuery(Struct, frozen=True):
         return parts, self.question.statistics(parts)
 
 
-def join_results_sql(question: MeasureQuery, first: str, second: str) -> str:
-    """SELECT of a question's statistics from two answers, each with some of them."""
-    keys = list(map(quote, question.keys()))
+def join_results_sql(query: MeasureQuery, first: str, second: str) -> str:
+    """Return a SELECT of a query's statistics from two results, each with some of them."""
+    keys = list(map(quote, query.keys()))
     same = " AND ".join(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)
-    blockwise, _ = split_statistics(question)
+    blockwise, _ = split_statistics(query)
     from_blocks = {
         statistic_name(column, statistic)
         for column, statistics in (blockwise.wanted if blockwise else ())
         for statistic in statistics
     }
     items = [f"a.{key}" for key in keys]
-    items += [f"{'a' if name in from_blocks else 'b'}.{quote(name)}" for name in question.names()]
+    items += [f"{'a' if name in from_blocks else 'b'}.{quote(name)}" for name in query.names()]
     return f"SELECT {', '.join(items)} FROM (\n{first}\n) AS a JOIN (\n{second}\n) AS b ON {same}"

@@ -1,7 +1,7 @@
 """Roles bound by the user: `roles.toml` in the data folder.
 
-The catalog finds a role by the field names on public pages. If there is no such name, or a release has
-another name for a field, the user can bind it; the field's offset comes from a layout of
+The catalog finds a role by the field names on public record pages. If there is no such name, or a release
+has another name for a field, the user can bind it; the field's offset comes from a layout of
 the catalog or of a pack. The user's bindings take precedence; the catalog still applies to records
 without these fields.
 """
@@ -65,12 +65,12 @@ class RoleBinding(Struct, frozen=True):
 
 
 def path() -> Path:
-    """The user's file; it need not exist."""
+    """Return the path of the user's file; it need not exist."""
     return layouts.pack_root().parent / FILE
 
 
 def bindings() -> tuple[RoleBinding, ...]:
-    """All roles that the user binds; CatalogError with file and line if one is invalid."""
+    """Return all roles that the user binds; CatalogError with file and line if one is invalid."""
     file = path()
     try:
         stat = file.stat()
@@ -80,14 +80,14 @@ def bindings() -> tuple[RoleBinding, ...]:
 
 
 def write_template(data: Path) -> None:
-    """Writes a file of comments only into a data folder that has none."""
+    """Write a file that contains only comments into a data folder without one."""
     file = data / FILE
     if not file.exists():
         file.write_text(TEMPLATE, encoding="utf-8")
 
 
 def check() -> list[str]:
-    """Everything wrong with the file, one sentence each, including bindings without effect."""
+    """Return catalog issues of the file, one sentence each, including bindings without effect."""
     try:
         user_bindings = bindings()
     except CatalogError as error:
@@ -96,14 +96,14 @@ def check() -> list[str]:
 
 
 def bind_entity(role_entity: roles.Entity) -> roles.Entity:
-    """An entity with the user's bindings."""
-    own_bindings = [binding for binding in bindings() if binding.entity == role_entity.name]
-    if not own_bindings:
+    """Return an entity with the user's bindings."""
+    entity_bindings = [binding for binding in bindings() if binding.entity == role_entity.name]
+    if not entity_bindings:
         return role_entity
     origins = []
     for origin in role_entity.origins:
         origin_roles = dict(origin.roles)
-        for binding in own_bindings:
+        for binding in entity_bindings:
             if binding.table == origin.table:
                 origin_roles[binding.role] = _combined(binding, origin_roles.get(binding.role))
         origins.append(replace(origin, roles=origin_roles))
@@ -111,9 +111,9 @@ def bind_entity(role_entity: roles.Entity) -> roles.Entity:
 
 
 def bind_layout(layout: RecordLayout) -> RecordLayout:
-    """A layout whose fields with a bound difference have a kind that allows it.
+    """Return a layout whose fields with a bound difference have a kind that allows it.
 
-    A field of a kind that the page does not state has no differences; binding it to a counted or timed
+    A field whose kind the record page does not state has no differences; binding it to a counted or timed
     role states its kind.
     """
     bound = {field: binding for binding in bindings() for field in _bound_fields(binding, layout.record)}
@@ -151,14 +151,14 @@ def _with_binding(field: MonitorField, bound: Mapping[str, RoleBinding]) -> Moni
 
 
 def _combined(binding: RoleBinding, catalog_way: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The user's fields, in order, followed by the catalog's way.
+    """Return the user's fields, in order, followed by the catalog's definition.
 
-    If systems of different releases are read together, each has one of them.
+    If systems of different releases are read, each system has one of the fields.
     """
     how = None if catalog_way is None else dict(catalog_way)
     for name in reversed(roles.candidate_fields(binding.how)):
-        before = {**binding.how, "field": name, "user": binding.where}
-        how = before if how is None else {**before, "else": how}
+        bound = {**binding.how, "field": name, "user": binding.where}
+        how = bound if how is None else {**bound, "else": how}
     assert how is not None
     if catalog_way is not None and "over" in catalog_way:
         how["over"] = catalog_way["over"]
@@ -238,13 +238,13 @@ def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, lin
     )
 
 
-def _table(cataloged: roles.Entity, wanted: Any, fields: list[str], fail: Any) -> str:
-    """The raw table: the given one, else the one whose record's fields have the same prefix."""
+def _table(cataloged: roles.Entity, named_table: Any, fields: list[str], fail: Any) -> str:
+    """Return the raw table: the named one, else the one whose record's fields have the same prefix."""
     tables = list(dict.fromkeys(origin.table for origin in cataloged.origins))
-    if wanted is not None:
-        if wanted not in tables:
-            raise fail(f"table is {wanted!r}", f"one of {', '.join(tables)}")
-        return str(wanted)
+    if named_table is not None:
+        if named_table not in tables:
+            raise fail(f"table is {named_table!r}", f"one of {', '.join(tables)}")
+        return str(named_table)
     prefix = fields[0].partition("_")[0]
     fitting = [table for table in tables if _prefix(table) == prefix] or tables
     if len(fitting) != 1:
@@ -254,8 +254,8 @@ def _table(cataloged: roles.Entity, wanted: Any, fields: list[str], fail: Any) -
 
 def _prefix(table: str) -> str | None:
     record = _record(table)
-    head = layouts.record_info(record) if record else None
-    return head.dsect.removeprefix("MR") if head else None
+    info = layouts.record_info(record) if record else None
+    return info.dsect.removeprefix("MR") if info else None
 
 
 def _record(table: str) -> str | None:
@@ -264,7 +264,7 @@ def _record(table: str) -> str | None:
 
 
 def _without_effect(binding: RoleBinding) -> Iterator[str]:
-    """Fields that no layout has, which are usually misspelled."""
+    """Yield errors for fields that no layout has, which are usually misspelled."""
     record = _record(binding.table)
     if record is None:
         return
@@ -283,7 +283,7 @@ def _without_effect(binding: RoleBinding) -> Iterator[str]:
 
 
 def _similar_names(name: str, names: Iterable[str], limit: int) -> list[str]:
-    # Imported only in case of an error.
+    # Imported only if there is an error.
     import difflib
 
     return difflib.get_close_matches(name, list(names), limit)

@@ -1,7 +1,7 @@
-"""Compiles layouts into the plan with which the simulator writes records.
+"""Plans for the record writer of the simulator, compiled from layouts.
 
-A simulated file uses zlens' own layouts where the real positions of fields are not public, and those of
-z/VM 5.3 otherwise; or as a system of a release, only the layouts of that.
+A simulated file uses zlens' own layouts where the real offsets of fields are not public, and those of
+z/VM 5.3 otherwise; a system of a given release uses only the layouts of that release.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import column_type
 from zlens.errors import CatalogError
 
-#: The release whose layouts are used where zlens has none of its own.
+#: Release whose layouts are used where zlens has none of its own.
 RELEASE = "5.3"
-#: Releases with so many public layouts that a system can be recorded with these alone.
+#: Releases with enough public layouts to record a system with these only.
 RELEASES = (RELEASE,)
-#: Records that another one replaced in the releases after these.
+#: Records that another one replaced in later releases.
 _REPLACED = {"D5R3": "D5R17"}
-#: A field that is known, but not in this layout.
+#: A known field that this layout does not have.
 _ABSENT_FIELD = {"at": 0, "length": 0, "count": 0, "form": "number", "absent": True}
-#: How a value becomes bytes, by the type of its column.
+#: Encoding of a value by the type of its column.
 _FORMS = {"text": "ebcdic", "ascii": "ascii", "hex": "bytes"}
 
 
 def writing_layout(record: str) -> RecordLayout:
-    """The layout with which a simulated file writes a record; CatalogError if there is none."""
+    """Return the layout with which a simulated file writes a record; CatalogError if there is none."""
     for candidate in layouts.sim_layouts(record):
         return candidate
     for candidate in layouts.layouts(record):
@@ -37,14 +37,15 @@ def writing_layout(record: str) -> RecordLayout:
 
 
 def release_mark(release: str | None) -> str:
-    """The release that the records of such a system name."""
+    """Return the release name in the records of such a system."""
     return layouts.SIM_MARK if release is None else f"{release}.0"
 
 
 def writer_plan(records: Iterable[str], release: str | None = None) -> list[dict[str, Any]]:
-    """The layouts of records as the simulator reads them: fields by name, without their record's prefix.
+    """Return the layouts of records for the simulator: fields by name, without their record's prefix.
 
-    With a release, those of that release; records, sections and fields that it lacks are marked as absent.
+    With a release, they are those of that release; records, sections and fields missing in it are marked
+    absent.
     """
     return [_of_release(record, release) if release else _own(record) for record in records]
 
@@ -54,22 +55,24 @@ def _own(record: str) -> dict[str, Any]:
 
 
 def _of_release(record: str, release: str) -> dict[str, Any]:
-    own = _record(writing_layout(record))
+    synthetic = _record(writing_layout(record))
     for candidate in layouts.layouts(record):
         if candidate.pack == layouts.BUILTIN and candidate.release == release:
-            return _with_absent(_record(candidate), own)
-    return {**own, "absent": True}
+            return _with_absent(_record(candidate), synthetic)
+    return {**synthetic, "absent": True}
 
 
-def _with_absent(found: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """A layout in which what only another one has is marked as absent."""
+def _with_absent(plan: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
+    """Return a layout with fields and sections marked absent that only another layout has."""
     for part in ("fields", "sections"):
-        for name in own[part].keys() - found[part].keys():
-            found[part][name] = _ABSENT_FIELD if part == "fields" else {**own[part][name], "absent": True}
-    for name, section in found["sections"].items():
-        fields = own["sections"].get(name, section)["fields"]
+        for name in reference[part].keys() - plan[part].keys():
+            plan[part][name] = (
+                _ABSENT_FIELD if part == "fields" else {**reference[part][name], "absent": True}
+            )
+    for name, section in plan["sections"].items():
+        fields = reference["sections"].get(name, section)["fields"]
         section["fields"] |= dict.fromkeys(fields.keys() - section["fields"].keys(), _ABSENT_FIELD)
-    return found
+    return plan
 
 
 def _record(layout: RecordLayout) -> dict[str, Any]:
@@ -80,7 +83,7 @@ def _record(layout: RecordLayout) -> dict[str, Any]:
         "number": layout.number,
         "length": layout.length,
         "fields": _fields(layout.fields, prefix),
-        # Sections whose records are joined have their bytes in a field that runs to the record's end.
+        # Joined records have the bytes of such sections in a field that extends to the record's end.
         "sections": {
             section.name: _section(section, prefix) for section in layout.sections if section.join is None
         },
@@ -100,16 +103,16 @@ def _fields(fields: Sequence[MonitorField], prefix: str) -> dict[str, dict[str, 
 
 
 def _section(section: MonitorSection, prefix: str) -> dict[str, Any]:
-    def place(value: str | int | None) -> str | int | None:
+    def without_prefix(value: str | int | None) -> str | int | None:
         return value.removeprefix(prefix) if isinstance(value, str) else value
 
     return {
         "length": section.length,
-        "stride": place(section.stride),
-        "offset": place(section.offset),
-        "count": place(section.count),
-        "match": None if section.match is None else (place(section.match[0]), section.match[1]),
-        "bound": place(section.bound),
+        "stride": without_prefix(section.stride),
+        "offset": without_prefix(section.offset),
+        "count": without_prefix(section.count),
+        "match": None if section.match is None else (without_prefix(section.match[0]), section.match[1]),
+        "bound": without_prefix(section.bound),
         "within": section.within,
         "fields": _fields(section.fields, prefix),
     }

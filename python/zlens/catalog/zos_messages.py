@@ -1,4 +1,4 @@
-"""What z/OS texts report about its processors and hardware instrumentation: `zos/texts.toml`."""
+"""Reports of z/OS texts about processors and hardware instrumentation (`zos/texts.toml`)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-#: How the value of a label ends, and its type.
+#: Formats of the value of a label, which determine its end and type.
 FORMS = ("word", "text", "rest", "int", "list", "truth")
 _TYPES = {"int": "int", "truth": "bool"}
 
 
 class MessageLabel(Struct, frozen=True):
-    """A label of a text. joins: a line without a label continues it; bare: it needs no sign after it."""
+    """A label of a text. joins: a line without a label continues it; bare: no sign follows it."""
 
     label: str
     column: RawColumn
@@ -30,7 +30,7 @@ class MessageLabel(Struct, frozen=True):
 
 
 class NoticeText(Struct, frozen=True):
-    """A form of a message of one line; words in braces are columns of the table zos_notice."""
+    """Format of a one-line message; words in braces are columns of the table zos_notice."""
 
     id: str
     text: str
@@ -40,7 +40,7 @@ class NoticeText(Struct, frozen=True):
 
 
 class MessageFacts(Struct, frozen=True):
-    """The labels by name (those of the service by section and name), and the meaning of short codes."""
+    """Labels by name (those of the service by section and name), and the meaning of short codes."""
 
     run: dict[str, MessageLabel]
     service: dict[tuple[str, str], MessageLabel]
@@ -60,7 +60,7 @@ class MessageFacts(Struct, frozen=True):
 
 @cache
 def facts() -> MessageFacts:
-    """The facts of the catalog."""
+    """Return the facts of the catalog."""
     path = FACTS / "zos" / "texts.toml"
     data = document.load_unchecked(path)
     his = data["his"]
@@ -89,7 +89,7 @@ def facts() -> MessageFacts:
     )
 
 
-#: The column with the counter sets that the command asked for, which no parameter states.
+#: Column with the counter sets that the command requested, which no parameter states.
 ASKED = "counter_sets_asked"
 
 

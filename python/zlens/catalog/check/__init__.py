@@ -1,1 +1,1 @@
-"""`zlens catalog check`: whether the facts of the catalog are consistent."""
+"""`zlens catalog check`: consistency checks of the facts of the catalog."""

@@ -1,4 +1,4 @@
-"""Checks the machine generations: formulas against the counters of their machine, and cross-references."""
+"""Checks of the machine generations: formulas against the counters of their machine, and cross-references."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEYS = frozenset(
 
 
 def check() -> list[str]:
-    """Everything wrong in the files of `machines/`, one sentence each."""
+    """Yield catalog issues of the files of `machines/`, one sentence each."""
     try:
         names = generations.names()
         return [*_unique(names), *(problem for name in names for problem in _generation(name)), *_rest()]
@@ -27,7 +27,7 @@ def check() -> list[str]:
 
 
 def _unique(names: Iterable[str]) -> Iterator[str]:
-    """Counter versions and machine types belong to one generation only."""
+    """Check that each counter version and machine type belongs to one generation only."""
     owners: dict[str, str] = {}
     for name in names:
         facts = generations.facts(name)

@@ -1,4 +1,4 @@
-"""Checks the measures of the catalog: their columns, formulas and aliases."""
+"""Checks of the measures of the catalog: their columns, formulas and aliases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-#: The units that the end of a name implies.
+#: Units that the suffix of a name implies.
 _PROMISES = {
     "_pct": ("%",),
     "_rate": ("/s", "bytes/s"),
@@ -22,12 +22,12 @@ _PROMISES = {
     "_pages": ("pages",),
 }
 
-#: The column concerned, the problem, the fix.
+#: Column, problem, fix.
 _Problems = Iterator[tuple[str | None, str, str]]
 
 
 def check() -> list[CatalogIssue]:
-    """Everything wrong in the files of the measures."""
+    """Return catalog issues of the files of the measures."""
     findings: list[CatalogIssue] = []
     for path in measures.measure_files():
         findings += check_text(path.read_text(encoding="utf-8"), path)
@@ -44,7 +44,7 @@ def check() -> list[CatalogIssue]:
 
 
 def check_text(text: str, path: Path) -> list[CatalogIssue]:
-    """Everything wrong in the file of one or more measures."""
+    """Return catalog issues of the file of one or more measures."""
     try:
         tables = measures.parse(text, str(path))
     except CatalogError as error:
@@ -91,7 +91,7 @@ def _table(table: Measure) -> _Problems:
 
 
 def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
-    """Whether a column states everything needed to aggregate its rows, and nothing else."""
+    """Check that a column states everything needed to aggregate its rows, and nothing else."""
     name, ratio = column.name, column.aggregate == "ratio"
     if ratio and bool(column.weight) == bool(column.unweighted):
         yield name, "a ratio has a weight or a reason why it has none", "give one of weight and unweighted"

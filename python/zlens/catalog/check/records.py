@@ -1,4 +1,4 @@
-"""Checks the record layouts of the catalog and of the user's packs."""
+"""Checks of the record layouts of the catalog and of the user's packs."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
 _SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RELEASE = re.compile(r"\d+\.\d+")
 _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
-#: A record never crosses a 4 KB frame.
+#: Maximum length of a record, which never crosses a 4 KB frame.
 _MAX_RECORD = 4096
 _NUMBERS = ("counter", "timer", "sampled", "gauge")
 
 
 class CatalogIssue(Struct, frozen=True):
-    """A problem in a catalog file: where, what, and how to fix it."""
+    """A problem in a catalog file: location, message, and fix."""
 
     file: str
     line: int | None
@@ -69,7 +69,7 @@ class CatalogIssue(Struct, frozen=True):
 
 
 def check(root: Path | None = None) -> list[CatalogIssue]:
-    """Everything wrong in all record files, built in and in packs, and in references to them."""
+    """Return catalog issues of all record files, built in and in packs, and of references to them."""
     findings: list[CatalogIssue] = []
     for record in catalog.records(root):
         for pack, path in catalog.files(record, root):
@@ -81,7 +81,7 @@ def check(root: Path | None = None) -> list[CatalogIssue]:
 
 
 def check_catalog(root: Path | None = None) -> list[str]:
-    """Everything wrong in the catalog, one sentence each: records, roles and measures."""
+    """Return all catalog issues, one sentence each: records, roles and measures."""
     problems = [str(finding) for finding in check(root)]
     problems += user_roles.check() if root is None else []
     problems += roles.check()
@@ -103,7 +103,7 @@ def check_catalog(root: Path | None = None) -> list[str]:
 
 
 def summary(root: Path | None = None) -> str:
-    """A summary of what the catalog contains."""
+    """Return a summary of the contents of the catalog."""
     layouts = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
     fields = sum(
         1 for layout in layouts for field in (*layout.fields, *_entry_fields(layout)) if not field.reserved
@@ -115,7 +115,7 @@ def summary(root: Path | None = None) -> str:
 
 
 def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
-    """Everything wrong in one record file."""
+    """Return catalog issues of one record file."""
     try:
         file = catalog.read(path, pack)
     except CatalogError as error:
@@ -131,7 +131,7 @@ def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
 
 
 def check_sim(path: Path) -> list[CatalogIssue]:
-    """Everything wrong in a record file of zlens' own pack, including conflicts with real layouts."""
+    """Return catalog issues of a record file of zlens' own pack, including conflicts with real layouts."""
     findings = check_file(path, SIM)
     if not findings:
         lines = _Lines(path)
@@ -143,14 +143,14 @@ def check_sim(path: Path) -> list[CatalogIssue]:
 
 def _sim(path: Path) -> _Problems:
     file = catalog.read(path, SIM)
-    head = file.head
+    info = file.head
     beside = catalog.monitor_root() / path.name
     if not beside.is_file():
-        yield None, f"no real layout file describes {head.record}", "describe the record in monitor/ first"
+        yield None, f"no real layout file describes {info.record}", "describe the record in monitor/ first"
         return
     real = catalog.read(beside)
     for attribute in ("dsect", "title", "kind"):
-        if getattr(head, attribute) != getattr(real.head, attribute):
+        if getattr(info, attribute) != getattr(real.head, attribute):
             yield (
                 None,
                 f"its {attribute} differs from monitor/{path.name}",
@@ -171,12 +171,12 @@ def _sim(path: Path) -> _Problems:
                 )
 
 
-#: The name that finds the line, the problem, the fix.
+#: Name that locates the line, problem, fix.
 _Problems = Iterator[tuple[str | None, str, str]]
 
 
 class _Lines:
-    """Finds the line of a name; reads the file only when there is a problem."""
+    """Finds the line of a name; reads the file only if there is a problem."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -192,16 +192,16 @@ class _Lines:
 
 
 def _file(file: RecordFile, path: Path) -> _Problems:
-    head = file.head
-    if path.name != catalog.file_name(head.record):
-        yield None, f"contains {head.record}", f"name it {catalog.file_name(head.record)}"
-    if not _PAGE.fullmatch(head.dsect):
-        yield None, f"dsect is {head.dsect!r}", "give the name of the page, such as MRSYTPRP"
-    if head.kind not in CLASSES:
-        yield None, f"kind of the record is {head.kind!r}", f"use one of {', '.join(CLASSES)}"
-    if not head.title:
+    info = file.head
+    if path.name != catalog.file_name(info.record):
+        yield None, f"contains {info.record}", f"name it {catalog.file_name(info.record)}"
+    if not _PAGE.fullmatch(info.dsect):
+        yield None, f"dsect is {info.dsect!r}", "give the name of the page, such as MRSYTPRP"
+    if info.kind not in CLASSES:
+        yield None, f"kind of the record is {info.kind!r}", f"use one of {', '.join(CLASSES)}"
+    if not info.title:
         yield None, "the record has no title", "give the title of the page"
-    for release, length in head.lengths.items():
+    for release, length in info.lengths.items():
         if not _RELEASE.fullmatch(release):
             yield None, f"lengths has the release {release!r}", "write releases as 7.3"
         if not HEADER_LENGTH <= length <= _MAX_RECORD:
@@ -215,7 +215,7 @@ def _file(file: RecordFile, path: Path) -> _Problems:
                 "keep one, or tell them apart by callevel",
             )
         seen.add(layout.release)
-        published = head.lengths.get(layout.release)
+        published = info.lengths.get(layout.release)
         if published is not None and published != layout.length and not layout.variable:
             problem = f"the layout of {layout.release} has {layout.length} bytes, the page {published}"
             yield None, problem, "correct one of them"
@@ -228,7 +228,7 @@ def _file(file: RecordFile, path: Path) -> _Problems:
 
 
 def _same_kinds(file: RecordFile) -> _Problems:
-    """A field has the same kind in every release."""
+    """Check that a field has the same kind in every release."""
     kinds: dict[str, str] = {}
     for layout in file.layouts:
         for field in layout.fields:
@@ -281,11 +281,11 @@ def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Prob
     outer_fields = {field.name for field in outer.fields} if outer else set()
     if outer is None:
         yield section.name, f"{here} is within {section.within}, which does not exist", "name a section"
-    for place in (section.offset, section.stride, section.count):
-        if isinstance(place, str) and place not in outer_fields:
+    for field_name in (section.offset, section.stride, section.count):
+        if isinstance(field_name, str) and field_name not in outer_fields:
             yield (
                 section.name,
-                f"{here} is located by {place}, which does not exist",
+                f"{here} is located by {field_name}, which does not exist",
                 "name a field of the record",
             )
     if section.match:
@@ -344,10 +344,10 @@ def _fields(fields: Iterable[MonitorField], length: int, start: int, where: str)
         if not field.overlay and field.length:
             spaces.append(field)
     spaces.sort(key=lambda field: field.offset)
-    for before, after in pairwise(spaces):
-        if after.offset < before.end:
-            problem = f"{where}: {before.name} at {before.offset} and {after.name} at {after.offset} overlap"
-            yield after.name, problem, "correct an offset, or declare an overlay"
+    for first, second in pairwise(spaces):
+        if second.offset < first.end:
+            problem = f"{where}: {first.name} at {first.offset} and {second.name} at {second.offset} overlap"
+            yield second.name, problem, "correct an offset, or declare an overlay"
     covered = {byte for field in spaces for byte in range(field.offset, min(field.end, _MAX_RECORD))}
     for field in fields:
         if field.overlay and not covered.issuperset(range(field.offset, min(field.end, _MAX_RECORD))):
@@ -411,7 +411,7 @@ def _uncovered_bytes(fields: Iterable[MonitorField], length: int, start: int, wh
 
 
 def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
-    """Columns are named after fields, with _d for differences: they must be unique."""
+    """Check that column names are unique: they are named after fields, with _d for differences."""
     taken = dict.fromkeys(FIXED, "a column of every table")
     for field in fields:
         for part in field_parts(field):
@@ -433,7 +433,7 @@ def _entry_fields(layout: RecordLayout) -> list[MonitorField]:
 
 
 def _differences(root: Path | None) -> Iterator[str]:
-    """Roles take differences only of fields that have them."""
+    """Check that roles use differences only of fields that have them."""
     for name in roles.entities():
         for origin in roles.catalog_entity(name).origins:
             match = _TABLE.match(origin.table)

@@ -1,4 +1,4 @@
-"""Checks the rules of the catalog and of the user, and the known faults of the data."""
+"""Checks of the rules of the catalog and of the user, and of the caveats."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from zlens.errors import CatalogError
 #: Columns of tables that are not measures but that rules may need.
 OTHER_TABLES = {"inventory": frozenset(column.name for column in session_columns.INVENTORY)}
 
-#: The key concerned, the problem, the fix.
+#: Key, problem, fix.
 _Problems = Iterator[tuple[str, str, str]]
 
 
 def check(*folders: str | os.PathLike[str]) -> list[str]:
-    """Everything wrong in rules and caveats, one sentence each."""
+    """Return catalog issues of rules and caveats, one sentence each."""
     try:
         loaded = rules.load(*folders)
     except CatalogError as error:
@@ -33,7 +33,7 @@ def check(*folders: str | os.PathLike[str]) -> list[str]:
 
 
 def missing_columns(rule: Rule) -> list[str]:
-    """The columns a rule needs that no measure and no role has."""
+    """Return the columns that a rule needs and that no measure or role has."""
     return [name for name in rule.needs if not _is_column(name)]
 
 

@@ -1,4 +1,4 @@
-"""Checks the layouts of SMF records that are lists of sections."""
+"""Checks of the layouts of SMF records that are lists of sections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIMES_OF_DAY = ("packed_time", "hundredths")
 
 
 def check() -> list[str]:
-    """Everything wrong in the files, one sentence each."""
+    """Return catalog issues of the files, one sentence each."""
     problems: list[str] = []
     tables: dict[str, int] = {}
     for record in smf_sections.records():
@@ -44,8 +44,8 @@ def _layout(layout: SmfLayout) -> Iterator[str]:
     names = [section.name for section in layout.sections]
     for name in {name for name in names if names.count(name) > 1}:
         yield f"section {name} is defined twice"
-    places = [section.triplet for section in layout.sections]
-    if len(set(places)) < len(places):
+    triplets = [section.triplet for section in layout.sections]
+    if len(set(triplets)) < len(triplets):
         yield "two sections have the same triplet"
     for section in layout.sections:
         for problem in _section(layout, section):
@@ -94,8 +94,8 @@ def _field(section: SmfSection, field: SmfField) -> Iterator[str]:
         yield f"{field.date} is not a date"
     if field.after and section.field(field.after).kind != field.kind:
         yield f"{field.after} is not a {field.kind}"
-    places = [bit for bit, _ in field.bits.values()]
-    if places and field.kind != "flags":
+    bits = [bit for bit, _ in field.bits.values()]
+    if bits and field.kind != "flags":
         yield "only flags have bits"
-    if any(not 0 <= bit < 8 * field.length for bit in places) or len(set(places)) < len(places):
+    if any(not 0 <= bit < 8 * field.length for bit in bits) or len(set(bits)) < len(bits):
         yield "its bits are not those of its bytes, each once"

@@ -1,4 +1,4 @@
-"""Checks the SMF layouts of the catalog."""
+"""Checks of the SMF layouts of the catalog."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LENGTHS = {"tod": (8,), "local": (4,), "date": (4,), "bit": (1,), "unsigned": (
 
 
 def check() -> list[str]:
-    """Everything wrong in the SMF files, one sentence each."""
+    """Return catalog issues of the SMF files, one sentence each."""
     problems: list[str] = []
     for record in smf.counter_record_types():
         try:

@@ -1,4 +1,4 @@
-"""Cached lineage: once a column has been looked up, no SQL parser is needed for it again."""
+"""Cached lineage: a column that was looked up once needs no SQL parser again."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Columns = Mapping[str, Collection[str]]
 class FormulaSource(Struct, frozen=True):
     """A column of a role or a helper that a formula names.
 
-    computed  how a helper computes it; '' if it passes it on unchanged
-    roles     the roles behind it, as entity and role
+    computed  the expression of a helper that computes it; '' if it is passed on unchanged
+    roles     the underlying roles, as entity and role
     """
 
     node: str
@@ -32,24 +32,24 @@ class FormulaSource(Struct, frozen=True):
 
 
 class CachedLineage:
-    """The lineage of columns of measures. `render` gives the text of an expression, `kept` caches entries."""
+    """Lineage of columns of measures. `render` returns the text of an expression."""
 
-    def __init__(self, parse: Parse, render: Callable[[Tree], str], kept: CompileCache) -> None:
+    def __init__(self, parse: Parse, render: Callable[[Tree], str], compile_cache: CompileCache) -> None:
         self._parse = parse
         self._render = render
-        self._kept = kept
+        self._compile_cache = compile_cache
 
     @cached_property
     def lineages(self) -> LineageGraph:
-        """The graph itself, for what is not cached yet."""
+        """The graph, for entries that are not cached yet."""
         session = {
             name: [(column.name, column.type) for column in columns]
             for name, columns in session_columns.always().items()
         }
-        return LineageGraph(NodeCatalog(self._parse, session, self._kept))
+        return LineageGraph(NodeCatalog(self._parse, session, self._compile_cache))
 
     def entities(self, query: str) -> list[str]:
-        """The entities of roles that a statement reads, directly or through measures and their helpers."""
+        """Return the entities of roles that a statement reads, directly or through measures and helpers."""
         graph = self.lineages.nodes
         entities: set[str] = set()
         for name in sql_tree.tables(graph.tree(query)):
@@ -58,11 +58,11 @@ class CachedLineage:
         return sorted(entities)
 
     def roles(self, measure: str, column: str) -> list[tuple[str, str]]:
-        """The roles that a measure's value is computed from, through earlier columns and helpers."""
+        """Return the roles that a measure's value is computed from, through earlier columns and helpers."""
         return [(entity, role) for entity, role in self._all_roles.get(f"{measure}.{column}", ())]
 
     def columns_using(self, entity: str, role: str) -> list[str]:
-        """The columns of measures that a role's value feeds."""
+        """Return the columns of measures that a role's value feeds."""
         return [name for name, roles in self._all_roles.items() if [entity, role] in roles]
 
     @cached_property
@@ -70,7 +70,7 @@ class CachedLineage:
         def compute() -> dict[str, list[list[str]]]:
             return {
                 f"{table.name}.{column.name}": [
-                    [*place] for place in self.lineages.roles(table.name, [column.name])
+                    [*role] for role in self.lineages.roles(table.name, [column.name])
                 ]
                 for table, column in measures.all_columns()
                 if nodes.is_joined(table.name)
@@ -82,9 +82,9 @@ class CachedLineage:
     def sources(
         self, table: measures.Measure, column: measures.MeasureColumn
     ) -> dict[str, list[FormulaSource]]:
-        """What a column's formula ultimately names, and the columns of roles or helpers behind each name.
+        """Return the names that a column's formula refers to, with the columns of roles or helpers of each.
 
-        For a column that differs by machine, only what its `given` names: counters are too many.
+        For a column that differs by machine, only the names in `given`: counters are too many.
         """
 
         def compute() -> dict[str, list[tuple[Any, ...]]]:
@@ -118,7 +118,7 @@ class CachedLineage:
         return " or ".join(dict.fromkeys(map(self._render, trees)))
 
     def raw_columns(self, measure: str, column: str) -> tuple[Columns, Columns]:
-        """The columns of raw tables that give a column's values, and those that determine its rows."""
+        """Return the raw columns that provide a column's values, and those that determine its rows."""
 
         def compute() -> list[Columns]:
             lineage = self.lineages.lineage(measure, column)
@@ -128,8 +128,8 @@ class CachedLineage:
         return values, rows
 
     def _cached(self, compute: Callable[[], Any], *depends: str) -> Any:
-        entry = self._kept.read(*depends)
+        entry = self._compile_cache.read(*depends)
         if entry is None:
             entry = compute()
-            self._kept.write(entry, *depends)
+            self._compile_cache.write(entry, *depends)
         return entry

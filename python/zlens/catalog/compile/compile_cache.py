@@ -1,7 +1,7 @@
-"""Results of earlier compilations, kept in the user's cache directory.
+"""Results of earlier compilations, in the user's cache folder.
 
 An entry depends on the files of the catalog (as bytecode does, by their names, sizes and modification
-times), on the user's own roles, on the DuckDB release, and on the key that the caller gives.
+times), on the user's own roles, on the DuckDB release, and on the key of the caller.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zlens.catalog import user_roles
 from zlens.schema.cache import Cache
 from zlens.schema.facts import FACTS
 
-#: The files that entries depend on: facts, and the code that turns them into statements.
+#: Files that entries depend on: facts, and the code that compiles them into statements.
 ROOTS = (FACTS, Path(__file__).parents[1])
 _ENDINGS = (".py", ".toml", ".sql")
 
@@ -36,7 +36,7 @@ class CompileCache:
         self._roots = (*ROOTS, *code)
 
     def read(self, *depends: Any) -> Any:
-        """The entry for this key; None if there is none."""
+        """Return the entry for this key; None if there is none."""
         body = self._cache.read(self._depends(depends))
         try:
             return json.loads(body) if body is not None else None
@@ -53,13 +53,13 @@ class CompileCache:
 
 
 def digest(facts: Any) -> str:
-    """A short digest of facts that JSON can write."""
+    """Return a short digest of facts in JSON types."""
     return blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
 @cache
 def catalog_digest(root: str) -> str:
-    """A digest of the names, sizes and modification times of the catalog's files."""
+    """Return a digest of the names, sizes and modification times of the catalog's files."""
     return digest(sorted(_files(root)))
 
 
@@ -75,7 +75,7 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def _user_stamp() -> list[str | int]:
-    """Name, size and modification time of the file in which the user binds roles."""
+    """Return name, size and modification time of the file in which the user binds roles."""
     path = user_roles.path()
     try:
         status = path.stat()

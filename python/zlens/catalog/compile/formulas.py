@@ -14,7 +14,7 @@ from zlens.errors import CatalogError
 
 
 class LayeredSelect(Struct):
-    """The SELECT of a measure's columns, in layers: each layer is over the columns of the previous one.
+    """The SELECT of a measure's columns, in layers, each over the columns of the previous one.
 
     first   expressions over the tables that the measure joins
     above   the expressions of the layers above it
@@ -26,17 +26,17 @@ class LayeredSelect(Struct):
     reads: dict[str, set[str]] = field(default_factory=dict)
 
     def paths(self) -> list[tuple[str, str]]:
-        """What the first layer reads, as table and column."""
+        """Return the columns that the first layer reads, as table and column."""
         return [(alias, column) for alias, columns in self.reads.items() for column in sorted(columns)]
 
 
 class Formulas:
     """The formulas of one measure for an input.
 
-    base       the alias of the table that gives its rows
+    base       the alias of the table that provides its rows
     grouped    whether rows are grouped
     present    the machine generations in the input
-    published  whether to use the formulas that round as published tables do
+    published  whether to use the formulas that round like published tables
     """
 
     def __init__(
@@ -59,30 +59,30 @@ class Formulas:
         self._columns = {column.name: column for column in table.columns}
         self._by = frozenset(column.name for column in table.columns if column.by)
         self._inlined: dict[str, str] = {}
-        #: What the first layer computes for those above it.
+        #: Columns that the first layer computes for the layers above it.
         self._leading: set[str] = set()
         self._passed: set[str] = set()
         self._aggregates: dict[str, str] = {}
         self._needed: set[str] = set()
         self._spanned = False
 
-    def select(self, wanted: Collection[str]) -> LayeredSelect:
-        """The SQL of some columns, including the leading ones if they are wanted.
+    def select(self, requested: Collection[str]) -> LayeredSelect:
+        """Return the SQL of some columns, including requested leading ones.
 
-        A layer computes what those above it mention several times: a column that others are computed from,
-        and every number before it is known to be finite.
+        A layer computes the columns that the layers above mention several times: a column that others are
+        computed from, and every number before it is known to be finite.
         """
         selected = self.made
-        by_layers = self._layers([name for name in wanted if name in self._by])
-        levels = self._levels([name for name in wanted if name not in self._by])
+        by_layers = self._layers([name for name in requested if name in self._by])
+        levels = self._levels([name for name in requested if name not in self._by])
         for name in measures.LEADING_NAMES:
-            if name in wanted:
+            if name in requested:
                 self._lead(name)
         bounded: dict[str, str] = {}
         for column in self.table.columns:
             if column.name in levels[0]:
                 self._add_column(
-                    selected.first, column, self.formula(column.name), self._inline, bounded, wanted
+                    selected.first, column, self.formula(column.name), self._inline, bounded, requested
                 )
         if by_layers:
             self._add_generation_columns(by_layers[0], selected.first, self.role, bounded)
@@ -96,10 +96,10 @@ class Formulas:
             for column in self.table.columns:
                 if column.name in level:
                     formula = self.formula(column.name)
-                    self._add_column(layer, column, formula, self._over, bounded, wanted, self._aggregated)
+                    self._add_column(layer, column, formula, self._over, bounded, requested, self._aggregated)
             selected.above.append(layer)
         if self._spanned:
-            # Below all that divides by it.
+            # Below all layers that divide by it.
             selected.above.insert(0, [f"{expressions.finite_sql(_raw('seconds'))} AS seconds"])
         if bounded:
             selected.above.append([f"{sql} AS {expressions.quote(name)}" for name, sql in bounded.items()])
@@ -115,7 +115,7 @@ class Formulas:
         return selected
 
     def _lead(self, name: str) -> str:
-        """The name of a leading column in the layers above the first, which computes it."""
+        """Return the name of a leading column in the layers above the first, which computes it."""
         if name not in self._leading:
             self._leading.add(name)
             if name == "seconds" and self.table.span:
@@ -129,14 +129,14 @@ class Formulas:
         return expressions.quote(name)
 
     def _pass(self, name: str) -> str:
-        """The name of a joined column in the layers above the first."""
+        """Return the name of a joined column in the layers above the first."""
         if name not in self._passed:
             self._passed.add(name)
             self.made.first.append(f"{self.role(name)} AS {_passed_name(name)}")
         return _passed_name(name)
 
     def _aggregated(self, node: expressions.FormulaNode) -> str:
-        """The name of an aggregate in the layers above the first."""
+        """Return the name of an aggregate in the layers above the first."""
         sql = expressions.compile_node(node, self._inline)
         if sql not in self._aggregates:
             self._aggregates[sql] = expressions.quote(f"#{len(self._aggregates)}")
@@ -150,16 +150,16 @@ class Formulas:
         formula: str,
         resolve: expressions.Resolve,
         bounded: dict[str, str],
-        wanted: Collection[str],
+        requested: Collection[str],
         below: Callable[[expressions.FormulaNode], str] | None = None,
     ) -> None:
-        """Add a column to a layer: its value as columns above it read it, or as it is."""
+        """Add a column to a layer, bounded by its type or as the columns above read it."""
         if not formula:
             layer.append(_typed("NULL", column))
         elif column.type == "float" or column.name in self._needed:
             raw = expressions.compile_raw(formula, resolve, column.type, below)
             layer.append(f"{raw} AS {_raw(column.name)}")
-            if column.name in wanted:
+            if column.name in requested:
                 bounded[column.name] = _bounded(_raw(column.name), column)
         else:
             layer.append(
@@ -174,18 +174,18 @@ class Formulas:
         resolve: expressions.Resolve,
         bounded: dict[str, str],
     ) -> None:
-        """Add columns that differ by machine; those of the layers above read them as they are shown."""
+        """Add columns that differ by machine; the layers above read their bounded values."""
         for name, formula in formulas.items():
             self._add_column(layer, self._columns[name], formula, resolve, bounded, formulas)
 
-    def _levels(self, wanted: Iterable[str]) -> list[set[str]]:
-        """Columns by the layer that computes them: after those that their formulas name."""
+    def _levels(self, requested: Iterable[str]) -> list[set[str]]:
+        """Return columns by the layer that computes them: after the columns that their formulas name."""
         levels: dict[str, int] = {}
-        pending = list(wanted)
+        pending = list(requested)
         while pending:
             name = pending[-1]
-            own = [] if name in measures.LEADING_NAMES else self._own_columns(name)
-            missing = [other for other in own if other not in levels]
+            named_columns = [] if name in measures.LEADING_NAMES else self._own_columns(name)
+            missing = [other for other in named_columns if other not in levels]
             if missing:
                 pending += missing
                 continue
@@ -193,7 +193,7 @@ class Formulas:
             if name not in measures.LEADING_NAMES:
                 over = any(reference == "seconds" for reference in _names(self.formula(name)))
                 spanned = bool(over and self.table.span)
-                levels[name] = max([1 + levels[other] for other in own] + [int(spanned)], default=0)
+                levels[name] = max([1 + levels[other] for other in named_columns] + [int(spanned)], default=0)
         self._needed = {other for name in levels for other in self._own_columns(name)}
         return [
             {name for name, level in levels.items() if level == number}
@@ -201,7 +201,7 @@ class Formulas:
         ]
 
     def _own_columns(self, name: str) -> list[str]:
-        """The columns of the measure that a formula names outside of aggregates."""
+        """Return the columns of the measure that a formula names outside of aggregates."""
         return [
             other
             for other in expressions.names_outside_aggregates(self.formula(name))
@@ -209,7 +209,7 @@ class Formulas:
         ]
 
     def _over(self, name: str) -> str:
-        """SQL of a name in a formula of a layer above the first."""
+        """Return SQL of a name in a formula of a layer above the first."""
         column = self._columns.get(name)
         if name in measures.LEADING_NAMES:
             return self._lead(name)
@@ -222,13 +222,13 @@ class Formulas:
         return f"{expressions.quote(alias)}.{expressions.quote(name)}"
 
     def path(self, reference: str) -> tuple[str, str]:
-        """The table and column that a name in a formula refers to."""
+        """Return the table and column that a name in a formula refers to."""
         entity, dot, role = reference.partition(".")
-        # Formulas of a generation name the role; a helper that adds counters up names its sums alike.
+        # Formulas of a generation name the role; a helper that adds counters uses the same names for sums.
         return (self.base if entity == "counter" else entity, role) if dot else (self.base, reference)
 
     def role(self, reference: str) -> str:
-        """SQL of a name in a formula that is not a column of the measure."""
+        """Return SQL of a name in a formula that is not a column of the measure."""
         if "." in reference:
             return self.of(*self.path(reference))
         if reference == "seconds" and self.table.span:
@@ -242,12 +242,12 @@ class Formulas:
         )
 
     def inline_sql(self, name: str, type: str = "") -> str:
-        """SQL of a column by its formula, with the formulas of the columns it names inlined."""
+        """Return SQL of a column by its formula, with the formulas of the columns it names inlined."""
         formula = self.formula(name)
         return expressions.compile_sql(formula, self._inline, type) if formula else "NULL"
 
     def formula(self, name: str) -> str:
-        """The formula of a column for the input; '' if it has none."""
+        """Return the formula of a column for the input; '' if it has none."""
         column = self._columns[name]
         if not column.by:
             return (self.published and column.published) or column.formula
@@ -259,7 +259,7 @@ class Formulas:
         return formula
 
     def references(self, name: str) -> list[str]:
-        """What the formula of a column ultimately names: `table.column`, or a leading column."""
+        """Return the columns that a formula ultimately names: `table.column`, or a leading column."""
         references: dict[str, None] = {}
         pending, seen = [name], set[str]()
         while pending:
@@ -286,21 +286,20 @@ class Formulas:
             self._inlined[name] = self.inline_sql(name)
         return self._inlined[name]
 
-    def _layers(self, wanted: list[str]) -> list[dict[str, str]]:
-        """Formulas of columns that differ by machine, in layers: each is over columns of those before it.
+    def _layers(self, requested: list[str]) -> list[dict[str, str]]:
+        """Return formulas of columns that differ by machine, in layers over columns of the previous ones.
 
-        If these formulas were inlined, as those of other columns are, the statement would grow so long
-        that planning it would take seconds.
+        Inlining these formulas would make the statement so large that planning it costs seconds.
         """
         formulas: dict[str, str] = {}
-        pending = list(wanted)
+        pending = list(requested)
         while pending:
             name = pending.pop()
             if name in formulas:
                 continue
             formulas[name] = self.formula(name)
             pending += _names(formulas[name]) & self._by
-        # In the order of the table, so that the statement is always the same.
+        # In the order of the table, so that the statement is deterministic.
         remaining = {name: formulas[name] for name in self._columns if name in formulas}
         layers: list[dict[str, str]] = []
         while remaining:
@@ -322,7 +321,7 @@ def measure_formulas(
     present: Present = None,
     published: bool = False,
 ) -> Formulas:
-    """The formulas of a measure over the tree of its rows."""
+    """Return the formulas of a measure over the tree of its rows."""
     node = parsed["statements"][0]["node"]
     return Formulas(
         table,
@@ -335,7 +334,7 @@ def measure_formulas(
 
 
 def _base(ref: Tree) -> str:
-    """The name of the table that a FROM clause begins with."""
+    """Return the name of the first table of a FROM clause."""
     while ref["type"] == "JOIN":
         ref = ref["left"]
     return str(ref.get("alias") or ref.get("table_name"))
@@ -350,12 +349,12 @@ def _typed(sql: str, column: measures.MeasureColumn) -> str:
 
 
 def _raw(name: str) -> str:
-    """The name of a column's value before its type bounds it."""
+    """Return the name of a column's value before its type bounds it."""
     return expressions.quote(f"#{name}")
 
 
 def _bounded(sql: str, column: measures.MeasureColumn) -> str:
-    """SQL of a column from its raw value."""
+    """Return SQL of a column from its raw value."""
     if column.type == "float":
         return expressions.finite_sql(sql)
     type = SQL_TYPES[column.type]

@@ -1,4 +1,4 @@
-"""Lineage: what a column of a measure is made from, through helpers and roles, for any input.
+"""Lineage of a column of a measure, through helpers and roles, for any input.
 
 It comes from the graph that statements are compiled from, for all machine generations and all sources.
 """
@@ -25,10 +25,10 @@ _TRUST = FormulaPolicy(unverified=True)
 
 
 class Lineage(Struct, frozen=True):
-    """What columns of a node are made from.
+    """Columns that columns of a node are computed from.
 
     values  intermediate columns by node: of helpers, measures, roles (role.entity) and session tables
-    raw     columns of raw tables and of a session's own tables that give those values
+    raw     columns of raw tables and of a session's own tables that provide those values
     rows    columns of raw tables that determine the rows: those used to join, group and select
     """
 
@@ -47,7 +47,7 @@ class LineageGraph:
         self._raw: dict[tuple[str, frozenset[str]], tuple[Entity, tuple[Reads, Reads]]] = {}
 
     def lineage(self, measure: str, column: str) -> Lineage:
-        """The lineage of a column of a measure."""
+        """Return the lineage of a column of a measure."""
         values = self._sources_below(measure, {column}, rows=False)
         raw: Reads = {}
         everything: Reads = {}
@@ -64,17 +64,17 @@ class LineageGraph:
         return Lineage(_sorted(values), _sorted(raw), _sorted(rows))
 
     def roles(self, node: str, columns: Collection[str]) -> list[tuple[str, str]]:
-        """The roles that the values of some columns are made from, as entity and role."""
+        """Return the roles that the values of some columns are computed from, as entity and role."""
         reads = {node: {*columns}, **self._sources_below(node, {*columns}, rows=False)}
         role_reads = ((name, names) for name, names in reads.items() if name.startswith(ROLE))
         return sorted((name.removeprefix(ROLE), role) for name, names in role_reads for role in names)
 
     def references(self, measure: str, column: str) -> list[str]:
-        """What the formulas of a column ultimately name: `table.column`, or a leading column."""
+        """Return the columns that a column's formulas ultimately name: `table.column` or a leading column."""
         return formulas.Formulas(measures.load_measure(measure), trust=_TRUST).references(column)
 
     def referenced_columns(self, measure: str, reference: str) -> list[Place]:
-        """The columns of nodes that a reference means."""
+        """Return the columns of nodes that a reference means."""
         key = (measure, reference)
         if key not in self._named:
             parsed, measure_formulas = self._measure(measure)
@@ -85,38 +85,38 @@ class LineageGraph:
         return self._named[key]
 
     def computed(self, helper: str, column: str) -> list[Tree]:
-        """The expressions by which a helper computes a column; none if it passes it on unchanged."""
+        """Return the expressions by which a helper computes a column; none if it is passed on unchanged."""
         return sql_tree.computed(self.nodes.helper(helper, {column}, None), column, self.nodes.columns)
 
     def _sources_below(self, node: str, columns: set[str], *, rows: bool) -> Reads:
-        """What some columns of a node are made from, for every node below; with `rows` all that is read."""
+        """Return the sources of some columns of a node in every node below; with `rows` all columns read."""
         reads: Reads = {}
         pending = dict(self._below_of(node, columns, rows=rows))
         while pending:
-            # The nodes above a node determine which of its columns are wanted.
+            # The nodes above a node determine which of its columns are requested.
             name = max(pending, key=lambda node_name: (self.nodes.depth(node_name), node_name))
             reads[name] = pending.pop(name)
-            for below, wanted in self._below_of(name, reads[name], rows=rows).items():
-                pending[below] = pending.get(below, set()) | wanted
+            for below, requested in self._below_of(name, reads[name], rows=rows).items():
+                pending[below] = pending.get(below, set()) | requested
         return reads
 
-    def _below_of(self, name: str, wanted: Collection[str], *, rows: bool) -> Reads:
-        key = (name, frozenset(wanted), rows)
+    def _below_of(self, name: str, requested: Collection[str], *, rows: bool) -> Reads:
+        key = (name, frozenset(requested), rows)
         if key not in self._below:
             below: Reads = {}
             if nodes.is_helper(name):
                 read = sql_tree.narrow if rows else sql_tree.value_sources
-                below = read(self.nodes.helper(name, wanted, None), wanted, self.nodes.columns)
+                below = read(self.nodes.helper(name, requested, None), requested, self.nodes.columns)
             elif nodes.is_joined(name):
                 parsed, measure_formulas = self._measure(name)
                 if rows:
                     below = sql_tree.narrow_to(
-                        parsed, measure_formulas.select(wanted).paths(), self.nodes.columns
+                        parsed, measure_formulas.select(requested).paths(), self.nodes.columns
                     )
                 else:
                     paths = dict.fromkeys(
                         measure_formulas.path(reference)
-                        for column in wanted
+                        for column in requested
                         for reference in measure_formulas.references(column)
                     )
                     below = sql_tree.path_sources(parsed, [*paths], self.nodes.columns) if paths else {}
@@ -125,13 +125,13 @@ class LineageGraph:
                 _add(self._below[key], {nodes.plain(read_name): columns})
         return self._below[key]
 
-    def _raw_of(self, node: str, wanted: Collection[str]) -> tuple[Reads, Reads]:
+    def _raw_of(self, node: str, requested: Collection[str]) -> tuple[Reads, Reads]:
         name = node.removeprefix(ROLE)
-        key = (name, frozenset(wanted))
+        key = (name, frozenset(requested))
         # The user may rebind an entity.
         role_entity = entity(name)
         if key not in self._raw or self._raw[key][0] is not role_entity:
-            self._raw[key] = (role_entity, roles.columns_read(name, wanted))
+            self._raw[key] = (role_entity, roles.columns_read(name, requested))
         return self._raw[key][1]
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:

@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping
 from zlens.catalog.compile.sql_tree import Reads, Tree, walk
 from zlens.catalog.expressions import quote
 
-#: Columns and SQL types of a table (`role.activity`) that the input has no rows of; None for others. The
-#: type of a column that is not named is unknown.
+#: Columns and SQL types of a table (`role.activity`) that is empty in the input; None for others. The type of
+#: an unnamed column is unknown.
 Absent = Callable[[str], Mapping[str, str] | None]
-#: Joins that have no rows if the left side has none.
+#: Joins without rows if the left side has none.
 _LEFT_ROWS = ("INNER", "LEFT", "SEMI", "ANTI")
 
 
 def drop_missing_joins(parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree]) -> None:
-    """Replace what LEFT JOINs read of absent tables by one row of NULLs.
+    """Replace the columns that LEFT JOINs read from absent tables by one row of NULLs.
 
-    reads   what a narrowed tree reads; absent tables that it no longer reads are removed
+    reads   the columns that a narrowed tree reads; absent tables that it no longer reads are removed
     """
     absent_tables = {name for name in reads if absent(name) is not None}
     if not absent_tables:
@@ -34,7 +34,7 @@ def drop_missing_joins(parsed: Tree, reads: Reads, absent: Absent, parse: Callab
                     break
                 node[key] = replacement
                 if replacement.get("type") == "JOIN":
-                    # The next one is on its left.
+                    # The next join is on its left.
                     break
     remaining = {_table(node) for node in walk(parsed) if node.get("type") == "BASE_TABLE"}
     for name in absent_tables - remaining:
@@ -44,7 +44,7 @@ def drop_missing_joins(parsed: Tree, reads: Reads, absent: Absent, parse: Callab
 def _null_replacement(
     join: Tree, parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree]
 ) -> Tree | None:
-    """The replacement of a join with an absent table; None if it is another join."""
+    """Return the replacement of a join with an absent table; None if it is another join."""
     if join["join_type"] != "LEFT" or join["ref_type"] != "REGULAR":
         return None
     right = join["right"]
@@ -71,7 +71,7 @@ def _null_replacement(
 
 
 def _types(ref: Tree, reads: Reads, absent: Absent) -> dict[str, str] | None:
-    """Columns and types of an absent table, or of a plain selection of its columns."""
+    """Return columns and types of an absent table, or of a plain selection of its columns."""
     if ref["type"] == "BASE_TABLE":
         name = _table(ref)
         types = absent(name) if name in reads else None
@@ -97,7 +97,7 @@ def _types(ref: Tree, reads: Reads, absent: Absent) -> dict[str, str] | None:
 
 
 def returns_no_rows(node: Tree, absent: Absent) -> bool:
-    """Whether a query certainly returns no rows, since its tables have none."""
+    """Return whether a query certainly returns no rows because its tables have none."""
     if node["cte_map"]["map"]:
         return False
     if node["type"] == "SET_OPERATION_NODE":
@@ -106,7 +106,7 @@ def returns_no_rows(node: Tree, absent: Absent) -> bool:
         )
     if node["type"] != "SELECT_NODE":
         return False
-    # An aggregate over no rows is a row.
+    # An aggregate over no rows returns one row.
     grouped = bool(node["group_expressions"])
     plain = all(part.get("class") != "FUNCTION" for part in walk(node["select_list"]))
     return (grouped or plain) and _no_rows(node["from_table"], absent)
@@ -126,7 +126,7 @@ def _no_rows(ref: Tree, absent: Absent) -> bool:
 
 
 def _column_of_alias(node: Tree, alias: str) -> str | None:
-    """The name of a column that a node reads from a table by its alias."""
+    """Return the name of a column that a node reads from a table by its alias."""
     path = node.get("column_names") if node.get("class") == "COLUMN_REF" else None
     return str(path[1]).lower() if path and len(path) > 1 and str(path[0]).lower() == alias else None
 

@@ -1,4 +1,4 @@
-"""The nodes that statements of the catalog read from: roles, helpers and measures, with their columns.
+"""Nodes that statements of the catalog read from: roles, helpers and measures, with their columns.
 
 A helper is a private SELECT over roles, measures and other helpers, in `helpers/<name>.sql`; statements
 call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF catalog generates from its facts
@@ -25,7 +25,7 @@ from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[1] / "helpers"
 _MATERIALIZED = "-- materialized\n"
-#: A column of a measure's SQL that stands for all its columns until they are filled in.
+#: A column of a measure's SQL that represents all its columns until they are filled in.
 PLACE = "#columns"
 #: Prefixes of role names: rows of buckets with --every, or of original intervals.
 ROLE, UNSUMMED = "role.", "unsummed."
@@ -38,7 +38,7 @@ Parse = Callable[[str], str]
 
 @cache
 def helpers() -> tuple[str, ...]:
-    """Names of the helpers."""
+    """Return names of the helpers."""
     return tuple(f"_{path.stem}" for path in sorted(ROOT.glob("*.sql")))
 
 
@@ -52,13 +52,13 @@ def _helper_text(name: str) -> str:
 
 
 def is_materialized(name: str) -> bool:
-    """Whether a node is a helper that is computed once per session."""
+    """Return whether a node is a helper that is computed once per session."""
     return is_helper(name) and _helper_text(name).startswith(_MATERIALIZED)
 
 
 @cache
 def node_sql(name: str) -> str:
-    """The SQL of a helper, or of a measure with a placeholder for its columns."""
+    """Return the SQL of a helper, or of a measure with a placeholder for its columns."""
     if is_helper(name):
         sql = _helper_text(name)
         return sql.replace(_IMPOSSIBLE, roles.withheld_rows_sql()) if _IMPOSSIBLE in sql else sql
@@ -68,24 +68,27 @@ def node_sql(name: str) -> str:
 
 
 def is_joined(name: str) -> bool:
-    """Whether a measure is joined from roles and helpers: others are made otherwise, or by no reader yet."""
+    """Return whether a measure is joined from roles and helpers, or its name is a helper's."""
     return is_helper(name) or (name in measures.measure_names() and bool(measures.load_measure(name).rows))
 
 
 class NodeCatalog:
-    """The nodes as an SQL parser sees them. `parse` gives the serialized tree of a statement.
+    """The nodes as an SQL parser sees them. `parse` returns the serialized tree of a statement.
 
     Facts about a node are the same for every input, and are cached between processes.
     """
 
     def __init__(
-        self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]], kept: CompileCache | None
+        self,
+        parse: Parse,
+        session_tables: dict[str, list[tuple[str, str]]],
+        compile_cache: CompileCache | None,
     ) -> None:
         self._parse = parse
         self.session = session_tables
-        self._kept = kept
+        self._compile_cache = compile_cache
         self._texts: dict[str, str] = {}
-        facts = kept.read("graph", session_tables) if kept is not None else None
+        facts = compile_cache.read("graph", session_tables) if compile_cache is not None else None
         self._columns: dict[str, list[str]] = {}
         self._depths: dict[str, int] = {}
         self._reads: dict[str, list[str]] = {}
@@ -105,14 +108,14 @@ class NodeCatalog:
         ]
 
     def save_cache(self) -> None:
-        """Cache the facts found about the nodes, if there are new ones."""
+        """Cache new facts about the nodes, if any."""
         fact_count = sum(map(len, self._facts()))
-        if self._kept is not None and fact_count > self._known:
-            self._kept.write(self._facts(), "graph", self.session)
+        if self._compile_cache is not None and fact_count > self._known:
+            self._compile_cache.write(self._facts(), "graph", self.session)
             self._known = fact_count
 
     def tree(self, sql: str) -> Tree:
-        """The tree of a statement; the caller may change it."""
+        """Return the tree of a statement; the caller may change it."""
         if sql not in self._texts:
             self._texts[sql] = self._parse(sql)
         parsed: Tree = json.loads(self._texts[sql])
@@ -120,18 +123,18 @@ class NodeCatalog:
             raise CatalogError(f"a measure's SQL cannot be parsed: {parsed.get('error_message')}")
         return parsed
 
-    def helper(self, name: str, wanted: Collection[str] | None, generations: Present) -> Tree:
-        """The tree of a helper; of the sums of counters it contains the wanted ones (None: none)."""
+    def helper(self, name: str, requested: Collection[str] | None, generations: Present) -> Tree:
+        """Return the tree of a helper, with requested sums of counters only (None: without any)."""
         from zlens.catalog import cpumf_formulas
 
         sql = node_sql(name)
-        for place, make in cpumf_formulas.PLACES.items():
-            if f"{{{place}}}" in sql:
-                sql = sql.replace(f"{{{place}}}", make(generations, wanted))
+        for placeholder, make_sql in cpumf_formulas.PLACES.items():
+            if f"{{{placeholder}}}" in sql:
+                sql = sql.replace(f"{{{placeholder}}}", make_sql(generations, requested))
         return self.tree(sql.replace("{gap_factor}", repr(GAP)))
 
     def columns(self, name: str) -> list[str]:
-        """The columns of a node by its SQL name (`role.processor`, `_pool`, `cpu`)."""
+        """Return the columns of a node by its SQL name (`role.processor`, `_pool`, `cpu`)."""
         name = plain(name)
         if name not in self._columns:
             self._columns[name] = self._columns_of(name)
@@ -150,7 +153,7 @@ class NodeCatalog:
         return [*sql_tree.names(self.helper(name, None, None), self.columns), *sums]
 
     def referenced_nodes(self, name: str) -> frozenset[str]:
-        """The nodes that a helper or a measure names."""
+        """Return the nodes that a helper or a measure names."""
         name = plain(name)
         if name not in self._reads:
             self._reads[name] = sorted(self._read_by(name))
@@ -162,7 +165,7 @@ class NodeCatalog:
         return sql_tree.tables(self.helper(name, None, None))
 
     def depth(self, name: str) -> int:
-        """The distance of a node from the raw tables: it reads only nodes with less depth."""
+        """Return the distance of a node from the raw tables: it reads only nodes with less depth."""
         name = plain(name)
         if name not in self._depths:
             below = self.referenced_nodes(name) if name not in self.session else ()
@@ -170,7 +173,7 @@ class NodeCatalog:
         return self._depths[name]
 
     def entities(self, name: str) -> frozenset[str]:
-        """The roles that a node reads, directly or through others."""
+        """Return the roles that a node reads, directly or through others."""
         name = plain(name)
         if name.startswith(ROLE):
             return frozenset({name.removeprefix(ROLE)})
@@ -180,7 +183,7 @@ class NodeCatalog:
         return frozenset(self._entities[name])
 
     def tables(self, name: str) -> Sequence[str]:
-        """The raw tables that may give rows of the roles that a node reads."""
+        """Return the raw tables that may provide rows of the roles that a node reads."""
         name = plain(name)
         if name not in self._tables:
             origins = (
@@ -190,7 +193,7 @@ class NodeCatalog:
         return self._tables[name]
 
     def has_rows(self, name: str, tables: Container[str]) -> bool:
-        """Whether a node can have rows if these are the raw tables: all that its joins need have some."""
+        """Return whether a node can have rows with these raw tables, including those that its joins need."""
         name = plain(name)
         if name.startswith(ROLE):
             return any(table in tables for table in self.tables(name))
@@ -201,7 +204,7 @@ class NodeCatalog:
         return self.can_have_rows(self._rows[name], tables)
 
     def can_have_rows(self, needed: Rows, tables: Container[str]) -> bool:
-        """Whether a statement that needs these tables can have rows."""
+        """Return whether a statement that needs these tables can have rows."""
         if isinstance(needed, str):
             return self.has_rows(needed, tables)
         how, *parts = needed
@@ -219,7 +222,7 @@ class NodeCatalog:
 
 
 def plain(name: str) -> str:
-    """A node's name without the prefix that says which of its rows are meant."""
+    """Return a node's name without the prefix that selects its rows."""
     if name.startswith(UNSUMMED):
         name = name.removeprefix(UNSUMMED)
         return name if name.startswith("_") else ROLE + name

@@ -19,14 +19,14 @@ from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 Render = Callable[[Tree], str]
 #: Kinds of events; None for all.
 Kinds = Collection[str] | None
-#: Cached in place of a plan that differs by set of generations.
+#: Cached instead of a plan that differs by set of generations.
 _BY_GENERATION = "by generation"
 
 
 class CompilerInput(Struct, frozen=True):
-    """What the compiler needs to know about an input.
+    """Properties of an input that the compiler needs.
 
-    raw        columns of each raw table that a source gives
+    raw        columns of each raw table that a source provides
     session    columns of the tables that a session computes itself: system, interval and others
     releases   systems of each release
     summed     whether intervals are buckets of --every
@@ -45,7 +45,7 @@ class QueryPlan(Struct):
     """A statement, as the queries of its WITH clause in order and its last SELECT.
 
     reads   columns of raw tables, which must be available under their names before the first query
-    makes   columns of tables to compute first: measures, kept helpers, session tables
+    makes   columns of tables to compute first: measures, materialized helpers, session tables
     by_generation   whether it differs by machine generation
     """
 
@@ -56,13 +56,13 @@ class QueryPlan(Struct):
     by_generation: bool = False
 
     def sql(self, before: Iterable[tuple[str, str]] = ()) -> str:
-        """The text of the statement, with more queries before its own."""
+        """Return the text of the statement, with more queries before its own."""
         queries = [f"{expressions.quote(name)} AS ({sql})" for name, sql in (*before, *self.queries)]
         return (f"WITH {', '.join(queries)} " if queries else "") + self.select
 
 
 class Compiler:
-    """Compiles for one input. `parse` serializes the tree of a statement, `render` gives its text.
+    """Compiler for one input. `parse` serializes the tree of a statement, `render` returns its text.
 
     present   the machine generations in the input; called when a formula depends on them
     """
@@ -73,14 +73,14 @@ class Compiler:
         parse: nodes.Parse,
         render: Render,
         present: Callable[[], Present],
-        kept: CompileCache | None = None,
+        compile_cache: CompileCache | None = None,
     ) -> None:
         self.input = source
-        self.nodes = NodeCatalog(parse, source.session, kept)
+        self.nodes = NodeCatalog(parse, source.session, compile_cache)
         self._render = render
         self._present = present
         self._plans: dict[tuple[str, frozenset[str], bool], QueryPlan] = {}
-        self._kept = kept
+        self._compile_cache = compile_cache
         self._tables: dict[str, str] = {}
         self._nothing: dict[str, Mapping[str, str] | None] = {}
         self.session = digest(source.session)
@@ -88,12 +88,12 @@ class Compiler:
     # -- what the input has ----------------------------------------------------------------------------
 
     def columns(self, name: str) -> list[str]:
-        """The columns of a node, including those of --every."""
-        own = self.nodes.columns(name)
-        return [*own, *(column for column, _ in self.percentiles(name))]
+        """Return the columns of a node, including those of --every."""
+        names = self.nodes.columns(name)
+        return [*names, *(column for column, _ in self.percentiles(name))]
 
     def percentiles(self, name: str) -> list[tuple[str, str]]:
-        """The extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
+        """Return the extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
         if not self.input.summed or name not in measures.measure_names() or not nodes.is_joined(name):
             return []
         gauges = [column for column in measures.load_measure(name).columns if column.aggregate == "gauge"]
@@ -103,7 +103,7 @@ class Compiler:
         return nodes.is_helper(name)
 
     def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether a measure, a helper or a role (role.entity) can have rows in the input.
+        """Return whether a measure, a helper or a role (role.entity) can have rows in the input.
 
         `tables` are raw tables to use instead of those of the input.
         """
@@ -113,14 +113,14 @@ class Compiler:
         return self.nodes.has_rows(name, raw)
 
     def query_has_data(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
-        """Whether a statement can have rows in the input, or if these are the raw tables."""
+        """Return whether a statement can have rows in the input, or with these raw tables."""
         return self.nodes.can_have_rows(
             sql_tree.required_tables(parsed), self.input.raw if tables is None else tables
         )
 
     def raw_tables(self, name: str) -> set[str]:
-        """The raw tables of the input that a measure reads with all its columns."""
-        found: set[str] = set()
+        """Return the raw tables of the input that a measure reads with all its columns."""
+        tables: set[str] = set()
         done: set[str] = set()
         pending = [(name, self.nodes.columns(name))]
         while pending:
@@ -129,59 +129,59 @@ class Compiler:
                 continue
             done.add(below)
             plan = self.plan(below, columns)
-            found |= {table.removesuffix(ALL_TIMES_SUFFIX) for table in plan.reads}
+            tables |= {table.removesuffix(ALL_TIMES_SUFFIX) for table in plan.reads}
             pending += [(made, sorted(names)) for made, names in plan.makes.items()]
-        return found
+        return tables
 
     # -- compiling -----------------------------------------------------------------------------------
 
     def plan(
-        self, name: str, wanted: Collection[str], *, ordered: bool = False, kinds: Kinds = None
+        self, name: str, requested: Collection[str], *, ordered: bool = False, kinds: Kinds = None
     ) -> QueryPlan:
-        """The statement that gives some columns of a node; rows of a measure by system, time and subject.
+        """Return the statement for some columns of a node; rows of a measure are by system, time and subject.
 
         `kinds` limits those of events.
         """
-        # If no column is asked for, rows are counted by their first one.
-        wanted = frozenset(wanted or self.nodes.columns(name)[:1])
+        # If no column is requested, rows are counted by their first one.
+        requested = frozenset(requested or self.nodes.columns(name)[:1])
         if name == "event":
-            return self._events(wanted, kinds)
-        if (name, wanted, ordered) not in self._plans:
-            depends = self._depends(name, wanted, ordered=ordered)
+            return self._events(requested, kinds)
+        if (name, requested, ordered) not in self._plans:
+            depends = self._depends(name, requested, ordered=ordered)
             plan = self._read_cached(depends)
             if plan is None:
-                plan = self._compile(name, wanted, ordered=ordered)
+                plan = self._compile(name, requested, ordered=ordered)
                 self._write_cached(plan, depends)
-            self._plans[name, wanted, ordered] = plan
-        return self._plans[name, wanted, ordered]
+            self._plans[name, requested, ordered] = plan
+        return self._plans[name, requested, ordered]
 
-    def _depends(self, name: str, wanted: frozenset[str], *, ordered: bool) -> list[Any] | None:
-        """All that a plan depends on, except the generations; None for a plan that is not cached."""
+    def _depends(self, name: str, requested: frozenset[str], *, ordered: bool) -> list[Any] | None:
+        """Return all that a plan depends on, except the generations; None for a plan that is not cached."""
         source = self.input
-        # Patterns of groups have no text form.
-        if self._kept is None or source.groups is not None:
+        # Patterns of groups cannot be serialized.
+        if self._compile_cache is None or source.groups is not None:
             return None
         by_release = len(source.releases) > 1
         return [
-            *(name, sorted(wanted), ordered, source.summed, source.published, repr(source.trust)),
+            *(name, sorted(requested), ordered, source.summed, source.published, repr(source.trust)),
             source.releases if by_release else [*source.releases],
             [self._table(table) for table in self.nodes.joined(name) if table in source.raw],
             self.session,
         ]
 
     def _table(self, name: str) -> str:
-        """A digest of a raw table's columns."""
+        """Return a digest of a raw table's columns."""
         if name not in self._tables:
             self._tables[name] = f"{name} {digest(list(self.input.raw[name]))}"
         return self._tables[name]
 
     def _read_cached(self, depends: list[Any] | None) -> QueryPlan | None:
-        """The plan that an earlier process compiled."""
-        if self._kept is None or depends is None:
+        """Return the plan that an earlier process compiled."""
+        if self._compile_cache is None or depends is None:
             return None
-        entry = self._kept.read(*depends)
+        entry = self._compile_cache.read(*depends)
         if entry == _BY_GENERATION:
-            entry = self._kept.read(*depends, self._sorted_generations())
+            entry = self._compile_cache.read(*depends, self._sorted_generations())
         if not isinstance(entry, list):
             return None
         queries, select, reads, makes = entry
@@ -193,30 +193,30 @@ class Compiler:
         )
 
     def _write_cached(self, plan: QueryPlan, depends: list[Any] | None) -> None:
-        if self._kept is None or depends is None:
+        if self._compile_cache is None or depends is None:
             return
         if plan.by_generation:
-            self._kept.write(_BY_GENERATION, *depends)
+            self._compile_cache.write(_BY_GENERATION, *depends)
             depends = [*depends, self._sorted_generations()]
         columns = [{name: sorted(names) for name, names in part.items()} for part in (plan.reads, plan.makes)]
-        self._kept.write([plan.queries, plan.select, *columns], *depends)
+        self._compile_cache.write([plan.queries, plan.select, *columns], *depends)
 
     def _sorted_generations(self) -> list[str] | None:
         present = self._present()
         return None if present is None else sorted(map(str, present))
 
-    def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> QueryPlan:
+    def _compile(self, name: str, requested: Collection[str], *, ordered: bool) -> QueryPlan:
         plan = QueryPlan()
         if name in measures.measure_names() and not (nodes.is_joined(name) and self.has_data(name)):
             typed = [(column.name, column.type) for column in measures.load_measure(name).columns]
-            plan.select = _empty([*typed, *self.percentiles(name)], wanted)
+            plan.select = _empty([*typed, *self.percentiles(name)], requested)
             return plan
         demand = _PendingNodes(self.nodes)
         if name in measures.measure_names():
-            plan.select = self._measure(name, wanted, demand, ordered=ordered)
+            plan.select = self._measure(name, requested, demand, ordered=ordered)
         else:
             # Its own WITH clause stays inside.
-            plan.select = f"SELECT * FROM ({self._node(name, {*wanted}, demand)})"
+            plan.select = f"SELECT * FROM ({self._node(name, {*requested}, demand)})"
         queries: list[tuple[str, str]] = []
         while demand:
             below, columns = demand.pop()
@@ -234,20 +234,20 @@ class Compiler:
         plan.by_generation = demand.by_generation
         return plan
 
-    def _node(self, name: str, wanted: set[str], demand: _PendingNodes) -> str:
-        """SQL of a role or a helper; what it reads goes to `demand`."""
+    def _node(self, name: str, requested: set[str], demand: _PendingNodes) -> str:
+        """Return SQL of a role or a helper, and add the columns that it reads to `demand`."""
         summed = self.input.summed
         plain = name
         if name.startswith(UNSUMMED):
             summed, plain = False, name.removeprefix(UNSUMMED)
         if not plain.startswith("_"):
             rows = roles.rows(
-                plain.removeprefix(ROLE), wanted, self.input.raw, self.input.releases, summed=summed
+                plain.removeprefix(ROLE), requested, self.input.raw, self.input.releases, summed=summed
             )
             demand.add(rows.reads)
             return rows.sql
-        parsed = self.nodes.helper(plain, wanted, self._generations(plain, demand))
-        return self._narrow(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
+        parsed = self.nodes.helper(plain, requested, self._generations(plain, demand))
+        return self._narrow(parsed, requested, demand, unsummed=name.startswith(UNSUMMED))
 
     def _generations(self, name: str, demand: _PendingNodes) -> Present:
         if "{breaches}" not in nodes.node_sql(name):
@@ -256,9 +256,9 @@ class Compiler:
         return self._present()
 
     def _narrow(
-        self, parsed: Tree, wanted: Iterable[str], demand: _PendingNodes, *, unsummed: bool = False
+        self, parsed: Tree, requested: Iterable[str], demand: _PendingNodes, *, unsummed: bool = False
     ) -> str:
-        reads = sql_tree.narrow(parsed, wanted, self.nodes.columns)
+        reads = sql_tree.narrow(parsed, requested, self.nodes.columns)
         missing_tables.drop_missing_joins(parsed, reads, self._absent, self.nodes.tree)
         renamed = {name: _rows_name(name, unsummed=unsummed) for name in reads}
         demand.add({renamed[name]: columns for name, columns in reads.items()})
@@ -266,7 +266,7 @@ class Compiler:
         return self._render(parsed)
 
     def _absent(self, name: str) -> Mapping[str, str] | None:
-        """Columns and, if known, SQL types of a table that the input has no rows of."""
+        """Return columns and, if known, SQL types of a table that is empty in the input."""
         if name not in self._nothing:
             self._nothing[name] = self._find_absent(name)
         return self._nothing[name]
@@ -287,17 +287,17 @@ class Compiler:
         node = self.nodes.helper(name, None, None)["statements"][0]["node"] if nodes.is_helper(name) else None
         return {} if node is not None and missing_tables.returns_no_rows(node, self._absent) else None
 
-    def _measure(self, name: str, wanted: Collection[str], demand: _PendingNodes, *, ordered: bool) -> str:
-        """SQL of a measure's rows, with groups and percentiles if the options ask for them."""
-        percentiles = [column for column, _ in self.percentiles(name) if column in wanted]
-        own = [column for column in self.nodes.columns(name) if column in wanted]
+    def _measure(self, name: str, requested: Collection[str], demand: _PendingNodes, *, ordered: bool) -> str:
+        """Return SQL of a measure's rows, with groups and percentiles if the options request them."""
+        percentiles = [column for column, _ in self.percentiles(name) if column in requested]
+        measure_columns = [column for column in self.nodes.columns(name) if column in requested]
         grouped = groups.merges_rows(name, self.input.groups)
         if grouped:
-            own = self.nodes.columns(name)
+            measure_columns = self.nodes.columns(name)
             demand.add({"interval": {*aggregation.INTERVAL_READS}})
         keys = measures.load_measure(name).key
         first = ("system", "source", "interval_end", *keys)
-        needed = list(dict.fromkeys([*own, *(first if percentiles or ordered else ())]))
+        needed = list(dict.fromkeys([*measure_columns, *(first if percentiles or ordered else ())]))
         rows = groups.sql(name, self._rows(name, needed, demand), self.input.groups)
         if percentiles:
             gauges = list(dict.fromkeys(column.rpartition("_")[0] for column in percentiles))
@@ -306,19 +306,22 @@ class Compiler:
             rows = _with_percentiles(name, rows, unsummed, gauges)
             demand.add({"_interval": {"system", "source", "interval_end", "bucket_end"}})
         selected = ", ".join(
-            map(expressions.quote, [*(column for column in own if column in wanted), *percentiles])
+            map(
+                expressions.quote,
+                [*(column for column in measure_columns if column in requested), *percentiles],
+            )
         )
         order = f" ORDER BY {', '.join(map(expressions.quote, first))}" if ordered else ""
         return f"SELECT {selected} FROM ({rows}){order}"
 
     def _rows(
-        self, name: str, wanted: Collection[str], demand: _PendingNodes, *, unsummed: bool = False
+        self, name: str, requested: Collection[str], demand: _PendingNodes, *, unsummed: bool = False
     ) -> str:
         parsed = self.nodes.tree(nodes.node_sql(name))
         node = parsed["statements"][0]["node"]
-        place = node["select_list"]
+        select_list = node["select_list"]
         table = measures.load_measure(name)
-        by_generation = any(column.by for column in table.columns if column.name in wanted)
+        by_generation = any(column.by for column in table.columns if column.name in requested)
         demand.by_generation |= by_generation
         columns = formulas.measure_formulas(
             parsed,
@@ -326,20 +329,20 @@ class Compiler:
             trust=self.input.trust,
             present=self._present() if by_generation else None,
             published=self.input.published,
-        ).select({*wanted})
+        ).select({*requested})
         reads = sql_tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
         missing_tables.drop_missing_joins(parsed, reads, self._absent, self.nodes.tree)
         renamed = {read: _rows_name(read, unsummed=unsummed) for read in reads}
         demand.add({renamed[read]: names for read, names in reads.items()})
         sql_tree.rename(parsed, renamed)
-        node["select_list"] = place
+        node["select_list"] = select_list
         sql = self._render(parsed).replace(f'"{nodes.PLACE}"', ", ".join(columns.first or ["1 AS one"]), 1)
         for layer in columns.above:
             sql = f"SELECT *, {', '.join(layer)} FROM ({sql})"
         return sql
 
-    def _events(self, wanted: Collection[str], kinds: Kinds) -> QueryPlan:
-        """The statement of events, which read tables that no role does."""
+    def _events(self, requested: Collection[str], kinds: Kinds) -> QueryPlan:
+        """Return the statement of events, which read tables that no role does."""
         listed = events.available_events(self.input.raw, kinds)
         tables = {
             table: frozenset(self.input.raw[table]) for event in listed for table in events.tables_of(event)
@@ -348,8 +351,10 @@ class Compiler:
         rows = events.events_sql(listed, tables, resets=with_resets)
         if not rows:
             typed = [(column.name, column.type) for column in measures.load_measure("event").columns]
-            return QueryPlan(select=_empty(typed, wanted))
-        selected = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
+            return QueryPlan(select=_empty(typed, requested))
+        selected = [
+            expressions.quote(column) for column in self.nodes.columns("event") if column in requested
+        ]
         resets = {"_reset": {column for column, _ in self.input.session["_reset"]}}
         return QueryPlan(
             select=f"SELECT {', '.join(selected)} FROM ({rows})",
@@ -359,7 +364,7 @@ class Compiler:
 
 
 class _PendingNodes:
-    """Nodes and the columns wanted of them, those furthest from the raw tables first."""
+    """Nodes and their requested columns, those furthest from the raw tables first."""
 
     def __init__(self, graph: NodeCatalog) -> None:
         self._nodes = graph
@@ -378,14 +383,14 @@ class _PendingNodes:
         return name, self._wanted.pop(name)
 
     def _depth(self, name: str) -> int:
-        # Tables made before the statement, and raw tables, read nothing in it: they come last.
+        # Tables computed before the statement, and raw tables, read nothing in it: they come last.
         if nodes.is_materialized(name) or not name.startswith((ROLE, UNSUMMED, "_")):
             return 0
         return self._nodes.depth(name)
 
 
 def _rows_name(name: str, *, unsummed: bool) -> str:
-    """The name of a node in a statement whose rows are original intervals, not buckets."""
+    """Return the name of a node in a statement whose rows are original intervals, not buckets."""
     if not unsummed:
         return name
     if name.startswith(ROLE):
@@ -393,18 +398,18 @@ def _rows_name(name: str, *, unsummed: bool) -> str:
     return UNSUMMED + name if name.startswith("_") and nodes.is_helper(name) else name
 
 
-def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
-    """SELECT of no rows with the wanted columns."""
+def _empty(columns: Iterable[tuple[str, str]], requested: Collection[str]) -> str:
+    """Return a SELECT of no rows with the requested columns."""
     typed = (
         f"NULL::{SQL_TYPES[type]} AS {expressions.quote(column)}"
         for column, type in columns
-        if column in wanted
+        if column in requested
     )
     return f"SELECT {', '.join(typed) or 'NULL'} WHERE false"
 
 
 def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> str:
-    """A summed measure with p50, p95 and maximum of its gauges over the unflagged original intervals."""
+    """Return a summed measure with p50, p95 and maximum of its gauges over unflagged original intervals."""
     quote = expressions.quote
     quoted = [quote(key) for key in ("system", "source", *measures.load_measure(name).key)]
     stats = ", ".join(
@@ -413,13 +418,13 @@ def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> 
         f"max(b.{quote(g)}) AS {quote(g + '_max')}"
         for g in gauges
     )
-    chosen = ", ".join(f"b.{key}" for key in quoted)
+    selected = ", ".join(f"b.{key}" for key in quoted)
     on = " AND ".join(f"m.{key} IS NOT DISTINCT FROM s.{key}" for key in quoted)
     percentiles = ", ".join(f"s.{quote(g + suffix)}" for g in gauges for suffix in ("_p50", "_p95", "_max"))
     return (
         f"SELECT m.*, {percentiles} FROM ({sql}) AS m LEFT JOIN ("
-        f"SELECT {chosen}, i.bucket_end, {stats} FROM ({unsummed}) AS b "
+        f"SELECT {selected}, i.bucket_end, {stats} FROM ({unsummed}) AS b "
         "JOIN _interval AS i USING (system, source, interval_end) "
-        f"WHERE b.flag IS NULL GROUP BY {chosen}, i.bucket_end"
+        f"WHERE b.flag IS NULL GROUP BY {selected}, i.bucket_end"
         f") AS s ON {on} AND m.interval_end = s.bucket_end"
     )

@@ -1,4 +1,4 @@
-"""SQL of a role's rows: from the fields of the raw tables of an input to the wanted roles."""
+"""SQL of a role's rows: from the fields of the raw tables of an input to the requested roles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from zlens.catalog.roles import (
     tables_read,
 )
 
-#: The columns that every role's rows begin with: of an interval, or of a state that lasts from `tod` on.
+#: Leading columns of every role's rows: of an interval, or of a state that lasts from `tod` on.
 HEAD = (
     ("system", "text"),
     ("source", "text"),
@@ -36,24 +36,24 @@ HEAD = (
     ("flag", "text"),
 )
 LASTING_HEAD = (("system", "text"), ("source", "text"), ("tod", "time"))
-#: The columns that identify a record of a raw table, and so the sections of one record.
+#: Columns that identify a record of a raw table, and so the sections of one record.
 _RECORD = ("system", "source", "file", "offset")
-#: The columns that join a role's rows with the intervals.
+#: Columns that join a role's rows with the intervals.
 _INTERVAL = ("system", "source", "interval_end")
 
-#: Columns beside those of roles, of an origin that tells from when a subject's counters count.
+#: Columns of an origin that records the time since which a subject's counters count.
 _BEGAN, _SAMPLED = '"#began"', '"#sampled"'
-#: The rows of a group that cannot be, as text.
+#: Impossible rows of a group, as text.
 _BROKEN = '"#broken"'
 #: Whether a subject began within the interval.
 _FRESH = '"#fresh"'
 #: Minimum length of a formula that gets a query layer of its own.
 _LONG = 60
-#: The columns of intervals that flags of rows need, and what summed rows need too.
+#: Columns of intervals that flags of rows need, and columns that summed rows need too.
 _OF_FLAGS = ("flag", "gap_end", "seconds")
 _OF_BUCKETS = ("bucket_end", "bucket_flag", "longest")
 
-#: How far a value may exceed its limit: a part of it, and seconds of short intervals.
+#: Allowed excess of a value over its limit: a factor, and seconds of short intervals.
 _TOLERANCE, _SLACK = "1.02e0", "0.05e0"
 
 Tables = Mapping[str, Collection[str]]
@@ -71,28 +71,28 @@ class RoleQuery(Struct):
 
 
 def columns(name: str) -> list[tuple[str, str]]:
-    """Names and types of the columns of a role's rows."""
+    """Return names and types of the columns of a role's rows."""
     role_entity = entity(name)
-    head = LASTING_HEAD if role_entity.lasting else HEAD
-    return [*head, *((role.name, role.type) for role in role_entity.roles.values())]
+    leading = LASTING_HEAD if role_entity.lasting else HEAD
+    return [*leading, *((role.name, role.type) for role in role_entity.roles.values())]
 
 
 def origins(name: str, tables: Tables) -> list[RoleOrigin]:
-    """The origins of a role's rows in an input.
+    """Return the origins of a role's rows in an input.
 
-    A record without any decoded field gives no role.
+    A record without any decoded field provides no role.
     """
     available = (origin for origin in entity(name).origins if origin.table in tables)
     return [origin for origin in available if not set(FIXED).issuperset(tables[origin.table])]
 
 
 def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
-    """The condition on a raw table's rows that entities with intervals take, and the columns that it names.
+    """Return the condition on a raw table's rows that entities with intervals use, and its columns.
 
     A condition that depends on joined tables counts as true.
     """
     conditions: list[str] = []
-    named: set[str] = set()
+    named_columns: set[str] = set()
     for role_entity in map(entity, entities()):
         for origin in role_entity.origins:
             if origin.table != table or role_entity.lasting:
@@ -102,24 +102,24 @@ def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
                 return "true", set()
             resolve = {name: expressions.quote(name) if name in columns else "NULL" for name in names}
             conditions.append(f"({expressions.compile_sql(origin.where, resolve.__getitem__)})")
-            named |= names.intersection(columns)
-    return " OR ".join(conditions) or "true", named
+            named_columns |= names.intersection(columns)
+    return " OR ".join(conditions) or "true", named_columns
 
 
 def rows(
-    name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
+    name: str, requested: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
 ) -> RoleQuery:
-    """SQL of an entity's rows with the wanted roles, in the intervals that the options select.
+    """Return SQL of an entity's rows with the requested roles, in the intervals that the options select.
 
     tables    columns of each raw table in the input
-    releases  systems of each release: what applies only before a release is read system by system
-    summed    counters and elapsed time are summed over the buckets of --every
+    releases  systems of each release: fields that apply only before a release are read system by system
+    summed    whether counters and elapsed time are summed over the buckets of --every
     """
     role_entity = entity(name)
     roles = [
         role
         for role in role_entity.roles.values()
-        if role.name in wanted or (summed and role.name in role_entity.key)
+        if role.name in requested or (summed and role.name in role_entity.key)
     ]
     bounds = _bounds(role_entity, roles)
     shown = roles
@@ -133,7 +133,7 @@ def rows(
     result = RoleQuery()
     parts = []
     known = origins(name, tables)
-    # Of a subject that began within an interval, what it counted until the sample was counted in it.
+    # The counters of a subject that began within an interval were counted entirely within it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
     long = [] if role_entity.lasting else [role for role in roles if _needs_layer(role, known, since)]
     told = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
@@ -156,7 +156,7 @@ def rows(
 
 
 def withheld_rows_sql() -> str:
-    """SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
+    """Return SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
     parts = []
     for name in bounded_entities():
         role_entity = entity(name)
@@ -178,9 +178,9 @@ def withheld_rows_sql() -> str:
 
 
 def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:
-    """The wanted roles that have a limit; all of the entity where it is asked which values are impossible."""
-    wanted = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
-    return [role for role in wanted if role.is_bounded]
+    """Return the requested roles with a limit; all of the entity if its impossible values are requested."""
+    requested = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
+    return [role for role in requested if role.is_bounded]
 
 
 def _counts_since(origin: RoleOrigin, role: Role) -> bool:
@@ -189,8 +189,9 @@ def _counts_since(origin: RoleOrigin, role: Role) -> bool:
 
 
 def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool:
-    """Whether a role is a long formula somewhere, and nowhere more than a value: then a layer above the
-    records sees to it that it is finite, as that takes the formula twice.
+    """Return whether a layer above the records makes a role finite: it is a long formula in some origin.
+
+    That mentions the formula twice. In every origin, the role must be just a value.
     """
     hows = [how for origin in known if (how := origin.roles.get(role.name))]
     return (
@@ -209,14 +210,14 @@ def _releases(origin: RoleOrigin, releases: Releases) -> list[tuple[str | None, 
 
 
 def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
-    head = LASTING_HEAD if role_entity.lasting else HEAD
-    typed = [*head, *((role.name, role.type) for role in roles)]
+    leading = LASTING_HEAD if role_entity.lasting else HEAD
+    typed = [*leading, *((role.name, role.type) for role in roles)]
     nulls = (f"NULL::{SQL_TYPES[type]} AS {expressions.quote(name)}" for name, type in typed)
     return f"SELECT {', '.join(nulls)} WHERE false"
 
 
 class _OriginQuery:
-    """What one raw table gives of an entity."""
+    """SQL of an entity's roles from one raw table."""
 
     def __init__(
         self, role_entity: Entity, origin: RoleOrigin, tables: Tables, release: str | None, result: RoleQuery
@@ -228,17 +229,17 @@ class _OriginQuery:
         self.result = result
         self.own = origin.table + (ALL_TIMES_SUFFIX if role_entity.lasting else "")
         self.joined = [join for join in origin.joins if join.table in tables]
-        #: Where each column is read from: the origin's own table, else the first joined one that has it.
+        #: Table that each column is read from: the origin's own, else the first joined one that has it.
         self.place: dict[str, str] = dict.fromkeys(tables[origin.table], origin.table)
         for join in self.joined:
             for name in tables[join.table]:
                 self.place.setdefault(name, join.table)
-        #: Roles that a layer above sees to be finite.
+        #: Roles that a layer above makes finite.
         self.long: Collection[str] = ()
         result.read(self.own, ())
 
     def column(self, name: str) -> str:
-        """SQL of a column, recorded as read; NULL if no table has it."""
+        """Return SQL of a column, recorded as read; NULL if no table has it."""
         if name == "seconds" and self.origin.seconds:
             return expressions.compile_sql(self.origin.seconds, self.recorded, "float")
         return self.recorded(name)
@@ -248,7 +249,7 @@ class _OriginQuery:
         return "NULL" if table is None else self.of(table, column)
 
     def found(self, name: str) -> tuple[str | None, str]:
-        """The table and column of a name; with a dot, it names the table as well."""
+        """Return the table and column of a name; with a dot, it names the table as well."""
         table, dot, column = name.rpartition(".")
         if dot:
             return (table if column in self.tables.get(table, ()) else None), column
@@ -270,20 +271,20 @@ class _OriginQuery:
         *,
         told: bool,
     ) -> str:
-        """SQL of the rows; `told`: with a column that says which rows of groups cannot be."""
+        """Return SQL of the rows; `told`: with a column that names impossible rows of groups."""
         self.long = long
         group = self.origin.group
         if self.entity.lasting:
-            head = [
+            leading = [
                 f"{self.column('system')} AS system",
                 f"{self.column('source')} AS source",
                 f"{self.column(self.time())} AS tod",
             ]
         else:
-            head = [f"{self.column(name)} AS {name}" for name in _INTERVAL]
+            leading = [f"{self.column(name)} AS {name}" for name in _INTERVAL]
             for name in ("seconds", "flag"):
                 sql = self.column(name)
-                head.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
+                leading.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
         selected = [f"{self.typed(role)} AS {expressions.quote(role.name)}" for role in roles]
         if told:
             selected.append(f"{self.broken_rows(roles)} AS {_BROKEN}")
@@ -310,14 +311,14 @@ class _OriginQuery:
         grouped = f" GROUP BY {', '.join(self.keys())}" if group else ""
         joins = self.joins()
         source = f"{expressions.quote(self.own)} AS r{joins}"
-        return f"SELECT {', '.join([*head, *selected])} FROM {source}{where}{grouped}"
+        return f"SELECT {', '.join([*leading, *selected])} FROM {source}{where}{grouped}"
 
     def time(self) -> str:
-        """The column with the time from which a state lasts."""
+        """Return the column with the time from which a state lasts."""
         return self.origin.time or ("tod" if "tod" in self.place else "interval_end")
 
     def detailed_condition(self, detailed: DetailedTable) -> str:
-        """The condition that a table has no row of the same subject within the time of a row of this one."""
+        """Return the condition that a table has no row of the same subject within the time of a row here."""
         table, subject = detailed.table + ALL_TIMES_SUFFIX, ("system", *detailed.same)
         self.result.read(table, (*subject, "interval_end"))
         end, seconds = self.recorded("interval_end"), self.recorded("seconds")
@@ -332,7 +333,7 @@ class _OriginQuery:
         return f"NOT EXISTS ({rows})"
 
     def keys(self) -> list[str]:
-        """The columns that a group's rows share: its roles, wanted or not, that have no aggregate."""
+        """Return the columns that a group's rows share: its roles without an aggregate, requested or not."""
         roles = self.entity.roles.values()
         keys = [role for role in roles if "over" not in self.origin.roles.get(role.name, {})]
         sql = [self.role(role) for role in keys if "value" not in self.origin.roles.get(role.name, {})]
@@ -340,7 +341,7 @@ class _OriginQuery:
         return list(dict.fromkeys([*map(self.column, shared), *(key for key in sql if key != "NULL")]))
 
     def joins(self) -> str:
-        """The sections of the same record, joined by the record and the catalog's condition."""
+        """Return the joins of sections of the same record, by the record and the catalog's condition."""
         joins = []
         joined_tables = [self.origin.table]
         for join in self.joined:
@@ -356,7 +357,9 @@ class _OriginQuery:
         return "".join(joins)
 
     def named_among(self, tables_so_far: list[str]) -> Callable[[str], str]:
-        """How the condition of a join resolves columns: to the table it names, or the first that has it."""
+        """Return the resolver of columns in a join condition: by the named table, else the first with the
+        column.
+        """
 
         def resolve(name: str) -> str:
             table, dot, column = name.rpartition(".")
@@ -369,7 +372,7 @@ class _OriginQuery:
         return resolve
 
     def typed(self, role: Role) -> str:
-        """SQL of one role in its type."""
+        """Return SQL of one role in its type."""
         sql = self.role(role)
         how = self.origin.roles.get(role.name, {})
         if sql != "NULL" and role.type == "float" and "scale" in how and not {"else", "over"} & how.keys():
@@ -377,7 +380,7 @@ class _OriginQuery:
         return expressions.cast(sql, SQL_TYPES[role.type])
 
     def role(self, role: Role) -> str:
-        """SQL of one role; NULL if this table does not give it."""
+        """Return SQL of one role; NULL if this table does not provide it."""
         how = self.origin.roles.get(role.name, {})
         over = how.get("over")
         if over == "count":
@@ -387,21 +390,25 @@ class _OriginQuery:
         sql = self.first(how, role.type)
         if not over or sql == "NULL":
             return sql
-        told = expressions.total_sql(sql) if over == "sum" else f"{over}({sql})"
+        value_sql = expressions.total_sql(sql) if over == "sum" else f"{over}({sql})"
         broken = self.row_broken(role, sql)
-        return told if broken is None else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {told} END"
+        return (
+            value_sql
+            if broken is None
+            else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {value_sql} END"
+        )
 
     def row_broken(self, role: Role, value: str) -> str | None:
-        """Whether one row of a group cannot be, whatever the sum is: the role's bounds hold for each row."""
+        """Return whether one row of a group is impossible whatever the sum is: bounds apply to each row."""
         return _beyond(value, self.row_limit(role)) if role.is_bounded else None
 
     def row_limit(self, role: Role) -> str | None:
-        """SQL of what a role of one row of a group may be at most."""
+        """Return SQL of the limit of a role in one row of a group."""
         within = self.origin.roles[role.name].get("each", role.within)
         return expressions.compile_raw(within, self.of_row, "float") if within else None
 
     def broken_rows(self, roles: list[Role]) -> str:
-        """The values of a group's rows that cannot be, the least of each role as text; else NULL."""
+        """Return the impossible values of a group's rows, the minimum of each role as text; else NULL."""
         texts = []
         for role in roles:
             how = self.origin.roles.get(role.name, {})
@@ -413,7 +420,7 @@ class _OriginQuery:
         return f"nullif(concat_ws(', ', {', '.join(texts)}), '')" if texts else "NULL::VARCHAR"
 
     def of_row(self, name: str) -> str:
-        """SQL of what a limit names, in one row of a group: a count of rows is 1."""
+        """Return SQL of a name in a limit, for one row of a group: a count of rows is 1."""
         if name == "seconds":
             return self.column(name)
         how = self.origin.roles.get(name, {})
@@ -461,13 +468,13 @@ class _OriginQuery:
         if "codes" in how:
             sql = code_words_sql(sql, how["codes"])
         if "scale" in how:
-            # Written with an exponent: a DECIMAL constant could overflow.
+            # An exponent makes it a DOUBLE: a DECIMAL constant could overflow.
             sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how['scale']):.17e}"
         return sql
 
 
 def _since_column(role: Role) -> str:
-    """Column with a counter as it is, beside the role, which is its difference."""
+    """Return the name of the column with the cumulative counter of a role that is a difference."""
     return expressions.quote(f"{role.name}#since")
 
 
@@ -476,28 +483,28 @@ def _of_interval(name: str) -> str:
 
 
 def _beyond(value: str, limit: str | None) -> str:
-    """Whether a value is negative or exceeds its limit; nothing exceeds one that is not finite."""
+    """Return whether a value is negative or exceeds its limit; a limit that is not finite is not exceeded."""
     return f"{value} < 0" + (f" OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}" if limit else "")
 
 
 def _worded(role: Role, value: str, limit: str | None) -> str:
-    """SQL of a text: a role's value, what it may be at most, and the unit."""
+    """Return SQL of a text: a role's value, its limit, and the unit."""
     name, unit = (expressions.literal(text) for text in (f"{role.name} ", f" {role.unit}".rstrip()))
     number = "format('{{:.6g}}', CAST({} AS DOUBLE))"
     text = f"{name} || {number.format(value)}"
     if limit is not None:
-        # A negative value is wrong whatever the limit, which may be unknown.
+        # A negative value is impossible whatever the limit, which may be unknown.
         text += f" || coalesce(' of ' || {number.format(limit)}, '')"
     return f"{text} || {unit}"
 
 
 class _ValueSql:
-    """SQL of values of rows `r` in their intervals; `rows` gives both.
+    """SQL of values of rows `r` in their intervals; `rows` returns both.
 
-    since   roles of which a subject that began in the interval has all that it counted
+    since   cumulative counters of subjects that may have begun in the interval
     long    roles that are long formulas, and not finite yet
     bounds  roles with a limit: values beyond it are withheld
-    told    a column says which rows of groups are beyond a limit
+    told    whether a column names the rows of groups beyond a limit
     """
 
     def __init__(
@@ -518,28 +525,28 @@ class _ValueSql:
             result.read("_interval", ("seconds",))
 
     def rows(self, union: str, columns: Iterable[str]) -> str:
-        """SQL of the rows with columns of their intervals: what follows FROM."""
+        """Return SQL of the rows with columns of their intervals, for a FROM clause."""
         joined = f"({union}) AS r JOIN _interval AS i USING ({', '.join(_INTERVAL)})"
         if not self.since and not self.long:
             return joined
-        # What all of these values depend on is computed once, in a layer of its own.
-        own = ", ".join(f"i.{name} AS {_of_interval(name)}" for name in columns)
+        # Expressions that all of these values depend on are computed once, in a separate layer.
+        interval_columns = ", ".join(f"i.{name} AS {_of_interval(name)}" for name in columns)
         bounded = [(self.plain(role), expressions.quote(role.name)) for role in self.long]
         replaced = [f"{expressions.finite_sql(value)} AS {name}" for value, name in bounded]
         if not self.since:
-            return f"(SELECT r.* REPLACE ({', '.join(replaced)}), {own} FROM {joined}) AS r"
+            return f"(SELECT r.* REPLACE ({', '.join(replaced)}), {interval_columns} FROM {joined}) AS r"
         values = [f"epoch(r.{_SAMPLED} - r.{_BEGAN})", *(f"r.{_since_column(role)}" for role in self.since)]
         names = ["seconds", *(expressions.quote(role.name) for role in self.since)]
         replaced += [
             f"CASE WHEN r.{_FRESH} THEN {value} ELSE r.{name} END AS {name}"
             for value, name in zip(values, names, strict=True)
         ]
-        fresh = f"r.{_BEGAN} > i.interval_end - to_seconds(i.seconds) AS {_FRESH}"
-        inner = f"SELECT r.*, {own}, {fresh} FROM {joined}"
+        began_sql = f"r.{_BEGAN} > i.interval_end - to_seconds(i.seconds) AS {_FRESH}"
+        inner = f"SELECT r.*, {interval_columns}, {began_sql} FROM {joined}"
         return f"(SELECT r.* REPLACE ({', '.join(replaced)}) FROM ({inner}) AS r) AS r"
 
     def of_interval(self, name: str) -> str:
-        """A column of the interval of a row."""
+        """Return a column of the interval of a row."""
         return f"r.{_of_interval(name)}" if self.since or self.long else f"i.{name}"
 
     def __getitem__(self, role: Role) -> str:
@@ -558,11 +565,11 @@ class _ValueSql:
         return f"r.{expressions.quote(role.name)}"
 
     def is_impossible_sql(self, role: Role) -> str:
-        """Whether a value cannot be, or NULL: clocks of two samples may differ a little."""
+        """Return whether a value is impossible, or NULL: clocks of two samples may differ slightly."""
         return _beyond(self.plain(role), self._limit(role) if role.within else None)
 
     def _impossible(self, role: Role) -> str:
-        """A value that cannot be, with its name and unit, as text; else NULL."""
+        """Return an impossible value with its name and unit, as text; else NULL."""
         text = _worded(role, self.plain(role), self._limit(role) if role.within else None)
         return f"CASE WHEN {self.is_impossible_sql(role)} THEN {text} END"
 
@@ -576,7 +583,7 @@ class _ValueSql:
 
 
 def _select_rows(roles: list[Role], union: str, result: RoleQuery, values: _ValueSql) -> str:
-    """The rows in the intervals that the options select (table `_interval`)."""
+    """Return the rows in the intervals that the options select (table `_interval`)."""
     result.read("_interval", (*_INTERVAL, *_OF_FLAGS))
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
@@ -587,16 +594,16 @@ def _select_rows(roles: list[Role], union: str, result: RoleQuery, values: _Valu
 
 
 def _lasting_rows(roles: list[Role], union: str, values: _ValueSql) -> str:
-    """The rows of states without values that cannot be; they belong to no interval."""
-    head = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
+    """Return the rows of states without impossible values; they belong to no interval."""
+    leading = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
-    return f"SELECT {head}{selected} FROM ({union}) AS r"
+    return f"SELECT {leading}{selected} FROM ({union}) AS r"
 
 
 def _flag(values: _ValueSql) -> str:
-    """SQL of a row's flag: a span has a gap only if nothing was recorded for a part of it."""
+    """Return SQL of a row's flag: a row has a gap only if nothing was recorded for a part of it."""
     flag, gap_end, seconds = map(values.of_interval, _OF_FLAGS)
-    # Subjects are sampled one after the other.
+    # Subjects are sampled in sequence.
     begins = f"r.interval_end - to_seconds(r.seconds) + to_seconds(coalesce({seconds}, 0) / 2)"
     return f"coalesce(CASE WHEN r.flag <> 'gap' OR {begins} < {gap_end} THEN r.flag END, {flag})"
 
@@ -604,14 +611,14 @@ def _flag(values: _ValueSql) -> str:
 def _sum_rows(
     role_entity: Entity, roles: list[Role], union: str, result: RoleQuery, values: _ValueSql
 ) -> str:
-    """The rows summed over the buckets of --every, counters and elapsed time.
+    """Return the rows summed over the buckets of --every, counters and elapsed time.
 
-    Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
-    are records with intervals of their own that are longer than a bucket. A sum with an unknown part is
-    unknown.
+    Excluded, with their elapsed time, are flagged rows (short intervals, gaps), rows whose counters were
+    reset, and records with intervals of their own that are longer than a bucket. A sum with an unknown part
+    is unknown.
     """
     result.read("_interval", (*_INTERVAL, *_OF_BUCKETS, *_OF_FLAGS))
-    bucket_end, bucket_flag, longest = map(values.of_interval, _OF_BUCKETS)
+    bucket_end, bucket_flag, max_length = map(values.of_interval, _OF_BUCKETS)
     selected: list[str] = []
     for role in roles:
         column = values[role]
@@ -629,13 +636,13 @@ def _sum_rows(
         f"SELECT r.system, r.source, {bucket_end} AS interval_end, sum(r.seconds) AS seconds, "
         f"any_value({bucket_flag}) AS flag{''.join(selected)} FROM "
         f"{values.rows(union, (*_OF_BUCKETS, *_OF_FLAGS))} "
-        f"WHERE r.seconds IS NOT NULL AND {_flag(values)} IS NULL AND r.seconds < {longest} "
+        f"WHERE r.seconds IS NOT NULL AND {_flag(values)} IS NULL AND r.seconds < {max_length} "
         f"GROUP BY r.system, r.source, {bucket_end}{keys}"
     )
 
 
-def columns_read(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """What some columns of a role are read from if every table is present: what gives them, and all others.
+def columns_read(name: str, requested: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return the raw columns that columns of a role read if every table exists: for values, and all others.
 
     The others determine the rows: they are used to join, compare and group.
     """
@@ -647,12 +654,12 @@ def columns_read(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]
     for origin in role_entity.origins:
         for release in _ANY:
             part = _OriginQuery(role_entity, origin, tables, release, values)
-            for column in wanted:
+            for column in requested:
                 if column in role_entity.roles:
                     part.role(role_entity.roles[column])
                 else:
                     part.column(column)
-    all_reads = rows(name, wanted, tables, _ANY).reads
+    all_reads = rows(name, requested, tables, _ANY).reads
     others = {
         table: columns - values.reads.get(table, set())
         for table, columns in all_reads.items()
@@ -666,14 +673,14 @@ _ANY: Releases = {"0": ["#"], None: ["#"]}
 
 
 def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    merged: dict[str, set[str]] = {}
     for table, columns in reads.items():
-        found.setdefault(table.removesuffix(ALL_TIMES_SUFFIX), set()).update(columns)
-    return found
+        merged.setdefault(table.removesuffix(ALL_TIMES_SUFFIX), set()).update(columns)
+    return merged
 
 
 def _named(role_entity: Entity, table: str) -> frozenset[str]:
-    """The columns that a raw table may have: the known ones of a section, else those that roles name."""
+    """Return the columns that a raw table may have: those of a section if known, else those in roles."""
     from zlens.catalog import smf_sections
 
     section = smf_sections.find(table)
@@ -682,21 +689,21 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
     names = set(FIXED)
     for origin in role_entity.origins:
         formulas = (formula for formula in (origin.where, origin.seconds) if formula)
-        named = {name for formula in formulas for name in expressions.names(formula)}
+        named_columns = {name for formula in formulas for name in expressions.names(formula)}
         ways = list(origin.roles.values())
         for how in ways:
             if origin.table == table:
                 suffix = "_d" if how.get("take") == "difference" else ""
                 names |= {field.lower() + suffix for field in candidate_fields(how)}
                 names |= {field.lower() for field in candidate_fields(how)} if origin.began else set()
-            named |= {*expressions.names(how["expression"])} if "expression" in how else set()
+            named_columns |= {*expressions.names(how["expression"])} if "expression" in how else set()
             ways += [how["else"]] if "else" in how else []
         for join in origin.joins:
-            named |= {*expressions.names(join.on)}
+            named_columns |= {*expressions.names(join.on)}
             names |= {*join.same} if table in (origin.table, join.table) else set()
         for detailed in origin.unless:
             names |= {*detailed.same} if table in (origin.table, detailed.table) else set()
-        split = [name.rpartition(".") for name in named]
+        split = [name.rpartition(".") for name in named_columns]
         names |= {column for owner, _, column in split if owner == table}
         if origin.table == table:
             names |= {column for owner, _, column in split if not owner}
@@ -705,5 +712,5 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
 
 
 def raw_tables(name: str) -> list[str]:
-    """The raw tables that may give an entity, including joined sections."""
+    """Return the raw tables that may provide an entity, including joined sections."""
     return list(dict.fromkeys(table for origin in entity(name).origins for table in tables_read(origin)))

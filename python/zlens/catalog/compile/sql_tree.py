@@ -1,8 +1,8 @@
-"""Statements of the catalog as trees: the columns that they give, and how to narrow them to some of these.
+"""Statements of the catalog as trees: their columns, and how to narrow them to some of these.
 
-Trees are those of DuckDB's parser (`json_serialize_sql`). To find which columns of which tables a tree
-reads, names are followed through its scopes: FROM, WITH, subqueries. Only SQL of zlens comes here: its LEFT
-JOINs match at most one row for each row, so a join that nothing is wanted from can be left out.
+Trees are those of DuckDB's parser (`json_serialize_sql`). Names are followed through the scopes of a
+tree (FROM, WITH, subqueries) to find the columns and tables that it reads. Only SQL of zlens is accepted: its
+LEFT JOINs match at most one row for each row, so a join without requested columns can be omitted.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from msgspec import Struct, field
 from zlens.errors import CatalogError
 
 Tree = dict[str, Any]
-#: The columns of a table by its name (`role.processor`), in order.
+#: Columns of a table by its name (`role.processor`), in order.
 Schema = Callable[[str], Sequence[str]]
 #: Tables and the columns that are read from them.
 Reads = dict[str, set[str]]
 
-#: Joins in which either side may lack a row: a USING column belongs to both.
+#: Joins in which either side may have no row: a USING column belongs to both.
 _BOTH_SIDES = ("FULL", "OUTER", "RIGHT")
 _LEFT_ALONE = ("SEMI", "ANTI")
-#: The parts of a SELECT that determine its rows and their order.
+#: Parts of a SELECT that determine its rows and their order.
 _ROWS = ("where_clause", "group_expressions", "having", "qualify", "modifiers")
 
 
 def walk(tree: object) -> Iterator[Tree]:
-    """Every object of a tree."""
+    """Yield every object of a tree."""
     pending = [tree]
     while pending:
         item = pending.pop()
@@ -42,39 +42,39 @@ def walk(tree: object) -> Iterator[Tree]:
 
 
 def names(tree: Tree, schema: Schema) -> list[str]:
-    """The columns that a statement gives, in order."""
+    """Return the columns of a statement's result, in order."""
     return _Analysis(schema).names(_node(tree), {})
 
 
-def narrow(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
-    """Narrow a statement to what the wanted columns need; returns what that reads."""
+def narrow(tree: Tree, requested: Iterable[str], schema: Schema) -> Reads:
+    """Narrow a statement to the requested columns; return the columns that it then reads."""
     analysis = _Analysis(schema)
-    analysis.query(_node(tree), set(wanted), {}, [])
+    analysis.query(_node(tree), set(requested), {}, [])
     return analysis.reads
 
 
 def narrow_to(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
-    """Like `narrow`, but first replace the SELECT list by columns of its tables, given by their paths."""
+    """Like `narrow`, but first replace the SELECT list by columns of its tables, given as paths."""
     return narrow(tree, _select(tree, paths), schema)
 
 
-def value_sources(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
-    """What the values of some columns of a statement are made from.
+def value_sources(tree: Tree, requested: Iterable[str], schema: Schema) -> Reads:
+    """Return the columns that the values of some columns of a statement are computed from.
 
-    What only determines the rows is left out: conditions, groups, join conditions.
+    Columns that only determine the rows are omitted: conditions, groups, join conditions.
     """
     analysis = _Analysis(schema, rows=False)
-    analysis.query(_node(tree), set(wanted), {}, [])
+    analysis.query(_node(tree), set(requested), {}, [])
     return {name: columns for name, columns in analysis.reads.items() if columns}
 
 
 def path_sources(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
-    """Like `values`, but first replace the SELECT list by columns of its tables, given by their paths."""
+    """Like `value_sources`, but first replace the SELECT list by columns of its tables, given as paths."""
     return value_sources(tree, _select(tree, paths), schema)
 
 
 def _select(tree: Tree, paths: Collection[Sequence[str]]) -> list[str]:
-    """Make a statement select columns of its tables, if any; returns their names."""
+    """Make a statement select columns of its tables, if any; return their names."""
     columns = {".".join(path): column([*path], ".".join(path)) for path in paths}
     if columns:
         _node(tree)["select_list"] = [*columns.values()]
@@ -82,7 +82,7 @@ def _select(tree: Tree, paths: Collection[Sequence[str]]) -> list[str]:
 
 
 def computed(tree: Tree, name: str, schema: Schema) -> list[Tree]:
-    """The expressions by which a statement computes a column, one for each part of a UNION that does."""
+    """Return the expressions by which a statement computes a column, one for each such part of a UNION."""
     return _Analysis(schema).computed(_node(tree), name, {})
 
 
@@ -92,27 +92,27 @@ def _node(tree: Mapping[str, Any]) -> Tree:
 
 
 def tables(parsed: Mapping[str, Any]) -> frozenset[str]:
-    """The tables that a statement names (`cpu`, `role.processor`), except the queries of its WITH clause."""
+    """Return the tables in a statement (`cpu`, `role.processor`), except queries of its WITH clause."""
     return frozenset(name for _, name in _named(parsed))
 
 
-#: The tables without which a statement has no rows: a name, [ALL, ...] or [ANY, ...] of such.
+#: Tables without which a statement has no rows: a name, [ALL, ...] or [ANY, ...] of such.
 Rows = str | list[Any]
 ALL, ANY = "#all", "#any"
 
 
 def required_tables(parsed: Mapping[str, Any]) -> Rows:
-    """The tables without which a statement has no rows: none of a LEFT JOIN, one of a UNION."""
+    """Return the tables without which a statement has no rows: none of a LEFT JOIN, one of a UNION."""
     return _rows_of(_node(parsed), {})
 
 
 def _rows_of(node: Tree, queries: Mapping[str, Rows]) -> Rows:
-    own = dict(queries)
+    inner_queries = dict(queries)
     for entry in (node.get("cte_map") or {}).get("map", []):
-        own[entry["key"].lower()] = _rows_of(entry["value"]["query_node"], own)
+        inner_queries[entry["key"].lower()] = _rows_of(entry["value"]["query_node"], inner_queries)
     if node["type"] == "SET_OPERATION_NODE":
-        return [ANY, *(_rows_of(child, own) for child in node["children"])]
-    return _rows_of_from(node["from_table"], own) if "from_table" in node else [ALL]
+        return [ANY, *(_rows_of(child, inner_queries) for child in node["children"])]
+    return _rows_of_from(node["from_table"], inner_queries) if "from_table" in node else [ALL]
 
 
 def _rows_of_from(ref: Tree, queries: Mapping[str, Rows]) -> Rows:
@@ -132,7 +132,7 @@ def _rows_of_from(ref: Tree, queries: Mapping[str, Rows]) -> Rows:
 
 
 def rename(parsed: Tree, names: Mapping[str, str]) -> None:
-    """Make a tree read nodes by the names that the queries of a statement have."""
+    """Rename the nodes of a tree to the queries of a statement."""
     for node, old in list(_named(parsed)):
         new = names.get(old, old)
         if "." in old or new != old:
@@ -142,14 +142,14 @@ def rename(parsed: Tree, names: Mapping[str, str]) -> None:
 
 
 def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
-    """The tables that a statement names, each with its node."""
-    own = {
+    """Yield the tables that a statement names, each with its node."""
+    query_names = {
         entry["key"].lower() for node in walk(parsed) for entry in (node.get("cte_map") or {}).get("map", [])
     }
     for node in walk(parsed):
         if node.get("type") == "BASE_TABLE":
             schema, table = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
-            if schema or table not in own:
+            if schema or table not in query_names:
                 yield node, f"{schema}.{table}" if schema else table
 
 
@@ -177,7 +177,7 @@ class _FromItem(Struct):
 class _Scope(list[_FromItem]):
     """The tables of a FROM clause, from left to right."""
 
-    #: Columns that USING merges; True if either side may lack the row.
+    #: Columns that USING merges; True if either side may have no row.
     merged: Mapping[str, bool] = {}
 
     def find_item(self, name: str) -> list[_FromItem]:
@@ -192,13 +192,13 @@ _Queries = Mapping[str, _SelectQuery]
 class _Analysis:
     def __init__(self, schema: Schema, *, rows: bool = True) -> None:
         self.schema = schema
-        #: Whether to count columns that only determine the rows as read.
+        #: Whether columns that only determine the rows count as read.
         self.rows = rows
         self.reads: Reads = {}
         self._names: dict[int, list[str]] = {}
         self._queries: _Queries = {}
 
-    # -- what a query returns ------------------------------------------------------------------------
+    # -- result columns of a query --------------------------------------------------------------------
 
     def names(self, node: Tree, queries: _Queries) -> list[str]:
         if id(node) not in self._names:
@@ -217,7 +217,7 @@ class _Analysis:
         return [_name(item) for item in self.expanded(node, scope)]
 
     def with_clause(self, node: Tree, queries: _Queries) -> dict[str, _SelectQuery]:
-        """The queries that a node can read from: those of outer scopes and of its WITH clause."""
+        """Return the queries that a node can read from: those of outer scopes and of its WITH clause."""
         inner = dict(queries)
         for entry in node["cte_map"]["map"]:
             query = entry["value"]["query_node"]
@@ -225,7 +225,7 @@ class _Analysis:
         return inner
 
     def expanded(self, node: Tree, scope: _Scope) -> list[Tree]:
-        """The expressions of a SELECT, with stars expanded to columns."""
+        """Return the expressions of a SELECT, with stars expanded to columns."""
         expressions: list[Tree] = []
         for expression in node["select_list"]:
             if expression["class"] == "STAR":
@@ -235,7 +235,7 @@ class _Analysis:
         return expressions
 
     def computed(self, node: Tree, name: str, queries: _Queries) -> list[Tree]:
-        """The expressions that give a column, except those that are plain columns."""
+        """Return the expressions that compute a column, except those that are plain columns."""
         inner = self.with_clause(node, queries)
         if node["type"] == "SET_OPERATION_NODE":
             by_name = node["setop_type"] == "UNION_BY_NAME"
@@ -280,18 +280,18 @@ class _Analysis:
         table = f"{schema}.{name}" if schema else name
         return [_FromItem(alias or name, list(self.schema(table)), ref, table=table)]
 
-    # -- what a query reads --------------------------------------------------------------------------
+    # -- columns read by a query ------------------------------------------------------------------------
 
-    def query(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
-        """Narrow a query to the columns wanted of it (None: all), and record what it reads."""
+    def query(self, node: Tree, requested: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
+        """Narrow a query to its requested columns (None: all), and record the columns that it reads."""
         inner = self.with_clause(node, queries)
         outer_queries, self._queries = self._queries, inner
         if node["type"] == "SET_OPERATION_NODE":
-            self.union(node, wanted, inner, outer)
+            self.union(node, requested, inner, outer)
         else:
-            self.select(node, wanted, inner, outer)
+            self.select(node, requested, inner, outer)
         entries = node["cte_map"]["map"]
-        # Later queries read earlier ones, and so determine what is wanted of them.
+        # Later queries read earlier ones, and so determine their requested columns.
         for entry in reversed(entries):
             query = inner[entry["key"].lower()]
             if query.used:
@@ -299,43 +299,43 @@ class _Analysis:
         node["cte_map"]["map"] = [entry for entry in entries if inner[entry["key"].lower()].used]
         self._queries = outer_queries
 
-    def union(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
+    def union(self, node: Tree, requested: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         children = node["children"]
         distinct = not node["setop_all"] or any(map(_rows_depend_on_columns, _selects(node)))
-        if wanted is None or (self.rows and distinct):
+        if requested is None or (self.rows and distinct):
             for child in children:
                 self.query(child, None, queries, outer)
         elif node["setop_type"] == "UNION_BY_NAME":
             for child in children:
-                self.query(child, wanted & {*self.names(child, queries)}, queries, outer)
+                self.query(child, requested & {*self.names(child, queries)}, queries, outer)
         else:
             first = self.names(node, queries)
-            places = {position for position, name in enumerate(first) if name in wanted}
-            self.places(node, places or ({0} if self.rows else places), queries, outer)
+            positions = {position for position, name in enumerate(first) if name in requested}
+            self.places(node, positions or ({0} if self.rows else positions), queries, outer)
 
-    def places(self, node: Tree, places: set[int], queries: _Queries, outer: list[_Scope]) -> None:
+    def places(self, node: Tree, positions: set[int], queries: _Queries, outer: list[_Scope]) -> None:
         """Narrow a part of a UNION to the columns at some positions, whatever their names."""
         if node["type"] == "SET_OPERATION_NODE":
             for child in node["children"]:
-                self.places(child, places, queries, outer)
+                self.places(child, positions, queries, outer)
             return
         inner = self.with_clause(node, queries)
         items = self.expanded(node, self.scope(node["from_table"], inner))
-        node["select_list"] = [item for position, item in enumerate(items) if position in places]
-        node["#others"] = [item for position, item in enumerate(items) if position not in places]
+        node["select_list"] = [item for position, item in enumerate(items) if position in positions]
+        node["#others"] = [item for position, item in enumerate(items) if position not in positions]
         self.query(node, None, queries, outer)
 
-    def select(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
+    def select(self, node: Tree, requested: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         scope = self.scope(node["from_table"], queries)
         scopes = [scope, *outer]
         items = self.expanded(node, scope)
         others = node.pop("#others", [])
         aliases = {_name(item): item for item in [*others, *items] if item.get("alias")}
-        if wanted is None or (self.rows and _rows_depend_on_columns(node)):
-            chosen = items
+        if requested is None or (self.rows and _rows_depend_on_columns(node)):
+            selected = items
         else:
-            chosen = [item for item in items if _name(item) in wanted] or items[: int(self.rows)]
-        pending = list(chosen)
+            selected = [item for item in items if _name(item) in requested] or items[: int(self.rows)]
+        pending = list(selected)
         for part in _ROWS if self.rows else ():
             pending += self.expression(node[part], scopes, aliases)
         needed: set[int] = set()
@@ -346,7 +346,7 @@ class _Analysis:
                 pending += self.expression(item, scopes, aliases)
         node["select_list"] = [item for item in items if id(item) in needed]
         if extra := [item for item in others if id(item) in needed]:
-            # A wanted column names it, but it is at an unwanted position and must not appear.
+            # A requested column names it, but it is at a position that is not requested and must not appear.
             raise CatalogError(f"a part of a UNION names its own column {_name(extra[0])}")
         node["from_table"] = self.joins(node["from_table"], scope, scopes)
         # Subqueries first: a LATERAL one reads the tables next to it.
@@ -354,7 +354,7 @@ class _Analysis:
             self.propagate(table, queries, scopes)
 
     def joins(self, ref: Tree, scope: _Scope, scopes: list[_Scope]) -> Tree:
-        """Record what joins compare, the last one first; drop a LEFT JOIN that nothing is wanted from."""
+        """Record columns that joins compare, last join first; drop a LEFT JOIN without requested columns."""
         if ref["type"] != "JOIN":
             return ref
         within = {id(node) for node in _tables(ref["right"])}
@@ -375,7 +375,7 @@ class _Analysis:
         return ref
 
     def propagate(self, item: _FromItem, queries: _Queries, scopes: list[_Scope]) -> None:
-        """Pass what is wanted of a table on to its source."""
+        """Pass the requested columns of a table on to its source."""
         if item.query is not None and item.node["type"] == "SUBQUERY":
             renamed = bool(item.node.get("column_name_alias"))
             # A LATERAL subquery has the tables next to it in scope.
@@ -391,7 +391,7 @@ class _Analysis:
     # -- expressions ---------------------------------------------------------------------------------
 
     def expression(self, expression: object, scopes: list[_Scope], aliases: Mapping[str, Tree]) -> list[Tree]:
-        """Record the columns that an expression names; returns the SELECT items that it names by alias."""
+        """Record the columns that an expression names; return the SELECT items that it names by alias."""
         items: list[Tree] = []
         pending = [expression]
         while pending:
@@ -416,7 +416,7 @@ class _Analysis:
         return items
 
     def resolve(self, path: list[str], scopes: list[_Scope]) -> bool:
-        """Record the column that a name means; returns whether a table has it."""
+        """Record the column that a name means; return whether a table has it."""
         for scope in scopes:
             aliased = [item for item in scope if item.alias == path[0]] if len(path) > 1 else []
             for item in aliased:
@@ -430,7 +430,7 @@ class _Analysis:
 
 
 def _columns(star: Tree, scope: _Scope) -> list[Tree]:
-    """The columns that a star expands to."""
+    """Return the columns that a star expands to."""
     relation = str(star.get("relation_name") or "").lower()
     excluded = {str(name).lower() for name in star.get("exclude_list", [])}
     replaced = {entry["key"].lower(): entry["value"] for entry in star.get("replace_list", [])}
@@ -456,12 +456,12 @@ def _columns(star: Tree, scope: _Scope) -> list[Tree]:
 
 
 def column(path: list[str], alias: str) -> Tree:
-    """The tree of a column by its path, with an alias."""
+    """Return the tree of a column by its path, with an alias."""
     return {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": alias, "column_names": path}
 
 
 def _name(expression: Tree) -> str:
-    """The name that an expression gives its column."""
+    """Return the name that an expression gives its column."""
     if expression.get("alias"):
         return str(expression["alias"]).lower()
     if expression["class"] == "COLUMN_REF":
@@ -470,7 +470,7 @@ def _name(expression: Tree) -> str:
 
 
 def _tables(ref: Tree) -> Iterator[Tree]:
-    """The nodes of a FROM clause that are not joins, from left to right."""
+    """Yield the nodes of a FROM clause that are not joins, from left to right."""
     if ref["type"] == "JOIN":
         yield from _tables(ref["left"])
         yield from _tables(ref["right"])
@@ -491,7 +491,7 @@ def _using_columns(ref: Tree) -> dict[str, bool]:
 
 
 def _selects(node: Tree) -> Iterator[Tree]:
-    """The SELECTs that a query is a UNION of."""
+    """Yield the SELECTs of a UNION."""
     if node["type"] == "SET_OPERATION_NODE":
         for child in node["children"]:
             yield from _selects(child)
@@ -500,6 +500,6 @@ def _selects(node: Tree) -> Iterator[Tree]:
 
 
 def _rows_depend_on_columns(node: Tree) -> bool:
-    """Whether leaving a column out of a SELECT would change its rows."""
+    """Return whether omitting a column from a SELECT would change its rows."""
     distinct = any(modifier["type"] == "DISTINCT_MODIFIER" for modifier in node["modifiers"])
     return distinct or node["aggregate_handling"] == "FORCE_AGGREGATES"

@@ -1,7 +1,8 @@
 -- materialized
--- _activity_sum: what CP counted on all processors together. A sum with an unknown part is unknown. A processor that is
--- varied off leaves such a part: what it counted after its last sample is in no record. A record says when that was. Without
--- it, the processor has no sample after another one. Of a bucket of --every, a rate is that of its known intervals.
+-- _activity_sum: counts of CP on all processors in total. A sum with an unknown part is unknown, such as the
+-- counts of a processor varied off after its last sample, which no record contains. A record states when it
+-- was varied off; without one, a processor's last sample has no successor. In a bucket of --every, a rate is
+-- the rate of its known intervals.
 WITH sampled AS (
     SELECT
         *,
@@ -11,9 +12,9 @@ WITH sampled AS (
 together AS (
     SELECT
         system, source, interval_end, max(seconds) AS seconds,
-        -- Processors are sampled one after the other, in much less than a second.
+        -- Processors are sampled in sequence, in much less than a second.
         max(seconds) - min(seconds) > 1 AS uneven,
-        -- The earliest of the next samples, or none.
+        -- The earliest of the next samples; NULL if there is none.
         CASE WHEN count(again) = count(*) THEN max(again) END AS all_again,
         CASE WHEN count(page_reads) = count(*) THEN sum(page_reads) END AS page_reads,
         CASE WHEN count(page_writes) = count(*) THEN sum(page_writes) END AS page_writes,
@@ -63,6 +64,6 @@ SELECT
     bool_or(partial) AS partial
 FROM known
 JOIN _interval AS i USING (system, source, interval_end)
--- Odd intervals are in no longer one.
+-- Flagged intervals are not contained in a longer one.
 WHERE i.flag IS NULL OR i.flag IS NOT DISTINCT FROM i.bucket_flag
 GROUP BY system, source, i.bucket_end

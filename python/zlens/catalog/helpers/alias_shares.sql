@@ -1,5 +1,5 @@
--- _alias_shares: the sums of the shares and of the reported entitlements of all uses of a HyperPAV pool; NULL if one is
--- unknown.
+-- _alias_shares: sums of the shares and of the reported entitlements of all uses of a HyperPAV pool; NULL if
+-- one is unknown.
 SELECT
     system, source, interval_end, pool,
     CASE WHEN count(share) = count(*) THEN sum(share) END AS shares,

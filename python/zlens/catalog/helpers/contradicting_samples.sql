@@ -1,5 +1,6 @@
 -- materialized
--- _contradicting_samples: samples of counters that contradict each other (facts/machines/common/balances.toml), a row for each way.
+-- _contradicting_samples: samples of counters that contradict each other (facts/machines/common/balances.toml), one row
+-- per contradiction.
 SELECT
     system, source, interval_end, cpu_id, breach.balance AS balance, breach.text AS text, breach.found AS found,
     breach.allowed AS allowed

@@ -1,6 +1,6 @@
 -- materialized
--- _contradicting_systems: systems with samples that contradict each other, and the first time they do. of_system: too many to be damage,
--- so that the meaning of all its counters is in doubt.
+-- _contradicting_systems: systems with samples that contradict each other, and the first time. of_system: too many to be
+-- damage, so that all its counters are suspect.
 SELECT
     breached.system, breached.source, breached.balance, any_value(breached.text) AS text,
     count(*) AS times, any_value(counted.samples) AS samples, min(breached.interval_end) AS first_end,

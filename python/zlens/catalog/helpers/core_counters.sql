@@ -1,7 +1,7 @@
 -- materialized
--- _core_counters: what was counted on one core. The hypervisor's own times of a core take precedence; without them, the
--- counters of the whole core come from one thread, the first that has them, and the counters of its threads are added.
--- Times take the place of counters: c448 with one thread running, c449 with two, of those available.
+-- _core_counters: counts on one core. The hypervisor's own times of a core take precedence; without them, the
+-- counters of the core come from the first thread that has them, and the counters of its threads are added.
+-- Times replace counters: c448 with one thread running, c449 with two, of those available.
 WITH told AS (
     SELECT
         system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
@@ -27,7 +27,7 @@ counted AS (
     WHERE core_id IS NOT NULL
     GROUP BY system, source, interval_end, core_id
 )
--- z/OS reports no time of threads: counters of the same core and interval complement its times.
+-- z/OS reports no thread times: counters of the same core and interval complement its times.
 SELECT
     told.* EXCLUDE (thread_time),
     CASE WHEN told.thread_time IS NULL THEN counted.generation END AS generation,
@@ -45,6 +45,6 @@ SELECT *
 FROM counted
 ANTI JOIN told USING (system, source, interval_end, core_id)
 UNION ALL BY NAME
--- An operator's display shows cores at one moment, without times.
+-- An operator's display is a snapshot of cores, without times.
 SELECT system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, threads, state, parked
 FROM role.core_status

@@ -1,9 +1,10 @@
--- _core_type_counted: what was counted on all cores of one type. A sum with an unknown part is unknown.
+-- _core_type_counted: counts on all cores of one type. A sum with an unknown part is unknown.
 WITH processors AS (
     SELECT
         system, source, interval_end, cpu_type, any_value(whole) AS seconds, max(flag) AS flag,
         max(generation) AS generation,
-        -- A processor that was offline for a while may report a longer time than the others: its part counts.
+        -- A processor that was offline for a while may report a longer time than the others: only its part
+        -- counts.
         CASE WHEN count(used) = count(*) THEN sum(used * least(1, whole / nullif(seconds, 0))) END AS used
     FROM (
         SELECT
@@ -23,12 +24,13 @@ cores AS (
         system, source, interval_end, cpu_type, max(seconds) AS seconds, max(flag) AS flag,
         sum(coalesce(sampled_time, seconds)) AS sampled_s, max(threads) AS threads,
         CASE WHEN count(state) > 0 THEN count(*) FILTER (WHERE state = 'online') END AS online,
-        -- The productivity of a type is the plain mean over the cores that have one, as IBM's SMTMET prints it.
+        -- The productivity of a type is the plain mean over the cores that have one, as in IBM's SMTMET
+        -- report.
         avg(productivity) AS productivity,
         max(type_capacity_factor) AS capacity_factor, max(type_max_capacity_factor) AS max_capacity_factor,
         max(type_thread_density) AS thread_density,
         CASE WHEN count(busy_time) = count(*) THEN sum(busy_time) / nullif(sum(sampled_time), 0) END AS busy,
-        -- Of the cores that have a productivity, as RMF adds them up.
+        -- Sum over the cores that have a productivity, as in RMF.
         sum(utilized_time) AS utilized_time, sum(sampled_time) FILTER (WHERE utilized_time IS NOT NULL) AS utilized_of,
         CASE WHEN count(c448) = count(*) THEN sum(available) END AS available,
         CASE WHEN count(c448) = count(*) THEN sum(c448) END AS c448,

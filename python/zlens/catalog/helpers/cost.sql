@@ -1,5 +1,5 @@
--- _cost: what was achieved, with processor utilization and counters of the same interval. If counters are the only
--- source on a system's processors, the intervals are theirs.
+-- _cost: throughput, with processor utilization and counters of the same interval. If only counters describe
+-- a system's processors, the intervals are theirs.
 SELECT
     load.system, load.source, load.interval_end, load.seconds, load.flag, load.etr, load.itr, load.busy_pct, load.online,
     load.guest_pct, load.chargeable_cp_pct, load.nonchargeable_cp_pct,

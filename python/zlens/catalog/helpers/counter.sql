@@ -1,7 +1,7 @@
 -- materialized
--- _counter: counters of one processor, with facts about it from other records of the system: the machine type if the
--- record leaves it to them, the core of a thread, and the counters of the core as a whole, which every thread reports
--- and the first one provides. On z/OS a display may show core and type, which do not change.
+-- _counter: counters of one processor, with facts about it from other records of the system: the machine type
+-- if the record does not state it, the core of a thread, and the counters of the core, which every thread
+-- reports and the first one provides. On z/OS a display may show core and type, which do not change.
 SELECT counter.* REPLACE (
     coalesce(counter.machine_type, CASE WHEN counter.of_system THEN host.machine_type END) AS machine_type,
     coalesce(counter.core_id, core.core_id, displayed.core_id) AS core_id,

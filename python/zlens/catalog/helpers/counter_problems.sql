@@ -1,5 +1,5 @@
--- _counter_problems: the rows of `problem` about counters: systems and samples that are withheld, unknown machines, lost or impossible
--- counters, and other records that give another type or other intervals.
+-- _counter_problems: rows of `problem` about counters: systems and samples that are withheld, unknown machines, lost or
+-- impossible counters, and other records with another type or other intervals.
 SELECT
     system, source, CASE WHEN of_system THEN 'section' ELSE 'impossible' END AS kind,
     CASE

@@ -1,5 +1,6 @@
--- _counters_by_load_interval: counters of a system for each interval of its load: from the same source, else from another one.
--- Counters belong to the interval that contains their middle; those that cover less than nine tenths are left out.
+-- _counters_by_load_interval: counters of a system for each interval of its load: from the same source, else from
+-- another one. Counters belong to the interval that contains their middle; those that cover less than nine
+-- tenths are omitted.
 SELECT system, source, interval_end, seconds, instructions, cycles, finite_cycles, ghz
 FROM (
     SELECT

@@ -1,6 +1,7 @@
 -- materialized
--- _counters_with_online_share: counters with the length of the interval of their type, and the part of it that a processor was
--- online: a processor that was offline for a while may report a longer time than the others, and counts with its part.
+-- _counters_with_online_share: counters with the interval length of their type, and the part of it that a processor was
+-- online: a processor that was offline for a while may report a longer time than the others, and only its
+-- part counts.
 SELECT counted.*, length.whole, least(1, length.whole / nullif(counted.seconds, 0)) AS part
 FROM _valid_counters AS counted
 JOIN (

@@ -1,5 +1,5 @@
--- _device_configuration: the configuration of a device, with the times from and until which it applies. Joining by both is fast
--- for many devices; looking for the latest row of each is not.
+-- _device_configuration: configuration of a device, with the times from and until which it applies. Joining by both is
+-- fast for many devices; searching the latest row of each is not.
 SELECT
     *,
     lead(tod) OVER (PARTITION BY system, source, device ORDER BY tod) AS until

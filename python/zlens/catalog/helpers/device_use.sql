@@ -1,4 +1,4 @@
--- _device_use: devices with areas of CP's own, and whether it pages there.
+-- _device_use: devices with areas of CP, and whether CP pages on them.
 SELECT
     system, source, device,
     CASE WHEN bool_or(kind = 'PAGE') THEN 'paging' WHEN bool_or(kind = 'SPOOL') THEN 'spool' ELSE 'CP' END AS use

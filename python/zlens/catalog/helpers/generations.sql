@@ -1,3 +1,3 @@
--- _generations: the machine generations of an input's counters.
+-- _generations: machine generations of an input's counters.
 SELECT DISTINCT {generation} AS generation
 FROM _counter AS counter

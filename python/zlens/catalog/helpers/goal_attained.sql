@@ -1,4 +1,4 @@
--- _goal_attained: the transactions of a period compared with its response time goal.
+-- _goal_attained: transactions of a period compared with its response time goal.
 SELECT
     system, source, interval_end, class, report_class, period,
     max(total) AS total,

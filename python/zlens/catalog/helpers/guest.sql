@@ -1,4 +1,4 @@
--- _guest: what virtual processors used: between samples, and after the last one of those whose user logged off.
+-- _guest: use by virtual CPUs: between samples, and after the last sample of a guest that logged off.
 SELECT *, CAST(NULL AS DOUBLE) AS span FROM role.guest
 UNION ALL BY NAME
 SELECT * FROM _guest_end

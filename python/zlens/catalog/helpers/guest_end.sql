@@ -1,10 +1,10 @@
--- _guest_end: what a virtual processor used until its user logged off or a transaction of it ended.
--- If samples contain the times of guests (D4R3), only what was used after the last sample before a logoff is new.
--- Otherwise this is all that is known: the use since the previous record. Without a previous sample or record, it is the
--- use since logon, which is known to be in the recorded time only if the logon is. A row is as long as the time it
--- covers; if that begins before the recording, use and length are unknown.
--- `used` are six times since logon, in the order of the columns below, `base` their previous values; `counted` and
--- `last_counted` are counts.
+-- _guest_end: use by a virtual CPU until its guest logged off or a transaction of it ended. If samples
+-- contain the times of guests (D4R3), only the use after the last sample before a logoff is new. Otherwise
+-- the use since the previous record is all that is known. Without a previous sample or record, it is the use
+-- since logon, which is known to be in the recorded time only if the logon is. A row is as long as the time
+-- it covers; if that begins before the recording, use and length are unknown. `used` are six times since
+-- logon, in the order of the columns below, `base` their previous values; `counted` and `last_counted` are
+-- counts.
 WITH ends AS (
     SELECT
         *,
@@ -45,7 +45,7 @@ placed AS (
     ) AS i
         ON i.system = e.system AND i.source = e.source AND i.interval_end = within.bucket_end
 ),
--- The sample before a logoff; with --every it may be of the same interval.
+-- The sample before a logoff; with --every it may be in the same interval.
 last_sample AS (
     SELECT
         p.system, p.source, p.userid, p.vcpu, p.tod,
@@ -80,7 +80,7 @@ based AS (
 )
 SELECT
     sampled, system, source, interval_end, seconds, CAST(NULL AS VARCHAR) AS flag,
-    -- Its part in the length of the row of a guest, whose virtual processors end together.
+    -- Its part of the length of the guest's row; the virtual CPUs of a guest end at the same time.
     seconds / count(*) OVER (PARTITION BY system, source, interval_end, userid, tod) AS span,
     CASE WHEN sampled OR kind <> 'logoff' THEN kind ELSE 'session' END AS basis, userid, vcpu, cpu_type, account, logon,
     CASE WHEN used[1] >= base[1] THEN used[1] - base[1] END AS cpu_time,

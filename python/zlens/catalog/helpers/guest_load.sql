@@ -1,5 +1,5 @@
--- _guest_load: what all guests of a system did in an interval, from samples: records of ends do not cover all guests.
--- A sum with an unknown part is unknown.
+-- _guest_load: activity of all guests of a system in an interval, from samples: records of ends do not cover
+-- all guests. A sum with an unknown part is unknown.
 SELECT
     system, source, interval_end,
     count(DISTINCT userid) FILTER (WHERE cpu_time > 0) AS active,
@@ -9,6 +9,6 @@ FROM (
     SELECT *, coalesce(virtual_ios, dasd_ios + unit_record_ios + console_ios + ctca_ios + other_ios) AS all_ios
     FROM _guest
 )
--- Without a page of D4R3 nothing is known of any guest: then nothing need be read.
+-- Without a layout of D4R3 nothing is known of any guest: then no data need be read.
 WHERE coalesce(sampled, true) AND (cpu_time_total IS NOT NULL OR cpu_time IS NOT NULL)
 GROUP BY system, source, interval_end

@@ -1,5 +1,5 @@
--- _guest_state: state samples of virtual processors, to join with the samples of what they used. Grouping guarantees
--- one row for each, so that a query that does not need them can skip the join.
+-- _guest_state: state samples of virtual CPUs, to join with the samples of their use. Grouping guarantees one
+-- row for each, so that a query that does not need them can skip the join.
 SELECT
     system, source, interval_end, userid, vcpu, basis,
     sum(samples) AS samples,

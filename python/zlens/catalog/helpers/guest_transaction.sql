@@ -1,4 +1,4 @@
--- _guest_transaction: transactions of a guest that ended in an interval, on all its virtual processors.
+-- _guest_transaction: transactions of a guest that ended in an interval, on all its virtual CPUs.
 SELECT
     e.system, e.source, i.interval_end, e.userid, count(*) / any_value(i.seconds) AS rate
 FROM role.guest_end AS e

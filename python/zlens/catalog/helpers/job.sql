@@ -1,6 +1,6 @@
--- _job: jobs, steps and intervals from SMF 30, each at its end. Jobs and steps belong to no interval of the system; if the
--- user selects a time, those that ended in it are shown. Dumps may overlap: rows that are the same in everything,
--- including the address space and the time of writing, are one.
+-- _job: jobs, steps and intervals from SMF 30, each at its end. Jobs and steps belong to no interval of the
+-- system; if the user selects a window, those that ended in it are shown. Dumps may overlap: rows that are
+-- equal in all columns, including the address space and the time of writing, are one.
 SELECT DISTINCT
     job.system, job.source, coalesce(job.ended, job.tod) AS interval_end,
     job.elapsed_time AS seconds,

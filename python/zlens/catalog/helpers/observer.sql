@@ -1,9 +1,9 @@
 -- materialized
--- _observer: which system speaks for a machine in an interval. Where several partitions of one machine
--- report it, the first by name that covers the interval's middle does, and of its sources the one that is shown first;
--- a source with local times speaks for itself.
--- A source without partitions, such as counters, comes after those that have them.
--- Records about partitions may have intervals of their own, as RMF's do next to counters.
+-- _observer: the system that reports for a machine in an interval. If several partitions of one machine
+-- report it, the first by name that covers the interval's middle is used, and of its sources the one that is
+-- shown first; a source with local times reports for itself only. A source without partitions, such as
+-- counters, comes after those that have them. Records about partitions may have intervals of their own, such
+-- as RMF's with counters.
 WITH own AS (
     SELECT DISTINCT
         system, source, interval_end,
@@ -42,8 +42,8 @@ seen AS (
     JOIN reporter AS r
         ON r.system = i.system AND r.source = i.source AND r.machine IS NOT DISTINCT FROM i.machine
 ),
--- How far back the intervals of a reporter reach that end at a time or later: one of them covers a moment if
--- this is before it. So a join in order of time answers, and no pair of intervals is compared.
+-- Earliest start of a reporter's intervals that end at a time or later: one of them covers a time if this
+-- start is before it. So a join in order of time suffices, without comparing pairs of intervals.
 reach AS (
     SELECT
         machine, place, interval_end,
@@ -53,7 +53,7 @@ reach AS (
     FROM seen
     WHERE NOT alone
 ),
--- Mostly the first reporter covers the intervals of all others.
+-- Usually the first reporter covers the intervals of all others.
 uncovered AS (
     SELECT a.*
     FROM (SELECT * FROM seen WHERE NOT alone) AS a

@@ -1,4 +1,4 @@
--- _own_cores: the number of cores of each polarity in the reporting partition, by type. Linux that runs in the
+-- _own_cores: number of cores of each polarity in the reporting partition, by type. Linux that runs in the
 -- partition itself reports its cores, but not their type.
 SELECT
     system, source, interval_end, cpu_type,

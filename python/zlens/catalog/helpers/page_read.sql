@@ -1,4 +1,4 @@
--- _page_read: pages and blocks read for paging, all processors and volumes together.
+-- _page_read: pages and blocks read for paging, on all processors and volumes.
 SELECT
     moved.system, moved.source, moved.interval_end, moved.seconds, moved.flag, moved.page_reads AS pages, block.blocks
 FROM _activity_sum AS moved

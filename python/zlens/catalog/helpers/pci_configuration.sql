@@ -1,4 +1,4 @@
--- _pci_configuration: the configuration of a PCI function, with the times from and until which it applies.
+-- _pci_configuration: configuration of a PCI function, with the times from and until which it applies.
 SELECT
     *,
     lead(tod) OVER (PARTITION BY system, source, function ORDER BY tod) AS until

@@ -1,5 +1,5 @@
--- _polarity_counted: what was counted on all processors of one type that had one polarity throughout the interval, or
--- whose polarity no record gives. A sum with an unknown part is unknown.
+-- _polarity_counted: counts on all processors of one type that had one polarity throughout the interval, or
+-- whose polarity no record states. A sum with an unknown part is unknown.
 SELECT
     system, source, interval_end, cpu_type, polarity, max(whole) AS seconds, max(flag) AS flag,
     count(*) AS processors,

@@ -1,7 +1,7 @@
 -- materialized
--- _pool: the processors of one type of the machine, with what its partitions used of them. If a source may not report
--- all partitions, nothing is added up over them. Sums take values in order of size, so that the last digit does not
--- depend on the order of the rows.
+-- _pool: processors of one type of the machine, with their use by its partitions. If a source may not report
+-- all partitions, no sums over them are computed. Sums add values in order of size, so that the last digit
+-- does not depend on the order of the rows.
 WITH used AS (
     SELECT
         system, source, interval_end, any_value(seconds) AS seconds, any_value(flag) AS flag, cpu_type,
@@ -34,7 +34,7 @@ pool AS (
         used.*, physical.physical, physical.usage, management.management_time, management.told AS management_told,
         pool_usage.effective AS usage_effective, pool_usage.management AS usage_management,
         pool_usage.physical AS usage_physical, pool_usage.total AS usage_total,
-        -- As for the bounds of roles, a fiftieth is let pass.
+        -- As for the bounds of roles, an excess of a fiftieth is allowed.
         coalesce(used.dedicated > 1.02 * physical.physical, false) AS too_many,
         coalesce(
             used.dispatch_time + coalesce(management.management_time, 0)
@@ -46,7 +46,7 @@ pool AS (
     LEFT JOIN (SELECT *, true AS told FROM role.management) AS management USING (system, source, interval_end, cpu_type)
     LEFT JOIN role.pool_usage AS pool_usage USING (system, source, interval_end, cpu_type)
 )
--- Partitions cannot have more than the machine: then nothing is told as a part of its processors (`whole`).
+-- Partitions cannot have more than the machine: in that case no value is a part of its processors (`whole`).
 SELECT
     *, CASE WHEN NOT too_long THEN physical END AS whole,
     CASE WHEN physical >= dedicated THEN physical - dedicated WHEN physical < dedicated AND NOT too_many THEN 0 END AS shared

@@ -1,4 +1,4 @@
--- _port: the ports of networks, each with a unique name.
+-- _port: ports of networks, each with a unique name.
 SELECT
     *,
     CASE kind

@@ -1,8 +1,9 @@
 -- materialized
--- _processor_facts: facts from another record of the same system about a processor that counted. Its intervals need not be those
--- of the counters: parked time is that of the time both cover, assuming that it spreads evenly over each record.
--- If polarity changed meanwhile, it is NULL. A hundredth at both ends is left out: one source stamps its records
--- a little later than the other. Records that cover less than nine tenths of the interval are ignored.
+-- _processor_facts: facts from another record of the same system about a processor with counters. Its intervals need
+-- not be those of the counters: parked time is that of the time both cover, assuming that it spreads evenly
+-- over each record. If polarity changed in that time, it is NULL. A hundredth at both ends is ignored: one
+-- source records slightly later timestamps than the other. Records that cover less than nine tenths of the
+-- interval are ignored.
 WITH place AS (
     SELECT
         *, sum(CAST(turned AS BIGINT)) OVER told AS turn, row_number() OVER told AS number,
@@ -45,7 +46,7 @@ found AS (
         sought.* EXCLUDE (start, stop), sought.stop - sought.start AS length,
         last.core_id, last.cpu_type, last.polarity, last.parked_pct,
         coalesce(first.number, 0) AS first_number, last.number AS last_number,
-        -- The first record of the interval is the one it begins in, else the next; 0 before all records.
+        -- The first record of the interval contains its start, or is the next one; 0 before all records.
         coalesce(CASE WHEN sought.start < first.stop THEN first.turn ELSE first.next_turn END, 0) AS first_turn,
         last.turn AS last_turn,
         coalesce(first.covered, 0) + coalesce(least(sought.start, first.stop) - first.start, 0) AS covered_first,

@@ -1,6 +1,7 @@
 -- materialized
--- _response_bucket: the transactions that ended in each bucket of the distribution, and up to its end. The buckets of a
--- report class period with work from several service class periods are invalid: they were filled around other goals.
+-- _response_bucket: transactions that ended in each bucket of the distribution, and up to its end. The
+-- buckets of a report class period with work from several service class periods are invalid: they were filled
+-- around other goals.
 SELECT
     period.system, period.source, period.interval_end, period.seconds, period.flag,
     period.class, period.report_class, period.period, period.goal_kind, period.goal_percent, period.midpoint,

@@ -1,6 +1,6 @@
 -- materialized
--- _share: the entitlement of a logical processor of the reporting partition, by type: without vertical polarization,
--- each has the same part of the entitlement by the partition's weight.
+-- _share: entitlement of a logical processor of the reporting partition, by type: without vertical
+-- polarization, each has the same part of the entitlement by the partition's weight.
 SELECT
     pool.system, pool.source, pool.interval_end, pool.cpu_type,
     pool.total_weight, pool.shared,

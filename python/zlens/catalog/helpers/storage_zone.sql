@@ -1,5 +1,6 @@
--- _storage_zone: real storage in each interval, as a whole and on both sides of 2 GB. A sum with an unknown part is
--- unknown. A guest's storage counts once, however many virtual processors it has, and for the time it was logged on.
+-- _storage_zone: real storage in each interval, in total and on both sides of 2 GB. A sum with an unknown
+-- part is unknown. A guest's storage counts once, however many virtual CPUs it has, and for the time it was
+-- logged on.
 WITH guests AS (
     SELECT
         system, source, interval_end,

@@ -1,6 +1,6 @@
 -- materialized
--- _system_throughput: what all workloads of a system achieved in an interval of its load, or (of_load = false) of its source,
--- which differ if counters have intervals of their own. A rate with an unknown part is unknown.
+-- _system_throughput: throughput of all workloads of a system in an interval of its load, or (of_load = false) of its
+-- source, which differ if counters have intervals of their own. A rate with an unknown part is unknown.
 SELECT
     system, source, interval_end, of_load,
     CASE WHEN count(rate) = count(*) THEN sum(rate) END AS rate,

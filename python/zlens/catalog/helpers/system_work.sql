@@ -1,5 +1,6 @@
 -- materialized
--- _system_work: counters of all processors of a system, of all types. What is unknown for one type is unknown.
+-- _system_work: counters of all processors of a system, of all types. A sum is unknown if the counters of
+-- one type are.
 SELECT
     system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
     CASE WHEN count(instructions) = count(*) THEN sum(instructions) END AS instructions,

@@ -1,7 +1,8 @@
 -- materialized
--- _valid_counters: counters with the machine generation that determines their meaning, and with facts about the processor from
--- other records of the system: these are better on its type, which SMF 113 reported late. A sample whose counters
--- contradict each other is left out, and a system if many do: the meaning of its numbers is unknown.
+-- _valid_counters: counters with the machine generation that determines their meaning, and with facts about the
+-- processor from other records of the system, since SMF 113 reported its type late. Samples whose counters
+-- contradict each other are omitted, as are systems with many of them: the meaning of their counters is
+-- unknown.
 SELECT
     counter.* REPLACE (
         CASE WHEN counter.cpu_type = 'ZCBP' THEN 'ZCBP' ELSE coalesce(placed.cpu_type, counter.cpu_type) END AS cpu_type,

@@ -2,13 +2,14 @@
 WITH volumes AS (
     SELECT *
     FROM role.page_volume
-    -- A volume in both records is counted once, from the one that has its slots.
+    -- A volume in both records is counted once, from the record with its slots.
     QUALIFY NOT shared OR bool_and(shared) OVER (PARTITION BY system, source, interval_end, device)
 ),
 areas AS (
     SELECT system, source, device, kind, CASE WHEN count(slots) = count(*) THEN sum(slots) END AS slots
     FROM (
-        -- An area may be reported repeatedly: the last report counts. Without its start, its kind tells it apart.
+        -- An area may be reported repeatedly: the last report counts. If its start is missing, its kind
+        -- identifies it.
         SELECT system, source, device, start, arg_max(kind, tod) AS kind, arg_max(slots, tod) AS slots
         FROM role.page_area
         GROUP BY system, source, device, start, CASE WHEN start IS NULL THEN kind END

@@ -1,5 +1,5 @@
--- _withheld_values: the rows of `problem` about values that cannot be, which roles withhold: one part for each role with
--- bounds, and machines that have fewer processors than their partitions used.
+-- _withheld_values: rows of `problem` about withheld values: one part for each role with bounds, and machines that
+-- have fewer processors than their partitions used.
 {impossible_rows}
 UNION ALL
 SELECT

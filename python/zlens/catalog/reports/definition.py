@@ -1,8 +1,8 @@
-"""Definitions of reports: what a file of the catalog may say, and which files there are.
+"""Definitions of reports: the schema of their files, and the available files.
 
 A report is data, not a program. It has one or more tables; a table has a query over the measures, columns
 that show the results of the query, and kinds of row (means, totals, interval rows). The structs are the
-schema of the files; `_skeleton.toml` explains every key to authors. Nothing here reads measurements.
+schema of the files; `_skeleton.toml` explains every key to authors. This module reads no measurements.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from zlens.schema.wording import phrase
 
 FOLDER = FACTS / "reports"
 
-#: How certain it is that a column shows what its heading says; the catalog's statuses.
+#: Certainty that a column shows what its heading states; the catalog's statuses.
 STATUSES = tuple(catalog_measures.STATUSES)
 #: Statuses that add a footnote to the report.
 REMARKABLE = ("constructed", "derived", "unverified")
 TYPES = ("number", "id", "text", "time", "bool")
 KINDS = ("mean", "total", "interval", "row", "query")
 MEAN_RULES = ("mean", "plain", "sum", "min", "max", "first", "last", "mix", "none")
-#: Means of a report: weighted by the rules of the catalog, or plain as IBM's report prints them.
+#: Means of a report: weighted by the rules of the catalog, or plain like those of IBM's report.
 MEANS = ("weighted", "plain")
 TOTAL_RULES = ("sum", "mean", "min", "max", "mix", "count", "none")
 
@@ -59,7 +59,7 @@ _TITLE_LINE = re.compile(r'^title\s*=\s*"([^"]*)"', re.MULTILINE)
 
 
 class Query(Struct, frozen=True):
-    """One SELECT, in which names of means are expanded."""
+    """Validator of one SELECT, in which references to means are expanded."""
 
     empty: bool = False
 
@@ -85,7 +85,7 @@ class Query(Struct, frozen=True):
 
 
 class HeadingLines(Struct, frozen=True):
-    """The lines of a heading, separated by |."""
+    """Validator of the lines of a heading, separated by |."""
 
     def describe(self) -> str:
         return "a text, with | between lines"
@@ -170,12 +170,12 @@ class RowKind(Struct, frozen=True):
 
     @property
     def export_name(self) -> str:
-        """The name of such a row in csv and json: its kind, or its label if it has its own query."""
+        """The name of such a row in CSV and JSON: its kind, or its label if it has its own query."""
         return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
 
 
 class SharedKeys(Struct, frozen=True):
-    """What a table takes from another one, and what its columns share."""
+    """Keys that a table inherits from another one, and keys that its columns share."""
 
     base: Annotated[str, _TABLE, "the table whose keys and columns it takes"] = ""
     base_rows: Annotated[bool, Boolean(), "whether the rows of its base come before its own"] = False
@@ -189,7 +189,7 @@ class SharedKeys(Struct, frozen=True):
 
 
 class ReportTable(Struct, frozen=True):
-    """One table: its query, and how its rows are shown."""
+    """One table: its query, and the presentation of its rows."""
 
     key: Annotated[str, NAME, "its name in CSV and JSON"]
     query: Annotated[str, Query(), "the query of its rows"]
@@ -223,7 +223,7 @@ class ReportTable(Struct, frozen=True):
 
 
 def _table(columns: dict[str, dict[str, Any]], **values: Any) -> ReportTable:
-    """A table; defaults of its columns follow from their keys, headings and types."""
+    """Return a table; defaults of its columns follow from their keys, headings and types."""
     return ReportTable(columns=tuple(starmap(_column, columns.items())), **values)
 
 
@@ -250,7 +250,7 @@ class Footnote(Struct, frozen=True):
 
 
 class MissingColumns(Struct, frozen=True):
-    """Columns of the classic report that ours leaves out, because no public source provides them."""
+    """Columns of the classic report that zlens omits because no public source provides them."""
 
     columns: Annotated[tuple[str, ...], ListOf(Prose(), 1, into=tuple), "their headings"]
     role: Annotated[str, Prose(), "the role or record that would provide them"]
@@ -284,7 +284,7 @@ class ReportDefinition(Struct, frozen=True):
     file: str = ""
 
     def table(self, key: str) -> ReportTable:
-        """The table of a key. Raises KeyError."""
+        """Return the table of a key; KeyError if there is none."""
         return {table.key: table for table in self.tables}[key]
 
     @property
@@ -294,13 +294,13 @@ class ReportDefinition(Struct, frozen=True):
 
     @property
     def known_count(self) -> int:
-        """The number of known columns of the classic report: ours and the absent ones."""
+        """The number of known columns of the classic report: those of zlens and the absent ones."""
         return self.shown_count + sum(len(absent.columns) for absent in self.absent)
 
 
 @cache
 def files(folder: Path = FOLDER) -> dict[str, Path]:
-    """The report files in a folder and its group folders, by report name.
+    """Return the report files in a folder and its group folders, by report name.
 
     A leading underscore hides a file.
     """
@@ -313,24 +313,24 @@ def files(folder: Path = FOLDER) -> dict[str, Path]:
 
 
 def names(folder: Path = FOLDER) -> list[str]:
-    """Short names of the reports in a folder."""
+    """Return short names of the reports in a folder."""
     return list(files(folder))
 
 
 def folder_of(group: str) -> str:
-    """The folder name of a group of reports: `pci_functions` for `PCI functions`."""
+    """Return the folder name of a group of reports: `pci_functions` for `PCI functions`."""
     return re.sub(r"[^a-z0-9 ]", "", group.lower()).replace(" ", "_")
 
 
 @cache
 def numbers(folder: Path = FOLDER) -> dict[str, str]:
-    """Short names of reports by their numbers, without parsing the files."""
+    """Return short names of reports by their numbers, without parsing the files."""
     return _by_line(_NUMBER_LINE, folder)
 
 
 @cache
 def titles(folder: Path = FOLDER) -> dict[str, str]:
-    """Short names of reports by their titles, without parsing the files."""
+    """Return short names of reports by their titles, without parsing the files."""
     return _by_line(_TITLE_LINE, folder)
 
 
@@ -343,9 +343,9 @@ def _by_line(line_of: re.Pattern[str], folder: Path) -> dict[str, str]:
     return names_by_text
 
 
-def resolve_name(wanted: str, folder: Path = FOLDER) -> str:
-    """The short name for a name or number as typed: FCX 304, Device CPOWNED."""
-    lowered = wanted.strip().lower()
+def resolve_name(text: str, folder: Path = FOLDER) -> str:
+    """Return the short name for a name or number as typed: FCX 304, Device CPOWNED."""
+    lowered = text.strip().lower()
     short_names = names(folder)
     numbered = {number.lower(): name for number, name in numbers(folder).items()}
     words = lowered.split()
@@ -365,20 +365,20 @@ def resolve_name(wanted: str, folder: Path = FOLDER) -> str:
         )
     near = difflib.get_close_matches("_".join(words), [*short_names, *numbered], 4, 0.5)
     cure = phrase("reports")
-    # As commands of Performance Toolkit name a subject: DEVICE 0120, USER LINUX01.
+    # Commands of Performance Toolkit append a subject: DEVICE 0120, USER LINUX01.
     first = "_".join(words[:-1])
-    if of := first if first in short_names else numbered.get(first):
-        cure = phrase("report_subject", name=of, subject=words[-1].upper())
-        near = [name for name in short_names if name.startswith(of)]
+    if report := first if first in short_names else numbered.get(first):
+        cure = phrase("report_subject", name=report, subject=words[-1].upper())
+        near = [name for name in short_names if name.startswith(report)]
     raise QueryError(
-        f"there is no report {wanted!r}",
+        f"there is no report {text!r}",
         expected=f"a name such as {', '.join(near)}" if near else None,
         cure=cure,
     )
 
 
 def _titled(words: Sequence[str], folder: Path) -> list[str]:
-    """Reports whose titles begin with several words, each of them perhaps cut: IND LOAD."""
+    """Return reports whose titles begin with several words, which may be abbreviated: IND LOAD."""
     return [
         name
         for title, name in titles(folder).items()
@@ -387,16 +387,16 @@ def _titled(words: Sequence[str], folder: Path) -> list[str]:
     ]
 
 
-def load_report(wanted: str, folder: Path = FOLDER) -> ReportDefinition:
-    """The report with that short name or number, read and checked."""
+def load_report(name: str, folder: Path = FOLDER) -> ReportDefinition:
+    """Read and check the report with that short name or number."""
     from zlens.catalog.reports.definition_file import read
 
-    path = files(folder)[resolve_name(wanted, folder)]
+    path = files(folder)[resolve_name(name, folder)]
     return read(path.read_text(encoding="utf-8"), str(path), path.stem, folder)
 
 
 def group_spans(columns: tuple[ReportColumn, ...]) -> list[tuple[str, int, int]]:
-    """Runs of neighboring columns of one group: group, first index, last index."""
+    """Return runs of neighboring columns of one group: group, first index, last index."""
     spans: list[tuple[str, int, int]] = []
     for i, column in enumerate(columns):
         if column.group is None:

@@ -1,4 +1,4 @@
-"""The files of reports: what their tables share, and consistency checks."""
+"""Files of reports: keys that their tables share, and consistency checks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHARED = Spec(
 
 @lru_cache(maxsize=128)
 def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefinition:
-    """The definition in the text of its file; CatalogError names an error in it."""
+    """Return the definition in the text of its file; CatalogError if it is invalid."""
     problem = DocumentErrors(file, root="the report", text=text)
     report = document.parse_toml(text, file)
     report["tables"] = _complete(report.get("tables", []), (stem,), folder, problem)
@@ -63,19 +63,19 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
 def _complete(
     tables: Any, reports: tuple[str, ...], folder: Path, problem: DocumentErrors
 ) -> list[dict[str, Any]]:
-    """The tables with the keys that they take from others, or that their columns share.
+    """Return the tables with keys that they inherit from others, or that their columns share.
 
-    reports   the report itself, after those that are read because of it
+    reports   the report itself, after the reports that are read because of it
     """
     complete: list[dict[str, Any]] = []
     for number, table in enumerate(_TABLES.check(tables, "tables", problem), 1):
-        where = f"tables[{number}]"
+        location = f"tables[{number}]"
         for name in [name for name in table if name not in _TABLE_KEYS]:
-            raise problem.unknown(f"{where}.{name}", name, _TABLE_KEYS)
-        given = {name: table.pop(name) for name in _SHARED_KEYS.by_name if name in table}
-        keys: SharedKeys = _SHARED_KEYS.check(given, where, problem)
-        base = _base(keys.base, complete, reports, folder, where, problem) if keys.base else {}
-        complete.append(base | table | _merge(base, keys, where, problem))
+            raise problem.unknown(f"{location}.{name}", name, _TABLE_KEYS)
+        shared = {name: table.pop(name) for name in _SHARED_KEYS.by_name if name in table}
+        keys: SharedKeys = _SHARED_KEYS.check(shared, location, problem)
+        base = _base(keys.base, complete, reports, folder, location, problem) if keys.base else {}
+        complete.append(base | table | _merge(base, keys, location, problem))
     return complete
 
 
@@ -84,10 +84,10 @@ def _base(
     complete: list[dict[str, Any]],
     reports: tuple[str, ...],
     folder: Path,
-    where: str,
+    location: str,
     problem: DocumentErrors,
 ) -> dict[str, Any]:
-    """The table of that name: an earlier one of the report, or one of another report."""
+    """Return the table of that name: an earlier one of the report, or one of another report."""
     report, _, key = name.partition(".")
     if report != reports[-1]:
         complete = []
@@ -100,22 +100,22 @@ def _base(
     for table in complete:
         if table.get("key") == key:
             return table
-    raise problem.value(f"{where}.base", name, "report.table, of this report an earlier one")
+    raise problem.value(f"{location}.base", name, "report.table, of this report an earlier one")
 
 
-def _merge(base: dict[str, Any], keys: SharedKeys, where: str, problem: DocumentErrors) -> dict[str, Any]:
-    """The columns and rows of a table with what they take from its base and share."""
-    own = keys.columns
-    for name in own:
-        NAME.check(name, f"{where}.columns.{name}", problem)
+def _merge(base: dict[str, Any], keys: SharedKeys, location: str, problem: DocumentErrors) -> dict[str, Any]:
+    """Return the columns and rows of a table, including inherited and shared keys."""
+    own_columns = keys.columns
+    for name in own_columns:
+        NAME.check(name, f"{location}.columns.{name}", problem)
     for number, values in enumerate(keys.shared, 1):
-        here = f"{where}.shared[{number}]"
-        names = _SHARED.check(values, here, problem)["columns"]
-        _check_names(names, own, f"{here}.columns", problem)
+        shared_location = f"{location}.shared[{number}]"
+        names = _SHARED.check(values, shared_location, problem)["columns"]
+        _check_names(names, own_columns, f"{shared_location}.columns", problem)
         shared = {key: value for key, value in values.items() if key != "columns"}
-        own |= {name: shared | own[name] for name in names}
+        own_columns |= {name: shared | own_columns[name] for name in names}
     inherited = base.get("columns", {})
-    columns = inherited | {name: inherited.get(name, {}) | values for name, values in own.items()}
+    columns = inherited | {name: inherited.get(name, {}) | values for name, values in own_columns.items()}
     measured = [*keys.measures] or base.get("measures", [])
     if measured:
         columns = {
@@ -123,21 +123,23 @@ def _merge(base: dict[str, Any], keys: SharedKeys, where: str, problem: Document
             for name, values in columns.items()
         }
     if keys.order:
-        _check_names(keys.order, columns, f"{where}.order", problem)
+        _check_names(keys.order, columns, f"{location}.order", problem)
         columns = {name: columns[name] for name in keys.order}
     rows = keys.rows if keys.rows and not keys.base_rows else [*base.get("rows", []), *keys.rows]
     return {"columns": columns, "rows": rows, "measures": measured}
 
 
-def _check_names(names: Sequence[str], columns: dict[str, Any], where: str, problem: DocumentErrors) -> None:
+def _check_names(
+    names: Sequence[str], columns: dict[str, Any], location: str, problem: DocumentErrors
+) -> None:
     for name in names:
         if name not in columns:
             expected = f"one of {', '.join(columns)}"
-            raise problem.general_error(f'{where} names "{name}"', None, expected, where)
+            raise problem.general_error(f'{location} names "{name}"', None, expected, location)
 
 
 def _with_means(table: ReportTable, mean: str) -> ReportTable:
-    """The table with the report's rule for columns without their own."""
+    """Return the table with the report's rule for columns without their own."""
     columns = (column if column.mean else replace(column, mean=mean) for column in table.columns)
     return replace(table, columns=tuple(columns))
 
@@ -149,46 +151,50 @@ def _check_keys(keys: list[str], problem: DocumentErrors) -> None:
             raise problem.general_error(message, "give it another key", None, f"tables[{number}].key")
 
 
-def _check_columns(table: ReportTable, where: str, problem: DocumentErrors) -> None:
+def _check_columns(table: ReportTable, location: str, problem: DocumentErrors) -> None:
     error = problem.general_error
     if not table.columns:
-        raise error(f"{where} has no column", "add [tables.columns]", None, where)
+        raise error(f"{location} has no column", "add [tables.columns]", None, location)
     if not table.subject:
-        raise error(f"{where}.subject is empty", "name columns", "the columns that identify its rows", where)
+        raise error(
+            f"{location}.subject is empty", "name columns", "the columns that identify its rows", location
+        )
     if bool(IN_TITLE.search(table.title)) != bool(table.title_values):
         raise error(
-            f"{where} has only one of title_values and names in braces in its title",
+            f"{location} has only one of title_values and names in braces in its title",
             None,
             "both or none",
-            f"{where}.title",
+            f"{location}.title",
         )
     for column in table.columns:
-        here = f"{where}.columns.{column.key}"
+        part_location = f"{location}.columns.{column.key}"
         for message, expected in _faults(table, column):
-            raise error(f"{here}: {message}", None, expected, here)
+            raise error(f"{part_location}: {message}", None, expected, part_location)
     spans = group_spans(table.columns)
     for key, heading in table.groups.items():
-        here = f"{where}.groups.{key}"
+        part_location = f"{location}.groups.{key}"
         runs = [span for span in spans if span[0] == key]
         if len(runs) != 1:
             position = "over no column" if not runs else "over columns that are not neighbors"
-            raise error(f'the group "{key}" is {position}', None, "one run of neighboring columns", here)
+            raise error(
+                f'the group "{key}" is {position}', None, "one run of neighboring columns", part_location
+            )
         _, first, last = runs[0]
         width = sum(column.width for column in table.columns[first : last + 1]) + last - first
         if len(heading) + 2 > width:
             message = f'the group heading "{heading}" is wider than its columns'
-            raise error(message, None, f"at most {width - 2} characters", here)
+            raise error(message, None, f"at most {width - 2} characters", part_location)
     if bool(table.lines) != bool(table.line_count):
         raise error(
-            f"{where} has only one of lines and line_count", None, "both or none", f"{where}.line_count"
+            f"{location} has only one of lines and line_count", None, "both or none", f"{location}.line_count"
         )
     unknown = {*table.lines, *table.lines.values()} - {column.key for column in table.columns}
     if unknown:
-        raise error(f'lines of the column "{min(unknown)}"', None, "keys of columns", f"{where}.lines")
+        raise error(f'lines of the column "{min(unknown)}"', None, "keys of columns", f"{location}.lines")
 
 
 def _faults(table: ReportTable, column: ReportColumn) -> Iterator[tuple[str, str]]:
-    """The errors of a column, with what was expected."""
+    """Yield the errors of a column, with the expected values."""
     number = column.type == "number"
     if column.key in ("row", "table", "flag", "system", "interval_end"):
         yield f'the key "{column.key}" is the name of a field of every row', "another key"
@@ -207,25 +213,25 @@ def _faults(table: ReportTable, column: ReportColumn) -> Iterator[tuple[str, str
         yield f'it is in the group "{column.group}"', "a key of groups"
 
 
-def _check_rows(table: ReportTable, mean: str, where: str, problem: DocumentErrors) -> None:
+def _check_rows(table: ReportTable, mean: str, location: str, problem: DocumentErrors) -> None:
     if not table.rows:
-        raise problem.general_error(f"{where} has no rows", "add [[tables.rows]]", None, where)
+        raise problem.general_error(f"{location} has no rows", "add [[tables.rows]]", None, location)
     kinds = {rows.kind for rows in table.rows}
     if mean == "mean" and "mean" in kinds:
         for column in table.columns:
             measured = any(measures.columns_named(name) for name in column.measures)
             if not column.mean and measured and column.averaging_measure is None:
-                here = f"{where}.columns.{column.key}"
-                message = f"{here} is of a measure that has no mean"
-                raise problem.general_error(message, None, "another rule: last, mix, none", here)
+                part_location = f"{location}.columns.{column.key}"
+                message = f"{part_location} is of a measure that has no mean"
+                raise problem.general_error(message, None, "another rule: last, mix, none", part_location)
     for number, rows in enumerate(table.rows, 1):
         for message, expected in _row_faults(table, rows, kinds):
-            here = f"{where}.rows[{number}]"
-            raise problem.general_error(f"{here}: {message}", None, expected, here)
+            part_location = f"{location}.rows[{number}]"
+            raise problem.general_error(f"{part_location}: {message}", None, expected, part_location)
 
 
 def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[tuple[str, str]]:
-    """The errors of a kind of rows, with what was expected."""
+    """Yield the errors of a kind of rows, with the expected values."""
     may_have = rows.kind == "query" or (rows.kind == "total" and rows.of == "row")
     if (rows.kind == "query" and not rows.query) or (rows.query and not may_have):
         yield (
@@ -234,9 +240,9 @@ def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[
         )
     if bool(rows.adds) != (rows.kind == "total" and bool(rows.query)):
         yield "adds without a query of a total, or such a query without it", "both in a total of rows"
-    strange = {*rows.adds} - {column.column for column in table.columns if column.total == "sum"}
-    if strange:
-        yield f'it adds "{min(strange)}"', 'a column with total = "sum"'
+    not_summed = {*rows.adds} - {column.column for column in table.columns if column.total == "sum"}
+    if not_summed:
+        yield f'it adds "{min(not_summed)}"', 'a column with total = "sum"'
     if rows.kind in ("mean", "interval") and not table.time:
         yield f'rows of kind "{rows.kind}" need a time', "time = the query's column for it"
     if rows.kind == "row" and table.time:
@@ -256,12 +262,12 @@ def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[
     extra = {*rows.cells} - {column.key for column in table.columns}
     if extra:
         yield f'a fixed text for the column "{min(extra)}"', "the key of a column"
-    room = LABEL_WIDTH + _blank_width(table, rows)
-    if table.time and len(rows.label) > room:
-        yield f'the label "{rows.label}" is too long', f"at most {room} characters"
+    max_length = LABEL_WIDTH + _blank_width(table, rows)
+    if table.time and len(rows.label) > max_length:
+        yield f'the label "{rows.label}" is too long', f"at most {max_length} characters"
 
 
 def _blank_width(table: ReportTable, rows: RowKind) -> int:
-    """The width of the leading columns whose cells such a row leaves blank: a long label runs over them."""
+    """Return the width of the leading columns whose cells such a row leaves blank, for a long label."""
     blanks = takewhile(lambda column: rows.cells.get(column.key) == "", table.columns)
     return sum(column.width for column in blanks)

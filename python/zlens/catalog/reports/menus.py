@@ -1,4 +1,4 @@
-"""The menus of the classic reports: a menu's number or name lists groups of reports."""
+"""Menus of the classic reports: a menu's number or name lists groups of reports."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Menu(Struct, frozen=True):
 
 @cache
 def menus() -> tuple[Menu, ...]:
-    """All menus of facts/menus.toml."""
+    """Return all menus of facts/menus.toml."""
     entries = document.load_unchecked(PATH)["menu"]
     return tuple(
         Menu(entry["number"], entry["name"], entry["title"], tuple(entry["groups"])) for entry in entries
     )
 
 
-def find(wanted: str) -> Menu | None:
-    """The menu with that number or name, in any case; None if there is none."""
-    name = wanted.strip().upper()
+def find(text: str) -> Menu | None:
+    """Return the menu with that number or name, in any case; None if there is none."""
+    name = text.strip().upper()
     return next((menu for menu in menus() if name and name in (menu.number, menu.name)), None)
 
 
 def heading(group: str) -> str:
-    """The heading of a group, with its menu if it has one."""
+    """Return the heading of a group, with its menu if it has one."""
     menu = next((menu for menu in menus() if group in menu.groups), None)
     return f"{group} ({f'{menu.number} {menu.name}'.strip()})" if menu else group

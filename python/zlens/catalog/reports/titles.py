@@ -1,4 +1,4 @@
-"""Titles of tables that name what the input holds: `Initial Status on 2015/02/14 at 16:04`."""
+"""Titles of tables with values from the input: `Initial Status on 2015/02/14 at 16:04`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ IN_TITLE = re.compile(r"\{([a-z_]+)(?::([^}]*))?\}")
 
 
 def with_value_names(title: str) -> str:
-    """The title with the names of its values: `Initial Status on SINCE`."""
-    return IN_TITLE.sub(lambda found: found[1].upper().replace("_", " "), title)
+    """Return the title with the names of its values: `Initial Status on SINCE`."""
+    return IN_TITLE.sub(lambda match: match[1].upper().replace("_", " "), title)
 
 
 def fill_title(title: str, values: Mapping[str, object], local: Callable[[datetime], datetime]) -> str:
-    """The title with its values; dots for those that the input does not have."""
+    """Return the title with its values; dots for values that the input does not have."""
 
-    def text(found: re.Match[str]) -> str:
-        value = values.get(found[1])
+    def text(match: re.Match[str]) -> str:
+        value = values.get(match[1])
         if isinstance(value, datetime):
-            return local(value).strftime(found[2] or "%Y/%m/%d %H:%M:%S")
+            return local(value).strftime(match[2] or "%Y/%m/%d %H:%M:%S")
         return str(value) if value not in (None, "") else "...."
 
     return IN_TITLE.sub(text, title)
