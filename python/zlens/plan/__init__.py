@@ -2,7 +2,7 @@
 
 `FAMILIES` lists them in the order in which they are applied. Each has `FORMS` (its keys), `NEEDS` (the
 scenario it changes: "machine" or "guests") and `change(case, asked)`, which changes the scenarios of the case
-and records the change; weights.py is the one to copy.
+and records the change; weights.py is the simplest template.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cores: logical ones of a partition, or physical ones of the machine."""
+"""Cores: logical cores of a partition, or physical cores of the machine."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ def change(case: WhatIfCase, asked: Setting) -> None:
     if asked.form.field == "physical_cores":
         _physical(case, asked)
         return
-    at = case.one_partition(asked)
-    own = case.machine["partition"][at]
-    after = asked.amount(_CORES, own["cores"])
-    case.record_change(asked, f"logical cores of {case.display_name(at)}", "cores", own["cores"], after)
-    case.replace(at, cores=after)
-    if own.get("dedicated"):
+    index = case.one_partition(asked)
+    partition = case.machine["partition"][index]
+    after = asked.amount(_CORES, partition["cores"])
+    case.record_change(
+        asked, f"logical cores of {case.display_name(index)}", "cores", partition["cores"], after
+    )
+    case.replace(index, cores=after)
+    if partition.get("dedicated"):
         case.notes.append(
-            f"{case.display_name(at)}: its cores are dedicated, so the others share "
-            f"{_fewer_or_more(after - own['cores'])}"
+            f"{case.display_name(index)}: its cores are dedicated, so the others share "
+            f"{_fewer_or_more(after - partition['cores'])}"
         )
 
 

@@ -36,13 +36,13 @@ _UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
 def change(case: WhatIfCase, asked: Setting) -> None:
     """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa.
 
-    As SET SHARE without a type, it applies to virtual processors of all types.
+    Like SET SHARE without a type, it applies to virtual processors of all types.
     """
     field = asked.form.field
     users = case.guests["user"]
-    places = _places(case, asked)
-    own: dict[str, Any] = dict(users[places[0]])
-    before = own.get(field, "none" if field == "limit" else None)
+    indices = _places(case, asked)
+    guest: dict[str, Any] = dict(users[indices[0]])
+    before = guest.get(field, "none" if field == "limit" else None)
     after: Any
     if field == "limit":
         after = Choice(("hard", "soft", "none")).check(asked.value, asked.key, ScenarioErrors(None))
@@ -51,44 +51,44 @@ def change(case: WhatIfCase, asked: Setting) -> None:
     else:
         after = asked.decimal(_ABSOLUTE)
     instead = _EXCLUDES.get(field)
-    if instead in own:
-        old = own[instead]
+    if instead in guest:
+        old = guest[instead]
         case.record_change(
-            asked, f"{instead.replace('_', ' ')} share of {own['name']}", _UNITS.get(instead, ""), old, None
+            asked, f"{instead.replace('_', ' ')} share of {guest['name']}", _UNITS.get(instead, ""), old, None
         )
     subject = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
-    case.record_change(asked, f"{subject} of {own['name']}", _UNITS.get(field, ""), before, after)
-    gone = {instead} if after != "none" else {"maximum_relative", "maximum_absolute"}
+    case.record_change(asked, f"{subject} of {guest['name']}", _UNITS.get(field, ""), before, after)
+    removed = {instead} if after != "none" else {"maximum_relative", "maximum_absolute"}
     changed = [
-        {**{key: kept for key, kept in user.items() if key not in gone}, field: after}
-        if at in places
+        {**{key: value for key, value in user.items() if key not in removed}, field: after}
+        if index in indices
         else user
-        for at, user in enumerate(users)
+        for index, user in enumerate(users)
     ]
     case.guests = {**case.guests, "user": changed}
-    case.limited[own["name"]] = asked
+    case.limited[guest["name"]] = asked
 
 
 def check_limits(case: WhatIfCase) -> None:
     """Check after all changes that every limit has a maximum share and vice versa."""
-    for own in case.guests.get("user", ()):
-        asked = case.limited.get(own["name"])
-        limit = own.get("limit", "none") != "none"
-        maximum = any(key in own for key in ("maximum_relative", "maximum_absolute"))
+    for guest in case.guests.get("user", ()):
+        asked = case.limited.get(guest["name"])
+        limit = guest.get("limit", "none") != "none"
+        maximum = any(key in guest for key in ("maximum_relative", "maximum_absolute"))
         if asked is None or limit == maximum:
             continue
         missing = "limit=hard" if maximum else "maximum_absolute=25"
         raise asked.setting_error(
             "a maximum share needs a limit" if maximum else "a limit needs a maximum share",
-            phrase("add_set", what=f"user.{own['name']}.{missing}"),
+            phrase("add_set", what=f"user.{guest['name']}.{missing}"),
         )
 
 
 def _places(case: WhatIfCase, asked: Setting) -> list[int]:
     names = [user["name"] for user in case.guests["user"]]
-    for wanted in (asked.name, (asked.name or "").upper()):
-        if wanted in names:
-            return [at for at, name in enumerate(names) if name == wanted]
+    for requested in (asked.name, (asked.name or "").upper()):
+        if requested in names:
+            return [index for index, name in enumerate(names) if name == requested]
     names = list(dict.fromkeys(names))
     near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
     raise asked.setting_error(

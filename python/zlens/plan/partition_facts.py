@@ -19,11 +19,11 @@ FORMS = (
 
 
 def change(case: WhatIfCase, asked: Setting) -> None:
-    """Put the fact into both scenarios."""
-    at = case.one_partition(asked)
-    own = case.machine["partition"][at]
+    """Add the fact to both scenarios."""
+    index = case.one_partition(asked)
+    partition = case.machine["partition"][index]
     field = asked.form.field
-    if own.get("dedicated"):
+    if partition.get("dedicated"):
         raise asked.setting_error("its cores are dedicated, so this does not apply", "leave it out")
     value: Any
     if field == "absolute_cap":
@@ -32,5 +32,5 @@ def change(case: WhatIfCase, asked: Setting) -> None:
         value = Choice(("true", "false")).check(asked.value, asked.key, ScenarioErrors(None)) == "true"
     else:
         value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, ScenarioErrors(None))
-    case.set_facts(at, **{field: value})
+    case.set_facts(index, **{field: value})
     case.notes.append(f"{asked.key}={asked.value} applies before and after: assumed")
