@@ -154,15 +154,17 @@ class WhatIfCase(Struct):
     limited: dict[str, Setting] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
 
-    def record_change(self, asked: Setting, subject: str, unit: str, before: Value, after: Value) -> None:
+    def record_change(self, setting: Setting, subject: str, unit: str, before: Value, after: Value) -> None:
         """Record what a setting changes; each kind of what-if changes a subject only once."""
-        if any(row[1] == subject and self.fields[str(row[0])] == asked.form.field for row in self.changes):
-            raise asked.setting_error(f"the {subject} is already changed", "use a separate plan for each")
-        self.fields[f"{asked.key}={asked.value}"] = asked.form.field
+        if any(row[1] == subject and self.fields[str(row[0])] == setting.form.field for row in self.changes):
+            raise setting.setting_error(f"the {subject} is already changed", "use a separate plan for each")
+        self.fields[f"{setting.key}={setting.value}"] = setting.form.field
         difference = None
         if isinstance(before, int | float) and isinstance(after, int | float):
             difference = after - before
-        self.changes.append((f"{asked.key}={asked.value}", subject, unit or None, before, after, difference))
+        self.changes.append(
+            (f"{setting.key}={setting.value}", subject, unit or None, before, after, difference)
+        )
 
     def assume(self, assumption: Assumption) -> None:
         """Record an assumption of the answer once."""
@@ -184,68 +186,70 @@ class WhatIfCase(Struct):
         """Return the name of a partition in answers."""
         return list(partitions.display_names(self.machine))[index]
 
-    def partitions(self, asked: Setting) -> list[int]:
+    def partitions(self, setting: Setting) -> list[int]:
         """Return the indices of the requested partition: one for each of its types."""
         entries = self.machine["partition"]
-        name = asked.name or self.own_partition(asked)
+        name = setting.name or self.own_partition(setting)
         if all(entry["name"] != name for entry in entries):
             name = name.upper()
         own_indices = [index for index, entry in enumerate(entries) if entry["name"] == name]
         names = list(dict.fromkeys(entry["name"] for entry in entries))
         if not own_indices:
             split = any(name == split_name for split_name, _ in self.parts)
-            raise asked.setting_error(
+            raise setting.setting_error(
                 f"{name} is already split"
                 if split
                 else f"there is no partition {name} with cores and a weight",
                 "split each only once" if split else "name one of them",
                 None if split else ", ".join(names),
             )
-        indices = [index for index in own_indices if asked.kind in (None, entries[index].get("type", "CP"))]
+        indices = [index for index in own_indices if setting.kind in (None, entries[index].get("type", "CP"))]
         if not indices:
             kinds = ", ".join(entries[index].get("type", "CP") for index in own_indices)
-            raise asked.setting_error(f"{name} has no cores of type {asked.kind}", "name one it has", kinds)
+            raise setting.setting_error(
+                f"{name} has no cores of type {setting.kind}", "name one it has", kinds
+            )
         return indices
 
-    def one_partition(self, asked: Setting) -> int:
+    def one_partition(self, setting: Setting) -> int:
         """Return the index of the requested partition if it has a single type; raises an error otherwise."""
-        indices = self.partitions(asked)
+        indices = self.partitions(setting)
         if len(indices) > 1:
             entries = self.machine["partition"]
             kinds = [entries[index].get("type", "CP") for index in indices]
             name = entries[indices[0]]["name"]
-            raise asked.setting_error(
+            raise setting.setting_error(
                 f"{name} has cores of {len(kinds)} types",
-                phrase("write_set", what=f"partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}"),
+                phrase("write_set", what=f"partition.{name}.{kinds[0]}.{setting.form.field}={setting.value}"),
                 ", ".join(kinds),
             )
         return indices[0]
 
-    def one_type(self, asked: Setting) -> str:
+    def one_type(self, setting: Setting) -> str:
         """Return the requested type of physical cores; by default that of the own partition."""
         kinds = list(self.machine["processors"])
-        if asked.kind in kinds:
-            return str(asked.kind)
+        if setting.kind in kinds:
+            return str(setting.kind)
         own = [
             entry.get("type", "CP")
             for entry in self.machine["partition"]
-            if asked.kind is None and entry["name"] == self.situation.own
+            if setting.kind is None and entry["name"] == self.situation.own
         ] or kinds
-        if asked.kind is not None or len(own) != 1:
-            raise asked.setting_error(
-                f"the machine has no cores of type {asked.kind}" if asked.kind else "the type is missing",
-                phrase("write_set", what=f"{asked.form.field}.{own[0]}={asked.value}"),
+        if setting.kind is not None or len(own) != 1:
+            raise setting.setting_error(
+                f"the machine has no cores of type {setting.kind}" if setting.kind else "the type is missing",
+                phrase("write_set", what=f"{setting.form.field}.{own[0]}={setting.value}"),
                 ", ".join(kinds),
             )
         return str(own[0])
 
-    def own_partition(self, asked: Setting) -> str:
+    def own_partition(self, setting: Setting) -> str:
         """Return the name of the partition that the data is from."""
         names: Sequence[str] = list(dict.fromkeys(entry["name"] for entry in self.machine["partition"]))
         if self.situation.own in names:
             return str(self.situation.own)
-        raise asked.setting_error(
+        raise setting.setting_error(
             f"the data do not show which partition {self.situation.system} runs in",
-            phrase("write_set", what=f"partition.{names[0]}.{asked.form.field}={asked.value}"),
+            phrase("write_set", what=f"partition.{names[0]}.{setting.form.field}={setting.value}"),
             ", ".join(names),
         )

@@ -14,16 +14,16 @@ FORMS = (
 _CORES = Integer(1, 1000)
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
+def change(case: WhatIfCase, setting: Setting) -> None:
     """Change the number of cores."""
-    if asked.form.field == "physical_cores":
-        _physical(case, asked)
+    if setting.form.field == "physical_cores":
+        _physical(case, setting)
         return
-    index = case.one_partition(asked)
+    index = case.one_partition(setting)
     partition = case.machine["partition"][index]
-    after = asked.amount(_CORES, partition["cores"])
+    after = setting.amount(_CORES, partition["cores"])
     case.record_change(
-        asked, f"logical cores of {case.display_name(index)}", "cores", partition["cores"], after
+        setting, f"logical cores of {case.display_name(index)}", "cores", partition["cores"], after
     )
     case.replace(index, cores=after)
     if partition.get("dedicated"):
@@ -33,11 +33,11 @@ def change(case: WhatIfCase, asked: Setting) -> None:
         )
 
 
-def _physical(case: WhatIfCase, asked: Setting) -> None:
-    kind = case.one_type(asked)
+def _physical(case: WhatIfCase, setting: Setting) -> None:
+    kind = case.one_type(setting)
     current = case.machine["processors"][kind]
-    after = asked.amount(_CORES, current)
-    case.record_change(asked, f"physical cores of type {kind}", "cores", current, after)
+    after = setting.amount(_CORES, current)
+    case.record_change(setting, f"physical cores of type {kind}", "cores", current, after)
     case.machine = {**case.machine, "processors": {**case.machine["processors"], kind: after}}
 
 

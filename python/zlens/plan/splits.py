@@ -21,26 +21,26 @@ FORMS = (WhatIfKey("split", ("own", "partition"), "a partition split into severa
 _WEIGHT, _CORES = Integer(1, 999), Integer(1, 1000)
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
+def change(case: WhatIfCase, setting: Setting) -> None:
     """Replace a partition by its parts."""
-    parts_of = _given_parts if "," in asked.value or ":" in asked.value else _equal_parts
-    indices = case.partitions(asked)
+    parts_of = _given_parts if "," in setting.value or ":" in setting.value else _equal_parts
+    indices = case.partitions(setting)
     if parts_of is _given_parts and len(indices) > 1:
-        case.one_partition(asked)
+        case.one_partition(setting)
     names_by_index = {index: case.display_name(index) for index in indices}
     for index in reversed(indices):
         partition = case.machine["partition"][index]
         name, shown = partition["name"], names_by_index[index]
-        weights, cores = parts_of(asked, partition)
-        case.record_change(asked, f"weight of {shown}", "", partition.get("weight"), _joined(weights))
-        case.record_change(asked, f"logical cores of {shown}", "cores", partition["cores"], _joined(cores))
+        weights, cores = parts_of(setting, partition)
+        case.record_change(setting, f"weight of {shown}", "", partition.get("weight"), _joined(weights))
+        case.record_change(setting, f"logical cores of {shown}", "cores", partition["cores"], _joined(cores))
         by = cores if partition.get("dedicated") else weights
         names = [f"{name}-{n}" for n in range(1, len(cores) + 1)]
         taken = {
             entry["name"] for entry in case.machine["partition"] if entry.get("type") == partition.get("type")
         }
         if taken & set(names):
-            raise asked.setting_error(
+            raise setting.setting_error(
                 "the machine already has partitions with these names", "split another one"
             )
         parts = []
@@ -73,37 +73,37 @@ def change(case: WhatIfCase, asked: Setting) -> None:
         )
 
 
-def _equal_parts(asked: Setting, partition: dict[str, Any]) -> tuple[list[int], list[int]]:
+def _equal_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Return weights and cores of equal parts."""
     largest = (
         partition["cores"] if partition.get("dedicated") else min(partition["cores"], partition["weight"])
     )
     if largest < 2:
-        raise asked.setting_error(
+        raise setting.setting_error(
             f"{partition['name']} has {partition['cores']} logical core", "set logical_cores first"
         )
-    number = asked.amount(Integer(2, largest))
+    number = setting.amount(Integer(2, largest))
     return _apportion(partition.get("weight") or 0, [1] * number), _apportion(
         partition["cores"], [1] * number
     )
 
 
-def _given_parts(asked: Setting, partition: dict[str, Any]) -> tuple[list[int], list[int]]:
+def _given_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Return the weights and cores of the setting; without cores, those of the partition are apportioned by
     weight.
     """
-    parts = [part.partition(":") for part in asked.value.split(",")]
+    parts = [part.partition(":") for part in setting.value.split(",")]
     if len(parts) < 2 or len({bool(colon) for _, colon, _ in parts}) > 1:
-        raise ScenarioErrors(None).value(asked.key, asked.value, _VALUE)
-    weights = [asked.number(weight, _WEIGHT, _VALUE) for weight, _, _ in parts]
+        raise ScenarioErrors(None).value(setting.key, setting.value, _VALUE)
+    weights = [setting.number(weight, _WEIGHT, _VALUE) for weight, _, _ in parts]
     if partition.get("dedicated"):
-        raise asked.setting_error(
+        raise setting.setting_error(
             "its cores are dedicated, so it has no weight", "split it into equal parts: 2"
         )
     if parts[0][1]:
-        return weights, [asked.number(cores, _CORES, _VALUE) for _, _, cores in parts]
+        return weights, [setting.number(cores, _CORES, _VALUE) for _, _, cores in parts]
     if len(parts) > partition["cores"]:
-        raise asked.setting_error(
+        raise setting.setting_error(
             f"{partition['name']} has {partition['cores']} logical cores for {len(parts)} parts",
             "give the cores of each: 250:4,125:2",
         )

@@ -339,8 +339,8 @@ def _add_guests(
                      before_row["bound_by"], after_row["bound_by"]))  # fmt: skip
     same_count = sum(abs(_number(_subtract(row[4], row[3]))) < _NEGLIGIBLE for row in gets)
     result.notes.append(
-        f"Expected before equals Used for {same_count} of {len(gets)} guests; the others waited, or are limited "
-        "by those that are"
+        f"Expected before equals Used for {same_count} of {len(gets)} guests; the others waited, or are "
+        "limited by those that are"
     )
     more = sum(_number(row[6]) for row in gets)
     result.figures.append(

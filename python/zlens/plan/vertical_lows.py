@@ -21,16 +21,16 @@ FORMS = (
 )
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
+def change(case: WhatIfCase, setting: Setting) -> None:
     """Reduce vertical partitions to the high and medium cores of their entitlement."""
-    Choice(("removed",)).check(asked.value, asked.key, ScenarioErrors(None))
-    indices = range(len(case.machine["partition"])) if asked.name is None else case.partitions(asked)
+    Choice(("removed",)).check(setting.value, setting.key, ScenarioErrors(None))
+    indices = range(len(case.machine["partition"])) if setting.name is None else case.partitions(setting)
     rows = by_name(models.solve("partitions", case.machine).table("polarization"))
     names = list(partitions.display_names(case.machine))
     any_removed = False
     for index in indices:
         row = rows[names[index]]
-        if asked.kind not in (None, row["type"]) or row["polarization"] != "vertical":
+        if setting.kind not in (None, row["type"]) or row["polarization"] != "vertical":
             continue
         high, medium, low = (int(str(row[key])) for key in ("high", "medium", "low"))
         # A partition has at least one core.
@@ -39,13 +39,13 @@ def change(case: WhatIfCase, asked: Setting) -> None:
             continue
         any_removed = True
         partition = case.machine["partition"][index]
-        case.record_change(asked, f"logical cores of {names[index]}", "cores", partition["cores"], after)
+        case.record_change(setting, f"logical cores of {names[index]}", "cores", partition["cores"], after)
         case.replace(index, cores=after)
         used = partition.get("demand")
         if used is not None and used > after:
             case.notes.append(
-                f"{names[index]} used {used:.2f} cores, but without its vertical-lows only {after} are left: it "
-                "would get less than it used"
+                f"{names[index]} used {used:.2f} cores, but without its vertical-lows only {after} are left: "
+                "it would get less than it used"
             )
     if not any_removed:
-        case.notes.append(f"{asked.key}: no vertical-low cores to remove")
+        case.notes.append(f"{setting.key}: no vertical-low cores to remove")

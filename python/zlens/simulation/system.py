@@ -1,4 +1,4 @@
-"""Scenarios of a whole machine are simulated as they are."""
+"""Scenarios of a whole machine, which are simulated unchanged."""
 
 from __future__ import annotations
 
