@@ -125,9 +125,7 @@ class SystemComparison(Struct):
         return " - ".join(dict.fromkeys(self.systems))
 
     def ordered(self) -> tuple[list[ComparisonRow], list[ComparisonRow], list[ComparisonRow]]:
-        """Return differences beyond the noise or without a test, largest first; within the noise; of one
-        side.
-        """
+        """Return differences beyond the noise or untested, largest first; within the noise; of one side."""
         first = [row for row in self.rows if row.differs and not row.alone]
         first.sort(key=_rank)
         rest = [row for row in self.rows if not row.differs and not row.alone]
@@ -300,8 +298,7 @@ def change(
 
 
 def _rank(row: ComparisonRow) -> tuple[bool, float]:
-    """Return the sort key, largest first: relative differences by logarithm, changes from or to 0 before all
-    others.
+    """Return the sort key, largest first: relative differences by logarithm, after changes from or to 0.
 
     A subject of one side only counts as a change from or to 0; any other row with one value comes last.
     """

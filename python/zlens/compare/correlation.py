@@ -21,9 +21,7 @@ from zlens.engine.cancellation import check_canceled
 
 
 class CorrelatedMetric(Struct, frozen=True):
-    """A metric that correlates with another: its rank correlation, and its values within and outside a
-    peak.
-    """
+    """A metric that correlates with another: its rank correlation, and its means in and outside a peak."""
 
     metric: ComparedMetric
     subject: tuple[str, ...]

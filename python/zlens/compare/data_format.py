@@ -31,9 +31,7 @@ _EMPTY = ("system", "metric", "base", "other", "base_value", "other_value", "for
 
 
 def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Yield objects by kind: difference (beyond the noise first, of one side last), part of a waterfall,
-    warning, note.
-    """
+    """Yield objects by kind: difference (as in `SystemComparison.ordered`), part, warning, note."""
     names = [side.name for side in comparison.sides]
     for compared in comparison.systems:
         for rows in compared.ordered():

@@ -78,9 +78,7 @@ class NoiseVerdict(Struct, frozen=True):
 
 
 def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> RatioEstimate | None:
-    """Return the value of a run from (numerator, denominator) of intervals in order of time; None without
-    any.
-    """
+    """Return the value of a run from (numerator, denominator) by interval in order of time; None if empty."""
     usable = [(above, below) for above, below in pairs if below > 0]
     total = math.fsum(below for _, below in usable)
     if not usable or total <= 0:
@@ -137,9 +135,7 @@ def _correlation(deviations: Sequence[float], spread: float, lag: int) -> float:
 
 
 def _block(number: int, first: float) -> int:
-    """Return the block length: longer for stronger autocorrelation (optimal for first-order
-    autoregression).
-    """
+    """Return the block length, longer for stronger autocorrelation (optimal for first-order models)."""
     correlation = min(0.97, max(0.0, first))
     best: float = (math.sqrt(6) * correlation / (1 - correlation * correlation)) ** (2 / 3) * number ** (
         1 / 3

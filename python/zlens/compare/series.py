@@ -60,7 +60,7 @@ class MetricSeries:
         self.query = f"{self.rows} ORDER BY interval_end"
 
     def separate_subjects(self) -> MetricSeries | None:
-        """Return the metrics that are means over subjects, with separate subjects; None if there are none."""
+        """Return the metrics that are means over subjects, by subject; None if there are no such metrics."""
         measured = catalog.load_measure(self.table)
         pinned = {name for name, _ in self.where}
         beneath = [name for name in measured.key if name not in self.by and name not in pinned]

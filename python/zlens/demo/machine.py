@@ -107,9 +107,7 @@ def minutes(session: CoreSession) -> Iterator[MachineMinute]:
 
 
 def _online_us(cpu: int, start: int, end: int, varied: list[tuple[int, int, bool]]) -> int:
-    """Return the online time of a processor between two times, in microseconds; all are online at the
-    start.
-    """
+    """Return the online time of a processor between two times, in microseconds; it starts online."""
     online, since, total = True, start, 0
     for when, which, on in varied:
         if which != cpu or when >= end:

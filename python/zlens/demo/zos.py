@@ -2,7 +2,7 @@
 
 The partition's dispatch time is distributed in hundredths of a second, the unit in which address spaces are
 charged: those of a service class add up to its time, and all of them to the dispatch time less the uncharged
-part. Instructions are those that the counters of the processors recorded in the same time.
+part. Instructions are the counts of the processors' counters in the same time.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ class AddressSpace(Struct, frozen=True):
 
 
 class Goal(Struct, frozen=True):
-    """A goal. kind: velocity, average, percentile, system. response in milliseconds, percent of a
-    percentile.
-    """
+    """A goal. kind: velocity, average, percentile, system. response in ms, percent of a percentile."""
 
     kind: str
     velocity: int = 0
@@ -48,9 +46,7 @@ class Goal(Struct, frozen=True):
 
 
 class ServiceClass(Struct, frozen=True):
-    """A service class. weight: share of the system's charged time; cost_s: CPU time of a transaction, 0:
-    none.
-    """
+    """A service class. weight: share of the charged time; cost_s: CPU time of a transaction, 0: none."""
 
     name: str
     workload: str

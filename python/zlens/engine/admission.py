@@ -1,6 +1,6 @@
 """Admits user statements: SELECT and descriptive ones, checked on the parser's own tree.
 
-The tree is that of DuckDB's `json_serialize_sql`. Everything that is not on the list of the catalog
+The tree comes from DuckDB's `json_serialize_sql`. Everything that is not on the list of the catalog
 (catalog/admitted) is rejected: kinds of nodes, classes of expressions, types, functions, tables of the
 engine. A table is one of zlens or of a WITH clause whose scope the table is in. A statement that the parser
 cannot serialize is not a SELECT.
@@ -113,7 +113,7 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
             complete = complete and not node.get("column_name_alias")
         elif kind == "TABLE_FUNCTION":
             survey.listing |= _check_table_function(node.get("function"), allowed)
-            # The name of the node is that of a table function; its arguments are ordinary expressions.
+            # The node is named after its function; the arguments are ordinary expressions.
             pending += [
                 (value, scope) for value in node["function"].values() if value.__class__ in _CONTAINERS
             ]
@@ -226,9 +226,7 @@ def _check_table_function(function: object, allowed: AllowList) -> bool:
 def _check_table(
     node: Tree, scope: frozenset[str], allowed: AllowList, is_table: Callable[[str], bool]
 ) -> bool:
-    """Return whether a table is one of the engine's lists; QueryError if it is not allowed or does not
-    exist.
-    """
+    """Return whether a table is one of the engine's lists; QueryError if it is not allowed or unknown."""
     if node.get("at_clause"):
         raise _refusal("a table AT an earlier time")
     schema, name = _folded(node.get("schema_name")), _folded(node.get("table_name"))
@@ -257,9 +255,7 @@ _ENGINE_PREFIXES = ("duckdb_", "pragma_", "sqlite_", "pg_")
 
 
 def _check_show(node: Tree, allowed: AllowList, is_table: Callable[[str], bool]) -> bool:
-    """Return whether SHOW lists tables; QueryError unless it does or describes a query or a table of
-    zlens.
-    """
+    """Return whether SHOW lists tables; QueryError unless it does or describes a query or zlens table."""
     name, show_kind = _name(node.get("table_name")), node.get("show_type")
     if show_kind in ("DESCRIBE", "SUMMARY") and node.get("query"):
         return False

@@ -28,7 +28,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[\d :.TZ+-]*")
 def condition_on(tree: Tree, table: str, columns: Collection[str]) -> str | None:
     """Return SQL of the conditions of a statement on the rows of a table that compare columns with constants.
 
-    None if there are none or the statement reads the table more than once. `table` is in lower case.
+    None if there are no such conditions or the statement reads the table more than once. `table` is in lower
+    case.
     """
     if not tree:
         return None

@@ -148,9 +148,7 @@ class Engine:
         return list(self._store.raw_columns(name).items())
 
     def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Return whether a measure or role (role.entity) can have rows in the input, or with these raw
-        tables.
-        """
+        """Return whether a measure or role (role.entity) can have rows in the input, or with these tables."""
         return self._store.compiler.has_data(name, tables)
 
     def query_has_data(self, query: str, tables: Container[str] | None = None) -> bool:
@@ -162,9 +160,7 @@ class Engine:
         return self._store.compiler.query_has_data(parsed, tables)
 
     def tables(self, query: str) -> frozenset[str]:
-        """Return the tables that a statement names (`cpu`, `role.processor`), without those of WITH
-        clauses.
-        """
+        """Return the tables that a statement names (`cpu`, `role.processor`), except those of WITH."""
         try:
             return sql_tree.tables(self._parse(self._cursor(), query).tree)
         except Error as error:
@@ -192,8 +188,7 @@ class Engine:
     def query_all_records(
         self, names: Sequence[str], columns: Sequence[str], query: str, *, only_taken: bool = False
     ) -> list[tuple[Any, ...]]:
-        """Return rows of one of zlens' own queries over `records`: the union of raw tables, whatever is
-        selected.
+        """Return rows of one of zlens' own queries over `records`: the union of raw tables, unselected.
 
         The column `table` of `records` has the name of the raw table. `only_taken` omits rows that no entity
         uses, such as totals of a printed report.
@@ -284,9 +279,9 @@ class Engine:
     def run_together(
         self, queries: Sequence[str], over: Callable[[str], str] = str
     ) -> list[list[tuple[Any, ...]]]:
-        """Return the rows of each of zlens' own SELECTs with equal columns; one statement runs all except
-        those whose columns are known from a plan only and those that read roles.
+        """Return the rows of each of zlens' own SELECTs with equal columns.
 
+        One statement runs all except queries of roles and queries whose columns only a plan determines.
         `over` converts SQL of all their rows, with the query's number as column `#`, to SQL of other rows,
         which begin with this number.
         """
@@ -320,9 +315,7 @@ class Engine:
         return rows_by_query
 
     def materialize_query(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
-        """Materialize the rows of one of zlens' own SELECTs, which reads these columns; returns the table's
-        name.
-        """
+        """Materialize the rows of one of zlens' own SELECTs; returns the table's name. reads: its columns."""
 
         def rows(cursor: Connection) -> str:
             self._attach_tables(cursor, _with_intervals(query, reads))
@@ -346,9 +339,7 @@ class Engine:
                 cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
 
     def _show_tables(self) -> QueryResult:
-        """Return the result of SHOW TABLES: measures, raw tables of this input and roles, with
-        descriptions.
-        """
+        """Return the result of SHOW TABLES: described measures, raw tables of this input and roles."""
         rows: list[tuple[Any, ...]] = [
             (name, "measure", measures.load_measure(name).text) for name in measures.measure_names()
         ]
@@ -430,8 +421,7 @@ class Engine:
         return self._statements[query]
 
     def _internal_statements(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:
-        """Return those of zlens' own SELECTs that name all their columns, without trees, from one cache
-        entry.
+        """Return zlens' own SELECTs that name all their columns, without trees, from one cache entry.
 
         Only the names come from the cache; whether a statement may run is never cached.
         """
@@ -554,9 +544,7 @@ class Engine:
     def _prepare(
         self, cursor: Connection, statement: Statement, named: set[str], working: Connections
     ) -> tuple[str, dict[str, str]]:
-        """Return a statement's text as it runs on a cursor, and the rows of tables that are not
-        materialized.
-        """
+        """Return a statement's text as it runs on a cursor, and the rows of tables not materialized."""
         all_columns = self._columns_named(statement) is None
         rows = {}
         for name, wanted in sorted(self._reads(statement, named).items()):
@@ -620,9 +608,7 @@ class Engine:
         statement: Statement,
         working: Connections,
     ) -> str | None:
-        """Return the SQL of a table's rows for a cursor of the isolated database; None if the table is
-        copied.
-        """
+        """Return SQL of a table's rows for a cursor of the isolated database; None if the table is copied."""
         if not self._store.is_streamed(name):
             self._store.materialize(name, wanted)
         if self._store.has_columns(name, wanted):
@@ -666,9 +652,7 @@ def _all_kinds(kinds: Sequence[Kinds]) -> Kinds:
 
 
 def _with_intervals(query: str, reads: Mapping[str, Collection[str]]) -> Mapping[str, Collection[str]]:
-    """Return the columns that one of zlens' own SELECTs reads, with the interval columns of sums over
-    subjects.
-    """
+    """Return the columns that one of zlens' own SELECTs reads, with intervals for sums over subjects."""
     if aggregation.OF_INTERVAL not in query:
         return reads
     return {**reads, "interval": {*aggregation.INTERVAL_READS, *reads.get("interval", ())}}

@@ -16,6 +16,7 @@ class PreparedQuery:
     """One statement on the connection that will compute it.
 
     A statement with cached names and types is bound only when it is computed.
+
     rows     SQL of tables that the statement reads and that are missing on the connection
     working  what to interrupt: the connection, and others that provide its rows
     """
@@ -48,9 +49,7 @@ class PreparedQuery:
         return cls(connection, text, list(relation.columns), types, relation, working=working)
 
     def relation(self, form: Form) -> Relation:
-        """Return the rows, with columns converted by the SQL that `form` returns for a reference and a
-        type.
-        """
+        """Return the rows, with columns converted by the SQL that `form` returns for reference and type."""
         columns = self._column_sql(form)
         if self._relation is None:
             return self.connection.sql(self._projection(columns))

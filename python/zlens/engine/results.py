@@ -94,9 +94,7 @@ class QueryResult:
         return None if self.html is None else self.html()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the stream for pandas, Polars and others: int64, float64, bool, string and UTC
-        timestamps.
-        """
+        """Return the stream for pandas, Polars and others: int64, float64, bool, string, UTC timestamps."""
         return self._stream(export_value_sql).__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
@@ -235,9 +233,7 @@ def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
 
 @lru_cache(4096)
 def python_time(microseconds: int) -> dt.datetime:
-    """Return a time for Python; QueryError if it has none. Cached, because rows of many systems share
-    times.
-    """
+    """Return a time for Python; QueryError if it is out of range. Cached, because systems share times."""
     try:
         return from_unix_us(microseconds)
     except OverflowError:

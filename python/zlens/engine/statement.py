@@ -65,9 +65,7 @@ def parse(
 
 
 def _explain_targets(query: str) -> Iterator[str]:
-    """Yield candidates for the statement that an EXPLAIN explains, after ANALYZE and options in
-    parentheses.
-    """
+    """Yield candidates for the explained statement, after ANALYZE and options in parentheses."""
     tokens = words(query)
     place = 1
     while place < len(tokens) and tokens[place][1] == "analyze":

@@ -118,9 +118,7 @@ class TableStore:
         return self._typed[name]
 
     def column_names(self, name: str) -> list[str] | None:
-        """Return the names of the columns of a table that a query may name; None if it is not one of
-        zlens.
-        """
+        """Return the columns of a table that a query may name; None if it is not one of zlens."""
         # The types of a helper are known only after materializing what it reads.
         if self.compiler.is_helper(name):
             return self.compiler.columns(name)
@@ -149,9 +147,7 @@ class TableStore:
         return list(zip(shape.columns, map(str, shape.types), strict=True))
 
     def is_streamed(self, name: str) -> bool:
-        """Return whether a table is computed for every query, limited to what it needs, and not
-        materialized.
-        """
+        """Return whether a table is computed for every query, as far as needed, and not materialized."""
         if name in self._session or nodes.is_materialized(name):
             return False
         return name not in measures.measure_names() or (
@@ -255,7 +251,7 @@ class TableStore:
                 yield self.compiler.plan(helper, helper_columns)
 
     def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
-        """Return the columns, those of the existing table, and those announced for it."""
+        """Return the columns, with columns of the existing table and announced ones."""
         extended = {*columns, *self._made.get(name, ()), *self._announced.get(name, ())}
         return [column for column in self._column_order(name) if column in extended]
 
@@ -444,9 +440,7 @@ class TableStore:
 
 
 def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """Return the helpers that a session table reads from the engine: helper, columns, roles that provide
-    data.
-    """
+    """Return the helpers that a session table reads from the engine: helper, columns, roles."""
     helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", tuple)()
     return helpers
 

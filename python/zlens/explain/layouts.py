@@ -220,9 +220,7 @@ def _fields(fields: tuple[MonitorField, ...]) -> list[str]:
 
 
 def _length_of(infos: list[RecordInfo], layouts: list[RecordLayout], release: str) -> int:
-    """Return the length of a release's records: as published, else of the layout, else of an earlier
-    release.
-    """
+    """Return the length of a release's records: as published, of the layout, or of an earlier release."""
     key = release_key(release)
     lengths = {release_key(r): n for head in infos for r, n in head.lengths.items()}
     for layout in layouts:

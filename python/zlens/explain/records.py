@@ -237,9 +237,7 @@ def _field_position(layout: RecordLayout, section: str, field: MonitorField) -> 
 
 
 def record_pages(name: str) -> Iterator[Description]:
-    """Yield descriptions of a record (by id, raw table or record page), a field, or a column of a raw
-    table.
-    """
+    """Yield descriptions of a record (by id, raw table or page), a field, or a column of a raw table."""
     record = _record_of(name) or _with_page(name)
     if record is not None:
         yield _record(record)
@@ -288,7 +286,7 @@ def _containing(text: str) -> list[str]:
 
 
 def _files(record: str, root: Path) -> list[Path]:
-    """Return the files that describe a record, including that of the synthetic layouts."""
+    """Return the files that describe a record, including its synthetic layouts."""
     synthetic = layouts.sim_root() / layouts.file_name(record)
     return [*(path for _, path in layouts.files(record, root)), *([synthetic] if synthetic.is_file() else [])]
 
@@ -346,9 +344,7 @@ def _layout(layout: RecordLayout) -> str:
 
 
 def _field(record: str, requested: str) -> Iterator[Description]:
-    """Yield descriptions of the fields with that name, with or without the record's prefix, or of a
-    difference.
-    """
+    """Yield descriptions of fields by name, with or without the record's prefix, or of a difference."""
     matches: dict[str, tuple[str, MonitorField]] = {}
     # Synthetic layouts first, so that a real layout of the same field replaces them.
     for layout in (*layouts.sim_layouts(record), *layouts.layouts(record)):

@@ -27,9 +27,7 @@ _COUNTED = {
 def build_answer(
     findings: FindingsResult, *, most: int | None = None, missing: bool = False, now: datetime | None = None
 ) -> Answer:
-    """Return the findings, then the rules that were not checked; `most`: maximum subjects of a rule and
-    system.
-    """
+    """Return the findings, then the unchecked rules; `most`: maximum subjects of a rule and system."""
     left, program = f"FINDINGS  Run {now or datetime.now():%Y/%m/%d %H:%M:%S}", f"zlens {VERSION}"
     blocks = _blocks(findings.rows)
     return Answer(

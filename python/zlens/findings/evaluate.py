@@ -429,9 +429,7 @@ def condition_sql(rule: Rule) -> str:
 
 
 def rule_rows_sql(rule: Rule, *, baseline: bool = False) -> str:
-    """Return SQL of the rows that a rule tests, by system, subject and interval; columns are equal for all
-    rules.
-    """
+    """Return SQL of the rows that a rule tests, by system, subject and interval, with equal columns."""
     detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "CAST(NULL AS VARCHAR)"
     # Building the text of every tested row costs more than the test, and only a baseline needs it.
     every_detail = detail if rule.baseline else "CAST(NULL AS VARCHAR)"

@@ -18,9 +18,7 @@ COLUMNS = ("system", "source", "kind", "detail")
 
 @cache
 def quality_views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
-    """Return the helpers that find problems, the records concerned and the roles of which at least one is
-    required.
-    """
+    """Return the helpers that find problems, the records concerned, and roles of which one is required."""
     return (
         ("_doubt", "CPU MF", ("counter",)),
         ("_moved", None, ("counter", "own_partition")),
@@ -39,9 +37,7 @@ def _bounded_entities() -> tuple[str, ...]:
 
 
 def find_quality_problems(rows: Rows, filled: Collection[str]) -> list[Problem]:
-    """Return the problems of an input; `rows` is Engine.rows, `filled` the roles for which the input has
-    data.
-    """
+    """Return the problems of an input; `rows` is Engine.rows, `filled` the roles with data in the input."""
     problems = []
     for view, record, needed in quality_views():
         if any(entity in filled for entity in needed):

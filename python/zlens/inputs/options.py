@@ -45,9 +45,7 @@ class Shift(Struct, frozen=True):
     end: dt.time
 
     def contains(self, local: dt.datetime) -> bool:
-        """Return whether an interval that ends at `local` is in the shift (its end counts, its start does
-        not).
-        """
+        """Return whether an interval that ends at `local` is in the shift (only its end counts)."""
         clock, day = local.time(), local.weekday()
         if self.start < self.end:
             return day in self.days and self.start < clock <= self.end

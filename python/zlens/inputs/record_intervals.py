@@ -1,4 +1,4 @@
-"""Intervals of record types with intervals of their own, such as those of RMF, SMF 113 and SMF 30.
+"""Intervals of record types with intervals of their own, such as RMF, SMF 113 and SMF 30.
 
 The intervals of a system are the union over its record types: finer intervals divide coarser ones, and
 coarser ones remain where there are no finer ones. The rows of a record type belong to its own intervals.

@@ -95,7 +95,7 @@ class PlanRequest(Struct, frozen=True):
 
 
 def parse_question(settings: Sequence[str]) -> PlanRequest:
-    """Parse the settings, checked as far as possible without data; ScenarioError if they are invalid."""
+    """Parse the settings, checked where possible without data; ScenarioError if they are invalid."""
     switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
     if switch:
         return _parse_switch(settings, switch)

@@ -89,9 +89,7 @@ def _equal_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int]
 
 
 def _given_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int], list[int]]:
-    """Return the weights and cores of the setting; without cores, those of the partition are apportioned by
-    weight.
-    """
+    """Return the weights and cores of the setting; without cores, those are apportioned by weight."""
     parts = [part.partition(":") for part in setting.value.split(",")]
     if len(parts) < 2 or len({bool(colon) for _, colon, _ in parts}) > 1:
         raise ScenarioErrors(None).value(setting.key, setting.value, _VALUE)

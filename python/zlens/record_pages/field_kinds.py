@@ -50,8 +50,9 @@ class KindRule(Struct, frozen=True):
 
 
 class KnownRecord(Struct, frozen=True):
-    """Facts of the built-in catalog about one record, including its synthetic layouts: a field known only by
-    name is the same field if a record page states its offset.
+    """Facts of the built-in catalog about one record, including its synthetic layouts.
+
+    A field known only by name is the same field if a record page states its offset.
     """
 
     file: RecordFile | None

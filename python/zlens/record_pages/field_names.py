@@ -18,9 +18,7 @@ from zlens.record_pages.page_layout import carried_sections
 def add_zlens_names(
     layout: RecordLayout, names: Mapping[str, str], refuse: Callable[[str], None]
 ) -> RecordLayout:
-    """Return the layout with fields of the page under zlens names, too; `refuse` is called with each
-    problem.
-    """
+    """Return the layout with fields of the page under zlens names, too; calls `refuse` with each problem."""
     knowledge = known_record(layout.record)
     page_fields = {field.name: field for field in layout.fields if not field.reserved}
     added = []

@@ -365,7 +365,7 @@ class _UserSettings:
         return ()
 
     def bits(self, value: Any) -> tuple[int, ...] | None:
-        """Return bit numbers; None if there are none."""
+        """Return bit numbers; None if the list is empty or invalid."""
         if isinstance(value, list) and all(type(bit) is int and 0 <= bit <= _MAX_BIT for bit in value):
             return tuple(value) or None
         self.refuse(f"callevel is not a list of bit numbers up to {_MAX_BIT}", "callevel")

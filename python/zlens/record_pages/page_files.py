@@ -25,7 +25,7 @@ from zlens.record_pages import text as page_text
 MAX_FILES = 5_000
 #: Maximum size of all unpacked members of an archive, in bytes. A release's pages take some 20 MB.
 MAX_UNPACKED = 256 * 1024 * 1024
-#: Maximum size of an archive's member list, in bytes; that of 5,000 pages is far smaller.
+#: Maximum size of an archive's member list, in bytes; a list of 5,000 pages is far smaller.
 _MAX_LIST = 4 * 1024 * 1024
 _SUFFIXES = frozenset(("", ".html", ".htm", ".xhtml", ".txt", ".text"))
 _ARCHIVE = ".zip"

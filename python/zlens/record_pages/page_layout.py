@@ -233,9 +233,7 @@ def _usable_rows(
 
 
 def _open_end(row: FieldRow, length: int, last: int, sections: frozenset[str]) -> bool:
-    """Return whether a row without length is text up to the record's end; others are marks and group
-    labels.
-    """
+    """Return whether a row without length is text up to the record's end; others are marks and labels."""
     return (
         row.name != "*"
         and row.offset == length

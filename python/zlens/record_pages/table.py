@@ -104,7 +104,7 @@ class Bit(Struct, frozen=True):
 
 
 class FieldRow(Struct):
-    """A row of the table as on the page; `length` is that of one element."""
+    """A row of the table as on the page; `length` is the length of one element."""
 
     name: str
     offset: int
@@ -469,9 +469,7 @@ def _is_word(name: str) -> bool:
 
 
 def _referenced(name: str, page: RecordPage, offset: int, length: int) -> tuple[str, str]:
-    """Return the full name in the cross reference for a name that is truncated or runs into its
-    description.
-    """
+    """Return the full name in the cross reference for a name that is cut off or runs into its description."""
     for end in range(len(name) - 1, _LEAST_WIDTH - 1, -1):
         if any(ref.offset == offset for ref in page.references.get(name[:end], ())):
             return name[:end], name[end:]
@@ -524,9 +522,7 @@ def _array_counts(structure: Structure, page: RecordPage) -> None:
 
 
 def _references(text: str) -> dict[str, list[Reference]]:
-    """Parse the cross reference: name, hexadecimal offset, then a length or, for a bit, a hexadecimal
-    value.
-    """
+    """Parse the cross reference: name, hexadecimal offset, then a length or, for a bit, a value."""
     references: dict[str, list[Reference]] = {}
     lines = [line.split() for line in text.split("\n")]
     if any(len(words) > 4 for words in lines):

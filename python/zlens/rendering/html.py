@@ -34,9 +34,7 @@ svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
 
 
 def page(title: str, body: str, style: str = "", script: str = "", *, pictures: bool = False) -> str:
-    """Return a document; the title is escaped, body, style and script are not. pictures: the script draws
-    some.
-    """
+    """Return a document; only the title is escaped. pictures: whether the script draws some."""
     return _FRAME.format(
         title=escape(title),
         body=body,

@@ -76,9 +76,7 @@ def _machine(block: Block) -> str:
 
 
 def level(block: Block) -> str:
-    """Return the releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; those with a product name are
-    unchanged.
-    """
+    """Return the releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; product names stay unchanged."""
     return ", ".join(dict.fromkeys(filter(None, map(_level, block.systems))))
 
 

@@ -27,8 +27,9 @@ class ReportEntry(Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """none, partial (under half of the known columns), available or complete; without a session, partial
-        or empty.
+        """Availability: none, partial (under half of the known columns), available or complete.
+
+        Without a session: partial or empty.
         """
         if self.available == 0:
             return "none"

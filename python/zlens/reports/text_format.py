@@ -79,9 +79,7 @@ def _lines(lines: list[str]) -> str:
 
 
 def local(block: Block, session: ReportSession) -> style.Display:
-    """Return a function that converts times to the local time of the block's system; each time is converted
-    once.
-    """
+    """Return a function that converts times, each once, to the local time of the block's system."""
     system = block.system
     converted: dict[datetime, datetime] = {}
 
@@ -120,9 +118,7 @@ class PrintedSheet:
         return self.label_width + sum(self.widths[i] + 1 for i in self.chosen) - 1
 
     def fold_columns(self, width: int | None) -> list[PrintedSheet]:
-        """Return this table in as many parts as the width requires; columns under one group heading are not
-        separated.
-        """
+        """Return this table in parts of at most this width; column groups are not separated."""
         if width is None:
             return [self]
         # The flag of an interval follows its row.

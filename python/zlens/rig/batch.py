@@ -36,7 +36,7 @@ _stop: Event
 
 
 class CompletedRun(Struct, frozen=True):
-    """A run with its data and its observed values; error: why it has none."""
+    """A run with its data and its observed values; error: why it failed."""
 
     job: Job
     data: RunData

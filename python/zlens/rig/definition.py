@@ -68,9 +68,7 @@ class ExpectedNumber(Struct, frozen=True):
 
 
 class RigCase(Struct, frozen=True):
-    """Settings of the scenario, and numbers by observation and subject; "" is the subject of a single
-    number.
-    """
+    """Settings of the scenario, and numbers by observation and subject; "" if there is only one."""
 
     name: str
     set: dict[str, Any]

@@ -1,6 +1,4 @@
-"""Output of a run of the rig in its folder, in addition to the monitor data: a report, and results for
-programs.
-"""
+"""Output of a run of the rig next to its monitor data: a report, and results for programs."""
 
 from __future__ import annotations
 

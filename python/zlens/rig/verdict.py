@@ -53,9 +53,7 @@ class ObservationVerdict(Struct, frozen=True):
 
 
 def mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Return the mean over seeds and half of its confidence interval; None if a value is unknown or
-    single.
-    """
+    """Return the mean over seeds and half its confidence interval; None if a value is unknown or single."""
     known = [value for value in values if value is not None]
     if len(known) < len(values) or not known:
         return None, None

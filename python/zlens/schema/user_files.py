@@ -23,9 +23,7 @@ _SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
 
 @contextmanager
 def forbid_file_names() -> Iterator[None]:
-    """Forbid file names in queries inside the block; used for queries that do not come from the user who
-    started zlens.
-    """
+    """Forbid file names in queries that do not come from the user who started zlens."""
     token = _SEALED.set(True)
     try:
         yield

@@ -98,7 +98,7 @@ class DocumentErrors(Struct):
     def general_error(
         self, what: str, cure: str | None = None, expected: str | None = None, where: str = ""
     ) -> ZlensError:
-        """Return any other error, such as that of keys that exclude each other."""
+        """Return any other error, such as keys that exclude each other."""
         return self.error(what, file=self.place(where), expected=expected, cure=self.cure or cure)
 
     def constant(self, name: str) -> Any:

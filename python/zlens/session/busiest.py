@@ -36,8 +36,7 @@ def runs(loads: Iterable[IntervalLoad]) -> list[list[IntervalLoad]]:
 def busiest(
     run: list[IntervalLoad], length_us: int, may_end: Callable[[Interval], bool]
 ) -> tuple[float, list[Interval]] | None:
-    """Return the highest mean utilization of a window of this length, and its intervals; None if the run is
-    shorter.
+    """Return the highest mean utilization of a window, and its intervals; None if the run is shorter.
 
     A window consists of the intervals that it overlaps: the first may start before it. The earliest of equal
     windows counts.

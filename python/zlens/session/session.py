@@ -212,9 +212,7 @@ class CoreSession:
         return sorted(self.systems, key=lambda info: (info.system, positions.get(id(info), 0)))
 
     def _repeated_rows_sql(self, table: str) -> tuple[str, set[str]] | None:
-        """Return the SQL condition for rows of a table that repeat another source, and the columns that it
-        names.
-        """
+        """Return SQL of the condition for rows that repeat another source, and the columns that it names."""
         if self.options.source == ALL or not self.sources_by_system:
             return None
         from zlens.session import source_choice
@@ -402,9 +400,7 @@ class CoreSession:
         return [suggestion for suggestion in suggestions if suggestion is not None]
 
     def throughput_notes(self, *, suggested: bool = False) -> list[str]:
-        """Return how the throughput file was interpreted, in lines, optionally with the suggested clock
-        offset.
-        """
+        """Return how the throughput file was interpreted, in lines; suggested: with a clock offset."""
         if self.throughput is None:
             return []
         from zlens.session.throughput_join import describe
@@ -503,9 +499,7 @@ class CoreSession:
     def _peak(
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
     ) -> list[tuple[SystemInfo, Interval]]:
-        """Return the intervals in the busiest window of this length, for each system that has one without a
-        gap.
-        """
+        """Return the intervals in the busiest window, for each system that has one without a gap."""
         from zlens.session import busiest
 
         peaks: list[tuple[SystemInfo, Interval]] = []

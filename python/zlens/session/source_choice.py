@@ -107,7 +107,9 @@ def repeated_rows_sql(
     """Return the SQL condition for rows of a table that repeat another source, and the columns that it names.
 
     The table is a measure or its rollup; other tables have all their rows. Its rows are also a table ROWS. A
-    row repeats a source before its own if that one recorded its time and has rows at all. None: no row does.
+    row repeats a source before its own if that one recorded its time and has rows at all. None if no row
+    does.
+
     several  as returned by `sources_by_system`
     """
     measure, time = table, "interval_end"

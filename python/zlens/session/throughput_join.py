@@ -119,9 +119,7 @@ def join_intervals(
 def _overlap(
     rows: Sequence[tuple[int, int, ThroughputRow]], ends: Sequence[int], interval: Interval
 ) -> tuple[int, float, float | None, float | None, float] | None:
-    """Return first line, transactions, those with a response time, their time, time covered; None if not
-    covered.
-    """
+    """Return first line, transactions, timed ones, their time, covered time; None if not covered."""
     if not interval.seconds:
         return None
     last = interval.end_us

@@ -1,7 +1,7 @@
 """The simulator: runs scenarios that `zlens solve` answers as discrete events.
 
-Each module named after a model converts its scenarios to one of a whole machine; `lowering` converts that to
-the input of the native simulator, and `run` simulates it. To simulate another model, add a module and its
+Each module named after a model converts its scenarios to one of an entire machine; `lowering` converts that
+to the input of the native simulator, and `run` simulates it. To simulate another model, add a module and its
 name here.
 """
 
@@ -25,7 +25,7 @@ class ScenarioLowering(Protocol):
 
 
 def find(name: str) -> ScenarioLowering:
-    """Return the module that converts scenarios of a model to whole machines; QueryError if there is none."""
+    """Return the module that converts scenarios of a model to entire machines; QueryError if unknown."""
     if name not in SIMULATED:
         raise QueryError(
             f"{name} scenarios cannot be simulated", expected=f"one of {', '.join(SIMULATED)}",

@@ -1,8 +1,7 @@
-"""Converts a scenario of a whole machine to the input of the native simulator: complete plain data with
-indices.
+"""Converts a scenario of an entire machine to the input of the native simulator.
 
-The keys of a scenario define the field of `crates/sim/src/scenario.rs` that each sets; this module computes
-the others.
+The input is complete plain data with indices. The keys of a scenario define the field of
+`crates/sim/src/scenario.rs` that each sets; this module computes the others.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
 
 
 def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> float:
-    """Return seconds since 1970 of a time; a time without a zone is in that of the scenario."""
+    """Return seconds since 1970 of a time; a time without a zone is in the scenario's zone."""
     try:
         return parse_instant(value, dt.timezone(dt.timedelta(hours=zone))).timestamp()
     except QueryError as error:

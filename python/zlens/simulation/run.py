@@ -100,7 +100,7 @@ def prepare(
                 else {}
             )
             converted = _plain({**machine, **_plain(shared), **cp_values})
-            # Lines of a converted scenario differ from those of its text.
+            # Lines of a converted scenario differ from the lines of its text.
             machine_scenario = check_scenario(SPEC, converted, problem=replace(scenario.problem, text=None))
         lowered = lower_scenario(machine_scenario)
     except ScenarioError as error:
@@ -177,6 +177,7 @@ def simulate(
     """Simulate each prepared scenario into files of its own; several run in parallel.
 
     output   the file; FILE-001 and so on for several scenarios, FILE-NAME for several systems
+
     An interrupt ends them after the current interval, with complete files.
     """
     paths = [outputs(one, output, number, len(ready)) for number, one in enumerate(ready, 1)]

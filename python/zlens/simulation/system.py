@@ -1,4 +1,4 @@
-"""Scenarios of a whole machine, which are simulated unchanged."""
+"""Scenarios of an entire machine, which are simulated unchanged."""
 
 from __future__ import annotations
 

@@ -55,9 +55,7 @@ def constants(ready: PreparedScenario) -> Answer:
 
 
 def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
-    """Return the results of simulations: use by partition and user, throughput and response of
-    transactions.
-    """
+    """Return the results of simulations: use by partition and user, throughput and response times."""
     files, partitions, users, transactions = [], [], [], []
     for run in runs:
         seconds = run.summary["seconds"]
