@@ -8,8 +8,8 @@ FORMATS = ("text", "csv", "json", "html")
 
 
 def render(answer: Answer, form: str) -> str:
-    """The answer in one of FORMATS."""
-    # Imported on demand: text does not need the others.
+    """Return the answer in one of FORMATS."""
+    # Imported on demand: text needs none of the others.
     if form == "text":
         from zlens.answers import text_format
 

@@ -1,4 +1,4 @@
-"""An answer: what a model, study, comparison or check returns, independent of its format."""
+"""Answers: the result of a model, study, comparison or check, independent of its format."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Value = str | int | float | bool | None
 
 
 class AnswerColumn(Struct, frozen=True):
-    """key: its name in JSON and CSV. heading: of one or more lines. unit: "" for none.
+    """A column of a table. key: its name in JSON and CSV. heading: one or more lines. unit: "" for none.
 
     decimals  shown in text output
-    numeric   texts of the column are numbers, aligned right
+    numeric   texts of the column are numbers, right-aligned
     """
 
     key: str
@@ -30,10 +30,10 @@ class AnswerColumn(Struct, frozen=True):
 
 
 class AnswerTable(Struct, frozen=True):
-    """Rows with one value per column; None where a value cannot be computed.
+    """Rows with one value per column; None for a value that cannot be computed.
 
-    groups  the group of each row, shown above its first row
-    bars    a number of each row that is also drawn; None: no bar
+    groups  group of each row, shown above its first row
+    bars    number of each row that is also drawn as a bar; None: no bar
     """
 
     key: str
@@ -44,17 +44,17 @@ class AnswerTable(Struct, frozen=True):
     bars: Sequence[float | None] = ()
 
     def column(self, key: str) -> list[Value]:
-        """The values of one column."""
-        at = [column.key for column in self.columns].index(key)
-        return [row[at] for row in self.rows]
+        """Return the values of one column."""
+        index = [column.key for column in self.columns].index(key)
+        return [row[index] for row in self.rows]
 
-    def is_text(self, at: int) -> bool:
-        """Whether a column contains words, which are aligned left."""
-        column = self.columns[at]
-        return not (column.unit or column.numeric) and any(isinstance(row[at], str) for row in self.rows)
+    def is_text(self, index: int) -> bool:
+        """Return whether a column contains words, which are left-aligned."""
+        column = self.columns[index]
+        return not (column.unit or column.numeric) and any(isinstance(row[index], str) for row in self.rows)
 
     def labels(self) -> list[str]:
-        """A label for each row: its name, with its type if several rows have the name (LINUX1.IFL)."""
+        """Return a label for each row: its name, with its type if the name repeats (LINUX1.IFL)."""
         names = [str(row[0]) for row in self.rows]
         if len(set(names)) == len(names) or all(column.key != "type" for column in self.columns):
             return names
@@ -64,7 +64,7 @@ class AnswerTable(Struct, frozen=True):
 
 
 class AnswerFigure(Struct, frozen=True):
-    """One number that answers the whole scenario; sweeps show it."""
+    """One number that answers the entire scenario; sweeps show it."""
 
     key: str
     value: float | None
@@ -74,7 +74,7 @@ class AnswerFigure(Struct, frozen=True):
 
 
 class Assumption(Struct, frozen=True):
-    """A value that the scenario leaves out and no public text settles."""
+    """A value that the scenario omits and no public text settles."""
 
     name: str
     value: Any
@@ -92,7 +92,7 @@ class AnswerList(Struct, frozen=True):
 
 
 class AnswerEntry(Struct, frozen=True):
-    """Labeled sentences under a title. aside: at its right. kind: style of HTML. facts: label and text."""
+    """Labeled sentences under a title. aside: right of the title. kind: HTML style. facts: label and text."""
 
     title: str
     facts: Sequence[tuple[str, str]]
@@ -101,11 +101,11 @@ class AnswerEntry(Struct, frozen=True):
 
 
 class Answer(Struct):
-    """Everything a model answers.
+    """The complete answer of a model.
 
     lead    lines below the title
-    notes   sentences to read with the numbers
-    follow  table and column whose values a sweep shows beside the figures, named after the first column
+    notes   notes on the numbers
+    follow  table and column whose values a sweep shows with the figures, named after the first column
     """
 
     model: str
@@ -121,25 +121,29 @@ class Answer(Struct):
     lists: list[AnswerList] = field(default_factory=list)
 
     def table(self, key: str) -> AnswerTable:
-        """One of the tables by its key."""
+        """Return the table with this key."""
         return next(table for table in self.tables if table.key == key)
 
     def figure(self, key: str) -> float | None:
-        """The value of one figure by its key."""
+        """Return the value of the figure with this key."""
         return next(figure.value for figure in self.figures if figure.key == key)
 
-    def worded(self, face: Callable[[str], str]) -> Answer:
-        """The answer with its notes and cells worded for an interface, such as by Wording.as_command."""
+    def worded(self, wording: Callable[[str], str]) -> Answer:
+        """Return the answer with notes and cells worded for an interface (see Wording.for_command_line)."""
         tables = [
             replace(
-                table, rows=[tuple(face(x) if isinstance(x, str) else x for x in row) for row in table.rows]
+                table,
+                rows=[
+                    tuple(wording(cell) if isinstance(cell, str) else cell for cell in row)
+                    for row in table.rows
+                ],
             )
             for table in self.tables
         ]
-        return replace(self, tables=tables, notes=[face(note) for note in self.notes])
+        return replace(self, tables=tables, notes=[wording(note) for note in self.notes])
 
 
 def by_name(table: AnswerTable) -> dict[Value, dict[str, Value]]:
-    """Rows of a table as dictionaries, keyed by the value of the first column."""
+    """Return the rows of a table as dictionaries, by the value of the first column."""
     names = [column.key for column in table.columns]
     return {row[0]: dict(zip(names, row, strict=True)) for row in table.rows}

@@ -1,4 +1,4 @@
-"""An answer for programs, with exact values: an object of tables (JSON), or rows of all tables (CSV)."""
+"""Answers for programs, with exact values: one object of tables (JSON), or rows of all tables (CSV)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from zlens.rendering import rows as out_rows
 
 
 def to_json(answer: Answer) -> str:
-    """One object: model, title, figures, tables by key with units, assumptions and notes."""
+    """Return one object: model, title, figures, tables by key with units, assumptions and notes."""
     out = io.StringIO()
     out_rows.write_object(out, document(answer))
     return out.getvalue()
 
 
 def document(answer: Answer) -> dict[str, Any]:
-    """The object of `to_json`; rows of tables are objects by column."""
+    """Return the object of `to_json`; rows of tables are objects by column."""
     return {
         "model": answer.model,
         "title": answer.title,
@@ -56,7 +56,7 @@ def document(answer: Answer) -> dict[str, Any]:
 
 
 def rows(answer: Answer) -> Iterator[dict[str, Value]]:
-    """All rows as dictionaries, each with `table` first."""
+    """Return all rows as dictionaries, each with `table` first."""
     for figure in answer.figures:
         yield {"table": "figures", "name": figure.key, "value": figure.value, "unit": figure.unit}
     for table in answer.tables:
@@ -76,7 +76,7 @@ def rows(answer: Answer) -> Iterator[dict[str, Value]]:
 
 
 def to_csv(answer: Answer) -> str:
-    """The rows of all tables under the names of all their columns."""
+    """Return the rows of all tables under the names of all their columns."""
     records = list(rows(answer))
     names = list(dict.fromkeys(name for record in records for name in record))
     out = io.StringIO()

@@ -28,20 +28,20 @@ dd { margin: 0; grid-column: 2; }
 
 
 def render(*answers: Answer) -> str:
-    title = "; ".join(one.title for one in answers)
-    return page(title, "\n".join(part for one in answers for part in body(one)), STYLE)
+    title = "; ".join(answer.title for answer in answers)
+    return page(title, "\n".join(part for answer in answers for part in body(answer)), STYLE)
 
 
 def body(answer: Answer) -> Iterator[str]:
-    """The parts of the page of an answer."""
+    """Return the HTML parts of an answer."""
     yield f"<h1>{escape(answer.title)}</h1>"
     yield from (f"<p>{escape(text)}</p>" for text in answer.lead)
     for entry in answer.entries:
         yield from _entry(entry)
-    for one in answer.lists:
-        yield f"<h2>{escape(one.title)}</h2>"
-        if one.lines:
-            yield f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in one.lines)}</ul>"
+    for section in answer.lists:
+        yield f"<h2>{escape(section.title)}</h2>"
+        if section.lines:
+            yield f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in section.lines)}</ul>"
     if answer.figures:
         lines = (
             f"<tr><td class=t>{escape(figure.text)}</td><td>{format_value(figure.value, figure.decimals)} "
@@ -66,7 +66,7 @@ def body(answer: Answer) -> Iterator[str]:
 
 
 def _chart(chart: Chart) -> Iterator[str]:
-    """Nothing if the chart has no value."""
+    """Return nothing if the chart has no value."""
     drawing = charts.svg(chart)
     if drawing:
         yield f"<figure><figcaption>{escape(chart.title)}</figcaption>{drawing}</figure>"
@@ -85,7 +85,7 @@ def _entry(entry: AnswerEntry) -> Iterator[str]:
 
 
 def _table(table: AnswerTable) -> Iterator[str]:
-    texts = [table.is_text(at) for at in range(len(table.columns))]
+    texts = [table.is_text(index) for index in range(len(table.columns))]
     if table.title:
         yield f"<h2>{escape(table.title)}</h2>"
     if table.bars:
@@ -100,9 +100,9 @@ def _table(table: AnswerTable) -> Iterator[str]:
         yield f"<th{' class=t' * text}{hint}>{escape(column.heading)}{unit}</th>"
     yield "</tr></thead><tbody>"
     group = ""
-    for at, row in enumerate(table.rows):
-        if table.groups and table.groups[at] != group:
-            group = table.groups[at]
+    for index, row in enumerate(table.rows):
+        if table.groups and table.groups[index] != group:
+            group = table.groups[index]
             yield f"<tr><th scope=rowgroup colspan={len(row)}>{escape(group)}</th></tr>"
         cells = (
             f"<td class={'m' if value is None else 't' if text else 'n'}>"

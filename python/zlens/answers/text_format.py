@@ -13,14 +13,16 @@ from zlens.rendering.text_lines import WIDTH, line, wrap_hanging
 _BAR = 40
 #: Width of the longest bar of a table.
 _TABLE_BAR = 30
-#: A longer text is a sentence, and lines of sentences have this width.
+#: Texts longer than the first width are sentences; their lines have the second width.
 _SENTENCE_WIDTH, _WIDTH = 80, 110
-#: A chart with more rows is too long to read at a glance.
+#: Maximum number of rows of a bar chart; more cannot be read at a glance.
 _MOST_BARS = 40
 
 
 def render(*answers: Answer) -> str:
-    return "\n".join("\n".join(line.rstrip() for line in _lines(one)).rstrip() + "\n" for one in answers)
+    return "\n".join(
+        "\n".join(line.rstrip() for line in _lines(answer)).rstrip() + "\n" for answer in answers
+    )
 
 
 def _lines(answer: Answer) -> list[str]:
@@ -31,9 +33,9 @@ def _lines(answer: Answer) -> list[str]:
         lines += ["", *_entry(entry)]
     if answer.lead:
         lines.append("")
-    for one in answer.lists:
-        lines.append(f"{one.title}:" if one.lines else one.title)
-        lines += [*(f"  {text}" for text in one.lines), ""]
+    for section in answer.lists:
+        lines.append(f"{section.title}:" if section.lines else section.title)
+        lines += [*(f"  {text}" for text in section.lines), ""]
     for figure in answer.figures:
         value = format_value(figure.value, figure.decimals)
         lines.append(f"{figure.text}: {value}{' ' * bool(figure.unit)}{figure.unit}")
@@ -56,7 +58,7 @@ def _lines(answer: Answer) -> list[str]:
 
 
 def _entry(entry: AnswerEntry) -> Iterator[str]:
-    """An entry without a title is set off by a line."""
+    """Separate an entry without a title by a line."""
     if entry.title:
         yield f"{entry.title}{entry.aside:>{max(WIDTH - len(entry.title), len(entry.aside) + 2)}}"
     else:
@@ -67,7 +69,7 @@ def _entry(entry: AnswerEntry) -> Iterator[str]:
 
 
 def format_value(value: Value, decimals: int) -> str:
-    """The value as a table shows it; dots where it cannot be computed."""
+    """Format a value for a table; dots if it cannot be computed."""
     if value is None:
         return "...."
     if isinstance(value, bool):
@@ -81,59 +83,59 @@ def format_value(value: Value, decimals: int) -> str:
 def _table(table: AnswerTable) -> Iterator[str]:
     if table.title:
         yield table.title
-    heads = [column.heading.split("\n") for column in table.columns]
-    depth = max(map(len, heads), default=1)
-    heads = [[""] * (depth - len(head)) + head for head in heads]
+    headings = [column.heading.split("\n") for column in table.columns]
+    depth = max(map(len, headings), default=1)
+    headings = [[""] * (depth - len(heading)) + heading for heading in headings]
     if any(column.unit for column in table.columns):
-        for head, column in zip(heads, table.columns, strict=True):
-            head.append(f"({column.unit})" if column.unit else "")
+        for heading, column in zip(headings, table.columns, strict=True):
+            heading.append(f"({column.unit})" if column.unit else "")
     cells = [
-        [format_value(row[at], column.decimals) for row in table.rows]
-        for at, column in enumerate(table.columns)
+        [format_value(row[index], column.decimals) for row in table.rows]
+        for index, column in enumerate(table.columns)
     ]
     if table.groups:
         cells[0] = [f"  {cell}" for cell in cells[0]]
     longest = [max(map(len, column), default=0) for column in cells]
-    # Sentences stand below their row: beside it, nobody sees where a line goes on.
-    below = [at for at, length in enumerate(longest) if length > _SENTENCE_WIDTH]
-    beside = [at for at in range(len(cells)) if at not in below]
-    widths = [max(longest[at], *map(len, heads[at])) for at in beside]
-    left = [table.is_text(at) for at in beside]
+    # Sentences are printed below their row, because wrapped lines next to other cells are hard to follow.
+    below = [index for index, length in enumerate(longest) if length > _SENTENCE_WIDTH]
+    in_row = [index for index in range(len(cells)) if index not in below]
+    widths = [max(longest[index], *map(len, headings[index])) for index in in_row]
+    left = [table.is_text(index) for index in in_row]
     bars = _row_bars(table.bars)
-    for part in zip(*(heads[at] for at in beside), strict=True):
+    for part in zip(*(headings[index] for index in in_row), strict=True):
         yield line(part, widths, left)
     yield "  ".join("-" * width for width in widths)
     for row in range(len(table.rows)):
         if table.groups and table.groups[row] not in table.groups[max(row - 1, 0) : row]:
             yield table.groups[row]
-        yield line([cells[at][row] for at in beside], widths, left) + (f"  {bars[row]}" if bars else "")
-        for at in below:
-            # A path stays whole, to be copied.
-            text = f"{' '.join(heads[at][:depth]).strip()}: {cells[at][row]}"
+        yield line([cells[index][row] for index in in_row], widths, left) + (f"  {bars[row]}" if bars else "")
+        for index in below:
+            # Paths are not broken, so that they can be copied.
+            text = f"{' '.join(headings[index][:depth]).strip()}: {cells[index][row]}"
             yield from wrap_hanging(" " * 4, text, width=_WIDTH, indent=6)
 
 
 def _row_bars(values: Sequence[float | None]) -> list[str]:
-    """A bar of + or - for each value, the longest for the largest."""
+    """Return a bar of + or - for each value, the longest for the largest."""
     numbers = [value or 0.0 for value in values]
     largest = max(map(abs, numbers), default=0.0) or 1.0
     return [("+" if x > 0 else "-") * round(_TABLE_BAR * abs(x) / largest) for x in numbers]
 
 
 def _bars(chart: Chart) -> Iterator[str]:
-    """Bar charts only; line charts need a page."""
+    """Return bar charts only; line charts need HTML."""
     values = [value for series in chart.series for value in series.values if value is not None]
     if chart.kind != "bars" or not values or len(chart.places) > _MOST_BARS or min(values) < 0:
         return
     top = max(values) or 1.0
-    # At least three digits of the longest bar, so that 0.026 s is not printed as 0.0, nor half pages.
+    # At least three digits for the longest bar, so that 0.026 s is not printed as 0.0.
     decimals = max(int(top < 10_000), 2 - math.floor(math.log10(top)))
     name = max(len(str(place)) for place in chart.places)
     kind = max(len(series.name) for series in chart.series)
     yield f"{chart.title} ({chart.unit})" if chart.unit else chart.title
-    for at, place in enumerate(chart.places):
+    for index, place in enumerate(chart.places):
         for n, series in enumerate(chart.series):
-            value = series.values[at]
+            value = series.values[index]
             bar = "" if value is None else "#" * round(_BAR * value / top)
             label = str(place) if n == 0 else ""
             number = format_value(value, decimals)

@@ -2,8 +2,8 @@
 
 A metric that all machines compute alike is one formula; where generations differ, it is a case over
 `counter.generation`, with the underlying metrics inlined separately for each generation.
-The helper `_valid_counters` adds that column to the role, and omits the samples in `_contradicting_samples` and the systems in
-`_contradicting_systems`.
+The helper `_valid_counters` adds that column to the role. It omits the samples in
+`_contradicting_samples` and the systems in `_contradicting_systems`.
 """
 
 from __future__ import annotations

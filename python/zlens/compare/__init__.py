@@ -19,7 +19,7 @@ __all__ = [
 
 
 def render(comparison: Comparison, form: str) -> str:
-    """The comparison as text, csv, json or html."""
+    """Return the comparison as text, csv, json or html."""
     from zlens.answers import html_format, text_format
     from zlens.compare import charts, data_format, tables
 

@@ -1,4 +1,4 @@
-"""Charts of a comparison: the largest differences, and what happened over time."""
+"""Charts of a comparison: the largest differences, and time series."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zlens.compare.series import Point
 from zlens.compare.sides import SystemRun
 from zlens.rendering.charts import Chart, ChartSeries
 
-#: Charts over time, of the surest and largest differences.
+#: Maximum number of charts over time, of the largest differences beyond the noise.
 _MOST_CHARTS = 6
 #: Maximum points of a line; longer runs are shown as means of several intervals.
 _MOST_POINTS = 240
@@ -18,7 +18,7 @@ _MOST_BARS = 20
 
 
 def charts(comparison: Comparison, compared: SystemComparison) -> Iterator[Chart]:
-    """The charts of one system."""
+    """Yield the charts of one system."""
     names = [side.name for side in comparison.sides]
     first, _, _ = compared.ordered()
     if first:
@@ -28,20 +28,20 @@ def charts(comparison: Comparison, compared: SystemComparison) -> Iterator[Chart
 
 
 def _ratios(rows: Sequence[ComparisonRow], names: Sequence[str]) -> Chart:
-    """The largest differences in percent of their base; of shares, too."""
-    kept = [row for row in rows if any(change.percent is not None for change in row.changes)][:_MOST_BARS]
+    """Return the largest differences in percent of their base, shares included."""
+    shown = [row for row in rows if any(change.percent is not None for change in row.changes)][:_MOST_BARS]
     series = tuple(
         ChartSeries(
             f"{names[change.other]} against {names[change.base]}",
-            [row.changes[at].percent for row in kept],
+            [row.changes[index].percent for row in shown],
         )
-        for at, change in enumerate(rows[0].changes)
+        for index, change in enumerate(rows[0].changes)
     )
-    return Chart("Largest differences", "bars", [row.name for row in kept], series, "% of base")
+    return Chart("Largest differences", "bars", [row.name for row in shown], series, "% of base")
 
 
 def _over_time(row: ComparisonRow, compared: SystemComparison, names: Sequence[str]) -> Chart:
-    """A chart of the first run of each side over the minutes since its first interval."""
+    """Return a chart of the first run of each side over the minutes since its first interval."""
     lines = [_line(row, runs[0]) if runs else {} for runs in compared.sides]
     places = sorted({minute for line in lines for minute in line})
     series = tuple(

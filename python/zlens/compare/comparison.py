@@ -27,9 +27,10 @@ REGRESSION_CRITERION = NOISE
 
 
 class CompareOptions(Struct, frozen=True):
-    """The options of a comparison.
+    """Options of a comparison.
 
-    against     first: compare with the first side (cumulative); previous: with the side before (incremental)
+    against     first: compare with the first side (cumulative); previous: with the previous side
+                (incremental)
     form        form of differences of metrics that are not shares
     burg        base/new for everything, including shares
     across      compare everything even if the machines are of different generations
@@ -44,7 +45,7 @@ class CompareOptions(Struct, frozen=True):
 
 
 class SideChange(Struct, frozen=True):
-    """One side against another: their indices, the difference in its form, and the test."""
+    """One side compared with another: their indices, the difference in its form, and the test."""
 
     base: int
     other: int
@@ -82,9 +83,9 @@ class ComparisonRow(Struct, frozen=True):
     subject: tuple[str, ...]
     values: tuple[float | None, ...]
     changes: tuple[SideChange, ...]
-    #: unverified or user, if that is the status of a formula behind it on any side.
+    #: unverified or user, if that is the status of an underlying formula on any side.
     doubt: str = ""
-    #: Whether there is nothing to compare with: the other side lacks the metric, for whatever subject.
+    #: Whether the other side has no value of the metric for any subject, so that nothing can be compared.
     alone: bool = False
 
     @property
@@ -102,7 +103,7 @@ class ComparisonRow(Struct, frozen=True):
 
 
 class WaterfallSet(Struct, frozen=True):
-    """The parts of one side's change against another."""
+    """Parts of one side's change compared with another."""
 
     base: int
     other: int
@@ -110,7 +111,7 @@ class WaterfallSet(Struct, frozen=True):
 
 
 class SystemComparison(Struct):
-    """All sides of one system (whose name may differ from side to side)."""
+    """All sides of one system, whose name may differ between sides."""
 
     systems: tuple[str, ...]
     sides: tuple[list[SystemRun], ...]
@@ -124,14 +125,14 @@ class SystemComparison(Struct):
         return " - ".join(dict.fromkeys(self.systems))
 
     def ordered(self) -> tuple[list[ComparisonRow], list[ComparisonRow], list[ComparisonRow]]:
-        """Differences beyond the noise or without a test, largest first; within the noise; of one side."""
+        """Return differences beyond the noise or untested, largest first; within the noise; of one side."""
         first = [row for row in self.rows if row.differs and not row.alone]
         first.sort(key=_rank)
         rest = [row for row in self.rows if not row.differs and not row.alone]
         return first, rest, [row for row in self.rows if row.alone]
 
     def tested(self) -> tuple[int, int, int]:
-        """The number of differences tested, of those beyond the noise, and of those without a test."""
+        """Return the number of differences tested, of those beyond the noise, and of those without a test."""
         changes = [change for row in self.rows for change in row.changes]
         tested = sum(change.verdict.p is not None for change in changes)
         return tested, sum(change.is_beyond_noise for change in changes), len(changes) - tested
@@ -154,7 +155,7 @@ def compare(sides: Sequence[Side], choice: CompareOptions | None = None) -> Comp
 
 
 def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Matching systems: those with the same name, or the only ones of their sides."""
+    """Return matching systems: those with the same name, or the only ones of their sides."""
     if all(len(side.systems) == 1 for side in sides):
         return [tuple(side.systems[0] for side in sides)], []
     common = [name for name in sides[0].systems if all(name in side.systems for side in sides)]
@@ -197,7 +198,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
         if metric.most:
             metric_rows = sorted(metric_rows, key=_points, reverse=True)[: metric.most]
         rows += metric_rows
-    # Rows that are 0 on all sides are left out, except from the table of IBM, which shows them.
+    # Rows that are 0 on all sides are omitted, except from IBM's table, which shows them.
     rows = [
         row
         for row in rows
@@ -215,7 +216,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOpti
 
 
 def _mark_one_sided(rows: list[ComparisonRow]) -> list[ComparisonRow]:
-    """The rows of a metric, marked where only one side has the metric, as beside a listing."""
+    """Return the rows of a metric, marked if only one side has the metric, as with a listing."""
     sides = zip(*(row.values for row in rows), strict=True)
     if all(any(value is not None for value in values) for values in sides):
         return rows
@@ -275,7 +276,7 @@ def change(
     choice: CompareOptions,
     verdict: NoiseVerdict,
 ) -> SideChange:
-    """The difference of two values in the form of the metric or the choice."""
+    """Return the difference of two values in the form of the metric or the options."""
     form = choice.form if metric.form == "ratio" else "points"
     if choice.burg:
         form = "base/new"
@@ -297,9 +298,9 @@ def change(
 
 
 def _rank(row: ComparisonRow) -> tuple[bool, float]:
-    """Sort key, largest first: relative differences by logarithm, changes from or to 0 before all others.
+    """Return the sort key, largest first: relative differences by logarithm, after changes from or to 0.
 
-    A subject that only one side has counts as a change from or to 0; any other row with one value comes last.
+    A subject of one side only counts as a change from or to 0; any other row with one value comes last.
     """
     shown = [change for change in row.changes if change.is_beyond_noise or change.verdict.p is None]
     ratios = [change.ratio for change in shown if change.points is not None]
@@ -310,7 +311,7 @@ def _rank(row: ComparisonRow) -> tuple[bool, float]:
 
 
 def _points(row: ComparisonRow) -> float:
-    """The largest difference of a row; a side without a value counts as 0."""
+    """Return the largest difference of a row; a side without a value counts as 0."""
     values = row.values
     return max(abs((values[change.other] or 0.0) - (values[change.base] or 0.0)) for change in row.changes)
 
@@ -328,7 +329,7 @@ def _waterfalls(rows: Sequence[ComparisonRow], base: int, other: int) -> Waterfa
 
 
 def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
-    """Configuration differences: one sentence for each fact that differs."""
+    """Return configuration differences: one sentence for each fact that differs."""
     warnings = []
     for fact in comparability_facts():
         texts_by_side = [
@@ -356,7 +357,7 @@ def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]])
 
 
 def _test_notes(compared: SystemComparison) -> list[str]:
-    """Notes on the tests."""
+    """Return notes on the tests."""
     kinds = {change.verdict.by for row in compared.rows for change in row.changes}
     tested, _, _ = compared.tested()
     notes = []

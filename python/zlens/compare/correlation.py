@@ -1,7 +1,8 @@
-"""Which metrics moved with another one, interval by interval.
+"""Metrics that correlate with another one over the intervals of a run.
 
-Spearman's rank correlation (American Journal of Psychology 15, 1904): it needs no straight line, and a single
-extreme interval does not decide it. Both metrics may follow a third one; a correlation is not a cause.
+Uses Spearman's rank correlation (American Journal of Psychology 15, 1904): it requires no linear relation,
+and a single extreme interval does not dominate it. Both metrics may depend on a third one; a correlation is
+not a cause.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from zlens.engine.cancellation import check_canceled
 
 
 class CorrelatedMetric(Struct, frozen=True):
-    """A metric that moved with another: its rank correlation, and its values within and outside a peak."""
+    """A metric that correlates with another: its rank correlation, and its means in and outside a peak."""
 
     metric: ComparedMetric
     subject: tuple[str, ...]
@@ -36,7 +37,7 @@ def correlated_metrics(
     window: tuple[dt.datetime, dt.datetime],
     peak: tuple[dt.datetime, dt.datetime],
 ) -> list[CorrelatedMetric]:
-    """The rank correlation of every metric with `lead` over a window, strongest first."""
+    """Return the rank correlation of every metric with `lead` over a window, strongest first."""
     # A column may be compared in total and by subject.
     by_key = {(metric.key, len(metric.by)): metric for metric in metrics}
     leading = {end: above / below for end, above, below in _within(run.series.get((lead, ()), []), window)}
@@ -46,23 +47,23 @@ def correlated_metrics(
         metric = by_key.get((key, len(subject)))
         if metric is None or key == lead:
             continue
-        own = _within(points, window)
-        pairs = [(leading[end], above / below) for end, above, below in own if end in leading]
+        in_window = _within(points, window)
+        pairs = [(leading[end], above / below) for end, above, below in in_window if end in leading]
         correlation = rank_correlation(pairs)
         if correlation is None:
             continue
-        inside = _within(own, peak)
-        outside = [point for point in own if not peak[0] < point[0] <= peak[1]]
+        inside = _within(in_window, peak)
+        outside = [point for point in in_window if not peak[0] < point[0] <= peak[1]]
         value, usual = (_mean(part, metric.scale) for part in (inside, outside))
         results.append(CorrelatedMetric(metric, subject, correlation, value, usual))
     return sorted(results, key=lambda result: -abs(result.correlation))
 
 
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Spearman's rank correlation; None for too few intervals, or if one of the two never changes."""
+    """Return Spearman's rank correlation; None for too few intervals, or if one of the two never changes."""
     if len(pairs) < FEWEST_INTERVALS:
         return None
-    first, second = (_ranks([pair[at] for pair in pairs]) for at in (0, 1))
+    first, second = (_ranks([pair[index] for pair in pairs]) for index in (0, 1))
     middle = (len(pairs) + 1) / 2
     above = math.fsum((a - middle) * (b - middle) for a, b in zip(first, second, strict=True))
     spreads = [math.fsum((rank - middle) ** 2 for rank in ranks) for ranks in (first, second)]
@@ -70,7 +71,7 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values share the mean of their ranks."""
     order = sorted(range(len(values)), key=values.__getitem__)
     ranks = [0.0] * len(values)
     start = 0
@@ -78,8 +79,8 @@ def _ranks(values: Sequence[float]) -> list[float]:
         end = start
         while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
             end += 1
-        for at in order[start : end + 1]:
-            ranks[at] = (start + end) / 2 + 1
+        for index in order[start : end + 1]:
+            ranks[index] = (start + end) / 2 + 1
         start = end + 1
     return ranks
 

@@ -17,7 +17,7 @@ def to_json(comparison: Comparison) -> str:
 
 
 def to_csv(comparison: Comparison) -> str:
-    """The differences only, since a table has one kind of rows."""
+    """Return only the differences, because a table has one kind of rows."""
     differences = [difference for difference in objects(comparison) if difference["kind"] == "difference"]
     columns = [name for name in (differences[0] if differences else _EMPTY) if name != "kind"]
     out = io.StringIO()
@@ -31,9 +31,7 @@ _EMPTY = ("system", "metric", "base", "other", "base_value", "other_value", "for
 
 
 def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Objects by kind: difference (beyond the noise first, of one side last), part (of a waterfall), warning,
-    note.
-    """
+    """Yield objects by kind: difference (as in `SystemComparison.ordered`), part, warning, note."""
     names = [side.name for side in comparison.sides]
     for compared in comparison.systems:
         for rows in compared.ordered():

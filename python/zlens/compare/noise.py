@@ -1,6 +1,6 @@
 """Tests whether two sides differ by more than noise, for autocorrelated measurements.
 
-Intervals of one run are not independent samples: load changes over minutes, not from interval to interval. A
+Intervals of one run are not independent samples, because load changes over minutes, not between intervals. A
 test that treats sixty intervals as sixty samples finds differences everywhere. Therefore:
 
 - If a side has three runs or more, runs are the samples (Student's t; Welch, Biometrika 34, 1947, if both
@@ -24,20 +24,20 @@ from itertools import accumulate, pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-#: Samples of the bootstrap, which give the standard error to about 3 %.
+#: Samples of the bootstrap, which determine the standard error to about 3 %.
 DRAWS = 500
 #: Maximum blocks of a run: a month of minutes gets longer blocks, not a longer run time.
 MOST_BLOCKS = 100
 #: Minimum intervals and independent samples of a side for a test.
 FEWEST_INTERVALS = 10
 FEWEST_EFFECTIVE = 1.5
-#: Standard errors by which a first autocorrelation may be larger than it appears: 95 % are not.
+#: Standard errors by which a first autocorrelation may exceed its estimate; 95 % do not.
 UPPER = 1.645
-#: The strongest first autocorrelation considered. A series with a stronger one is as good as one sample.
+#: Maximum first autocorrelation considered. A series with a stronger one amounts to one sample.
 STRONGEST = 0.99
 #: Minimum runs of a side for runs to be the samples.
 FEWEST_RUNS = 3
-#: Significance level: the chance to report noise as a difference, for each metric.
+#: Significance level: the probability of reporting noise as a difference, for each metric.
 LEVEL = 0.01
 #: Relative differences below this are rounding errors.
 ROUNDING = 1e-9
@@ -46,8 +46,8 @@ ROUNDING = 1e-9
 class RatioEstimate(Struct, frozen=True):
     """A ratio of sums over a run: value, standard error, and number of independent samples.
 
-    rounding  the most that rounding before it was printed can have changed the value by
-    most      the standard error at the strongest autocorrelation considered; infinite if it is unknown
+    rounding  maximum change of the value by rounding in print
+    most      standard error at the strongest autocorrelation considered; infinite if unknown
     """
 
     value: float
@@ -59,10 +59,10 @@ class RatioEstimate(Struct, frozen=True):
 
 
 class NoiseVerdict(Struct, frozen=True):
-    """by: `runs`, `intervals`, `rounding` or `none` (with the reason in `why`).
+    """Result of a test. by: `runs`, `intervals`, `rounding` or `none` (with the reason in `why`).
 
-    noise: the smallest difference (new - base) beyond the noise. samples: of base and of the other
-    side, runs or effective intervals.
+    noise: the smallest difference (new - base) beyond the noise. samples: of base and of the other side, runs
+    or effective intervals.
     """
 
     by: str
@@ -78,16 +78,16 @@ class NoiseVerdict(Struct, frozen=True):
 
 
 def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> RatioEstimate | None:
-    """The value of a run from (numerator, denominator) of intervals in order of time; None without any."""
-    kept = [(above, below) for above, below in pairs if below > 0]
-    total = math.fsum(below for _, below in kept)
-    if not kept or total <= 0:
+    """Return the value of a run from (numerator, denominator) by interval in order of time; None if empty."""
+    usable = [(above, below) for above, below in pairs if below > 0]
+    total = math.fsum(below for _, below in usable)
+    if not usable or total <= 0:
         return None
-    value = math.fsum(above for above, _ in kept) / total
-    number = len(kept)
+    value = math.fsum(above for above, _ in usable) / total
+    number = len(usable)
     mean = total / number
-    # The contribution of each interval to the error of the ratio, to first order.
-    deviations = [(above - value * below) / mean for above, below in kept]
+    # Contribution of each interval to the error of the ratio, to first order.
+    deviations = [(above - value * below) / mean for above, below in usable]
     spread = math.fsum(deviation * deviation for deviation in deviations)
     if spread <= (ROUNDING * value) ** 2 * number:
         return RatioEstimate(value, 0.0, number, float(number))
@@ -95,15 +95,16 @@ def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> RatioEstimate |
     per_sample = autocorrelation_time(deviations)
     error = math.sqrt(spread / max(1, number - 1) * per_sample / number)
     if number >= FEWEST_INTERVALS:
-        error = max(error, _bootstrap_error(kept, _block(number, first), random.Random(seed)))
+        error = max(error, _bootstrap_error(usable, _block(number, first), random.Random(seed)))
     return RatioEstimate(value, error, number, number / per_sample, most=_most(deviations))
 
 
 def _most(deviations: Sequence[float]) -> float:
-    """The standard error of a mean at the strongest autocorrelation considered.
+    """Return the standard error of a mean at the strongest autocorrelation considered.
 
-    No mean varies more than its intervals do. In a first-order autoregression the mean square of successive
-    differences is 2 (1 - autocorrelation) of their variance. A steady drift may go on as far as it has come.
+    A mean does not vary more than its intervals do. In a first-order autoregression the mean square of
+    successive differences is 2 (1 - autocorrelation) of their variance. A steady drift may continue for as
+    much as it has changed.
     """
     steps = [after - before for before, after in pairwise(deviations)]
     square = math.fsum(step * step for step in steps) / max(1, len(steps))
@@ -111,15 +112,15 @@ def _most(deviations: Sequence[float]) -> float:
 
 
 def autocorrelation_time(deviations: Sequence[float]) -> float:
-    """The number of intervals that equal one independent sample: 1 for uncorrelated noise."""
+    """Return the number of intervals equal to one independent sample: 1 for uncorrelated noise."""
     number = len(deviations)
     spread = math.fsum(deviation * deviation for deviation in deviations)
     if number < 3 or spread <= 0:
         return 1.0
     first = _correlation(deviations, spread, 1)
     corrected = min(STRONGEST, max(-STRONGEST, first + (1 + 4 * first) / number))
-    most = min(STRONGEST, corrected + UPPER * math.sqrt((1 - corrected * corrected) / number))
-    from_first = (1 + most) / (1 - most)
+    upper = min(STRONGEST, corrected + UPPER * math.sqrt((1 - corrected * corrected) / number))
+    from_first = (1 + upper) / (1 - upper)
     total = 1.0
     for lag in range(1, number // 3 + 1):
         correlation = _correlation(deviations, spread, lag)
@@ -134,32 +135,35 @@ def _correlation(deviations: Sequence[float], spread: float, lag: int) -> float:
 
 
 def _block(number: int, first: float) -> int:
-    """The length of blocks: longer for stronger autocorrelation (optimal for first-order autoregression)."""
+    """Return the block length, longer for stronger autocorrelation (optimal for first-order models)."""
     correlation = min(0.97, max(0.0, first))
     best: float = (math.sqrt(6) * correlation / (1 - correlation * correlation)) ** (2 / 3) * number ** (
         1 / 3
     )
-    least = math.ceil(number ** (1 / 3))
-    fitting: int = min(max(least, math.ceil(best)), number // 4)
+    min_length = math.ceil(number ** (1 / 3))
+    fitting: int = min(max(min_length, math.ceil(best)), number // 4)
     return max(1, math.ceil(number / MOST_BLOCKS), fitting)
 
 
 def _bootstrap_error(pairs: Sequence[tuple[float, float]], length: int, draw: random.Random) -> float:
-    """The standard error of the ratio over resampled blocks."""
+    """Return the standard error of the ratio over resampled blocks."""
     number = len(pairs)
     above = [0.0, *accumulate(a for a, _ in pairs)]
     below = [0.0, *accumulate(b for _, b in pairs)]
-    places = number - length + 1
-    over = [above[start + length] - above[start] for start in range(places)]
-    under = [below[start + length] - below[start] for start in range(places)]
+    start_count = number - length + 1
+    numerators = [above[start + length] - above[start] for start in range(start_count)]
+    denominators = [below[start + length] - below[start] for start in range(start_count)]
     blocks = max(1, round(number / length))
     # Draw all samples in one call, which is faster than one call each.
-    chosen = draw.choices(range(places), k=DRAWS * blocks)
-    overs, unders = [over[start] for start in chosen], [under[start] for start in chosen]
+    start_indices = draw.choices(range(start_count), k=DRAWS * blocks)
+    drawn_numerators, drawn_denominators = (
+        [numerators[start] for start in start_indices],
+        [denominators[start] for start in start_indices],
+    )
     values = [
-        sum(overs[start : start + blocks]) / total
-        for start in range(0, len(chosen), blocks)
-        if (total := sum(unders[start : start + blocks])) > 0
+        sum(drawn_numerators[start : start + blocks]) / total
+        for start in range(0, len(start_indices), blocks)
+        if (total := sum(drawn_denominators[start : start + blocks])) > 0
     ]
     middle = math.fsum(values) / len(values)
     variance = math.fsum((value - middle) ** 2 for value in values) / max(1, len(values) - 1)
@@ -168,7 +172,7 @@ def _bootstrap_error(pairs: Sequence[tuple[float, float]], length: int, draw: ra
 
 
 def judge(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
-    """Whether two sides, each of one run or several, differ by more than noise."""
+    """Return whether two sides, each of one run or several, differ by more than noise."""
     if not base or not other:
         return NoiseVerdict("none", "only one side has a value")
     printed = math.fsum(max(run.rounding for run in side) for side in (base, other))
@@ -177,7 +181,7 @@ def judge(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> Nois
     difference = _difference([run.value for run in base], [run.value for run in other])
     if abs(difference) <= printed * (1 + ROUNDING):
         return NoiseVerdict("rounding", "no more than what printing rounds", p=1.0, noise=printed)
-    # What is left of the difference, however the numbers were rounded, must be more than noise.
+    # The minimum difference for any rounding of the numbers must exceed the noise.
     nearer = math.copysign(printed, difference)
     verdict = _judge(base, [replace(run, value=run.value - nearer) for run in other])
     return verdict if verdict.noise is None else replace(verdict, noise=verdict.noise + printed)
@@ -229,7 +233,7 @@ def _by_intervals(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate])
 def _verdict(
     by: str, difference: float, parts: Sequence[tuple[float, float]], samples: tuple[float, float]
 ) -> NoiseVerdict:
-    """The verdict on a difference; parts: variance and degrees of freedom of each side."""
+    """Return the verdict on a difference; parts: variance and degrees of freedom of each side."""
     variance = math.fsum(part for part, _ in parts)
     if variance <= 0:
         return NoiseVerdict(by, p=1.0 if difference == 0 else 0.0, noise=0.0, samples=samples)
@@ -242,7 +246,7 @@ def _verdict(
 
 
 def _difference(base: Sequence[float], other: Sequence[float]) -> float:
-    """The difference of the means; 0 if it is a rounding error."""
+    """Return the difference of the means; 0 if it is a rounding error."""
     before, after = _mean(base), _mean(other)
     return 0.0 if math.isclose(before, after, rel_tol=ROUNDING) else after - before
 
@@ -261,12 +265,12 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def two_sided(t: float, freedom: float) -> float:
-    """The two-sided p-value of Student's t."""
+    """Return the two-sided p-value of Student's t."""
     return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
 def quantile(freedom: float, level: float = LEVEL) -> float:
-    """The two-sided critical value of Student's t at this level."""
+    """Return the two-sided critical value of Student's t at this level."""
     low, high = 0.0, 1.0
     while two_sided(high, freedom) > level and high < 1e12:
         high *= 2
@@ -277,7 +281,7 @@ def quantile(freedom: float, level: float = LEVEL) -> float:
 
 
 def _beta(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function, by Lentz's continued fraction (DLMF 8.17.22)."""
+    """Return the regularized incomplete beta function, by Lentz's continued fraction (DLMF 8.17.22)."""
     if x <= 0 or x >= 1:
         return min(1.0, max(0.0, x))
     if x > (a + 1) / (a + b + 2):

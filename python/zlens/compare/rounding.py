@@ -1,4 +1,4 @@
-"""How precise the metrics of listings are: what is printed as 0.1 may be anything from 0.05 to 0.15."""
+"""Precision of the metrics of listings: a value printed as 0.1 may be anything from 0.05 to 0.15."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from zlens.session.session import CoreSession
 
 
 def rounding_bounds(session: CoreSession, compared: Sequence[MetricSeries]) -> dict[tuple[str, Key], float]:
-    """The most that printing can have changed the mean of a metric by, by system and key of the metric.
+    """Return the maximum effect of printing on the mean of a metric, by system and key of the metric.
 
-    The effects of all printed numbers add up, and those of a number over its rows: each may be rounded up or
-    down.
+    The effects of all printed numbers add up, and those of a number over its rows, because each may be
+    rounded up or down.
     """
     if not has_rounded_values(session):
         return {}
@@ -35,49 +35,55 @@ def rounding_bounds(session: CoreSession, compared: Sequence[MetricSeries]) -> d
     changed = rounding_changes(session, numbers)
     if not changed:
         return {}
-    found: dict[tuple[str, Key], float] = {}
-    with perturb(session, changed) as beside:
-        whole = [
-            each for series in compared for each in (series, series.separate_subjects()) if each is not None
+    bounds: dict[tuple[str, Key], float] = {}
+    with perturb(session, changed) as perturbed:
+        all_series = [
+            variant
+            for series in compared
+            for variant in (series, series.separate_subjects())
+            if variant is not None
         ]
-        queries = [_effects(series, len(changed)) for series in whole]
-        beside.prepare_queries(queries)
-        for series, query in zip(whole, queries, strict=True):
-            # Apart, where errors of subjects do not cancel, the bound is never smaller.
-            found |= _bounds(series, changed, beside.sql(query).rows)
-    return found
+        queries = [_effects(series, len(changed)) for series in all_series]
+        perturbed.prepare_queries(queries)
+        for series, query in zip(all_series, queries, strict=True):
+            # If subjects are separate, their errors do not cancel, so the bound is never smaller.
+            bounds |= _bounds(series, changed, perturbed.sql(query).rows)
+    return bounds
 
 
 def _bounds(
     series: MetricSeries, changed: Sequence[RoundingChange], rows: Iterable[Sequence[Any]]
 ) -> dict[tuple[str, Key], float]:
-    """The bounds of a series' metrics, from the effect of each change."""
+    """Return the bounds of a series' metrics, from the effect of each change."""
     keys = len(series.by)
     points: dict[tuple[str, Key], tuple[int, str]] = {}
     effects: dict[tuple[str, Key], dict[tuple[str, str], float]] = {}
     for system, source, number, *rest in rows:
         change = changed[number - 1]
-        for at, metric in enumerate(series.metrics):
+        for index, metric in enumerate(series.metrics):
             key = system, (metric.key, tuple(rest[:keys]))
-            count, effect = rest[keys + 2 * at : keys + 2 * at + 2]
-            # The source that `Series.points` takes.
-            known = points.get(key)
-            if not count or (known is not None and (-known[0], known[1]) < (-count, source)):
+            count, effect = rest[keys + 2 * index : keys + 2 * index + 2]
+            # The source that `MetricSeries.points` selects.
+            best = points.get(key)
+            if not count or (best is not None and (-best[0], best[1]) < (-count, source)):
                 continue
-            if known != (count, source):
+            if best != (count, source):
                 points[key], effects[key] = (count, source), {}
-            own = effects[key]
+            effect_by_column = effects[key]
             column = change.table, change.column
-            own[column] = max(own.get(column, 0.0), effect or 0.0)
+            effect_by_column[column] = max(effect_by_column.get(column, 0.0), effect or 0.0)
     scales = {metric.key: metric.scale for metric in series.metrics}
-    return {(system, key): scales[key[0]] * math.fsum(own.values()) for (system, key), own in effects.items()}
+    return {
+        (system, key): scales[key[0]] * math.fsum(effect_by_column.values())
+        for (system, key), effect_by_column in effects.items()
+    }
 
 
 def _effects(series: MetricSeries, count: int) -> str:
-    """SELECT of system, source, change, subject and, for each metric, its points and what the change does.
+    """Return a SELECT of system, source, change, subject and, for each metric, its points and the effect.
 
-    The effect is the most that the mean can change if any of its rows change. The mean is A / B, sums over
-    rows; to first order, row i changes it by (dA_i - A / B * dB_i) / B.
+    The effect is the maximum change of the mean if any of its rows change. The mean is A / B, sums over rows;
+    to first order, row i changes it by (dA_i - A / B * dB_i) / B.
     """
     own = [f"k{at}" for at in range(len(series.by))]
     keys = [f"k{at}" for at in range(len(series.by) + len(series.beneath))]
@@ -88,7 +94,7 @@ def _effects(series: MetricSeries, count: int) -> str:
         for at in at_each
         for there in (f"(a{at} IS NOT NULL AND b{at} > 0)",)
     )
-    # A machine is marked as its systems are.
+    # A machine is marked in the same way as its systems.
     subject = "".join(f", {mark.format(key, 1)} AS {key}" for key in keys)
     known = "".join(f" AND {key} IS NOT NULL" for key in keys)
     listed = ", ".join(["system", "source", *keys, "interval_end"])
@@ -115,7 +121,7 @@ def _effects(series: MetricSeries, count: int) -> str:
         f"FROM ({series.rows}) WHERE true{known}), "
         f"unchanged AS MATERIALIZED (SELECT * FROM points WHERE change = 0), "
         f"totals AS (SELECT {subjects}, {sums} FROM unchanged GROUP BY {subjects}), "
-        # Rows that only one of the two has count in full.
+        # Rows of only one of the two count in full.
         f"moved AS (SELECT {listed}, change, {of_row} FROM (SELECT {listed}, change, {both} FROM points "
         f"WHERE change > 0 UNION ALL SELECT {listed}, c.change, {negative} FROM unchanged "
         f"CROSS JOIN range(1, {count + 1}) AS c(change)) GROUP BY {listed}, change) "
@@ -125,18 +131,18 @@ def _effects(series: MetricSeries, count: int) -> str:
 
 @cache
 def _numbers(metric: ComparedMetric) -> tuple[tuple[str, str], ...]:
-    """The printed numbers behind a metric and its weight, as raw table and column."""
+    """Return the printed numbers underlying a metric and its weight, as raw table and column."""
     measured = measures.load_measure(metric.table)
     declared = measured.column(metric.column)
     weights = expressions.names(declared.weight or "1") if declared is not None else ()
-    found = []
+    numbers = []
     for column in (metric.column, *(name for name in weights if measured.column(name))):
         raw, _ = column_lineage().raw_columns(metric.table, column)
-        found += [
+        numbers += [
             (name, each) for name, columns in raw.items() if name.startswith("rmf_") for each in columns
         ]
         for name in raw.keys() & listings.tables().keys():
             report, key = listings.tables()[name]
             known = {each.name for each in listings.columns(definition.load_report(report).table(key))}
-            found += [(name, each) for each in raw[name] if f"{each}{listings.PRECISION_SUFFIX}" in known]
-    return tuple(found)
+            numbers += [(name, each) for each in raw[name] if f"{each}{listings.PRECISION_SUFFIX}" in known]
+    return tuple(numbers)

@@ -1,4 +1,4 @@
-"""The values of metrics by interval."""
+"""Time series of metrics by interval."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from zlens.catalog.expressions import literal, quote
 from zlens.engine.cancellation import check_canceled
 from zlens.session.session import CoreSession
 
-#: Rows after which work that is no longer wanted ends.
+#: Rows between two checks for cancellation.
 _ROWS = 10_000
 #: A metric and its subject: the values of its columns `by`.
 Key = tuple[str, tuple[str, ...]]
-#: End of an interval, and the numerator and denominator measured in it.
+#: Interval end, and the numerator and denominator measured in the interval.
 Point = tuple[dt.datetime, float, float]
 
 
 class MetricSeries:
     """Numerators and denominators of metrics of one table, in order of time.
 
-    by       columns that have values of their own; what else identifies a row is aggregated
-    beneath  columns that this series keeps apart too
+    by       columns that have separate values; other row keys are aggregated
+    beneath  further columns that this series does not aggregate
     rows     SELECT of system, source, interval_end, the subject as k0, k1, ... and, for each metric, the
              numerator and denominator as a0, b0, a1, b1, ...
     """
@@ -60,7 +60,7 @@ class MetricSeries:
         self.query = f"{self.rows} ORDER BY interval_end"
 
     def separate_subjects(self) -> MetricSeries | None:
-        """The metrics that are means over subjects, with these kept apart; None if there are none."""
+        """Return the metrics that are means over subjects, by subject; None if there are no such metrics."""
         measured = catalog.load_measure(self.table)
         pinned = {name for name, _ in self.where}
         beneath = [name for name in measured.key if name not in self.by and name not in pinned]
@@ -72,7 +72,7 @@ class MetricSeries:
         return MetricSeries(self.table, self.by, self.where, means, beneath) if beneath and means else None
 
     def points(self, session: CoreSession) -> dict[tuple[str, Key], list[Point]]:
-        """The points of each metric, by system and key; those with a denominator."""
+        """Return the points of each metric that have a denominator, by system and key."""
         by_source: dict[tuple[str, str, Key], list[Point]] = {}
         by = len(self.by) + len(self.beneath)
         for number, row in enumerate(session.sql(self.query).rows):
@@ -87,10 +87,11 @@ class MetricSeries:
                 if above is not None and below is not None and below > 0:
                     points = by_source.setdefault((system, source, (metric.key, subject)), [])
                     points.append((end, float(above), float(below)))
-        chosen: dict[tuple[str, Key], list[Point]] = {}
-        # If several sources describe a system, use the one with most points; times are not counted twice.
+        selected: dict[tuple[str, Key], list[Point]] = {}
+        # If several sources describe a system, use the one with most points, so that times do not count
+        # twice.
         for (system, _, key), points in sorted(
             by_source.items(), key=lambda entry: (-len(entry[1]), entry[0][1])
         ):
-            chosen.setdefault((system, key), points)
-        return chosen
+            selected.setdefault((system, key), points)
+        return selected

@@ -32,7 +32,7 @@ class SystemRun(Struct):
     made: bool = False
     #: Status of CPU MF columns whose formulas are unverified or the user's own.
     doubts: dict[str, str] = field(default_factory=dict)
-    #: Of a listing, the most that rounding can have changed the value of a metric by.
+    #: For a listing, the maximum change of a metric's value by rounding.
     roundings: dict[Key, float] = field(default_factory=dict)
 
 
@@ -52,13 +52,13 @@ class Side(Struct):
         return list(dict.fromkeys(name for run in self.runs for name in run.systems))
 
     def runs_of(self, system: str) -> list[SystemRun]:
-        """The data of a system in each run."""
+        """Return the data of a system in each run."""
         return [run.systems[system] for run in self.runs if system in run.systems]
 
 
 def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetric] | None = None) -> SideRun:
-    """All metrics of a session that are compared."""
-    wanted = tuple(compared_metrics() if metrics is None else metrics)
+    """Return all compared metrics of a session."""
+    selected = tuple(compared_metrics() if metrics is None else metrics)
     infos = session.systems
     if not infos:
         raise QueryError(f"{label} has none of the requested systems", cure=phrase("systems"))
@@ -75,10 +75,10 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     series = [
         MetricSeries(table, by, where, list(group))
         for (table, by, where), group in groupby(
-            sorted(wanted, key=_series_key),
+            sorted(selected, key=_series_key),
             key=lambda table_series: (table_series.table, table_series.by, table_series.where),
         )
-        # Without throughput there are no transactions; skip the query.
+        # Without throughput there are no transactions, so the query is skipped.
         if session.has_data(table) and (table != "per_transaction" or session.throughput is not None)
     ]
     session.prepare_queries(
@@ -111,13 +111,13 @@ def _spans(session: CoreSession, systems: dict[str, SystemRun]) -> None:
         run = systems.get(system)
         if run is None or first is None or count <= run.intervals:
             continue
-        begin = first - dt.timedelta(seconds=seconds or 0)
-        run.first, run.last = session.display(begin, system), session.display(last, system)
+        start = first - dt.timedelta(seconds=seconds or 0)
+        run.first, run.last = session.display(start, system), session.display(last, system)
         run.intervals = count
 
 
 def _doubts(session: CoreSession, systems: dict[str, SystemRun]) -> None:
-    """Set the status of doubtful CPU MF columns; their formulas are used only on request."""
+    """Set the status of unverified CPU MF columns; their formulas are used only on request."""
     requested = session.options.allow_unverified or session.options.weights
     if not requested or not session.has_data("cpumf_type"):
         return

@@ -26,7 +26,7 @@ _SAMPLES = "Samples: runs, or intervals corrected for autocorrelation, of base a
 
 
 def build_answers(comparison: Comparison) -> list[Answer]:
-    """One answer for each system."""
+    """Return one answer for each system."""
     answers = [_system(comparison, compared) for compared in comparison.systems]
     answers[-1].notes += comparison.notes
     return answers
@@ -69,19 +69,19 @@ def _sides(comparison: Comparison, compared: SystemComparison) -> Iterator[str]:
     for side, name in zip(comparison.sides, compared.systems, strict=True):
         labeled_runs = [(run.label, run.systems[name]) for run in side.runs if name in run.systems]
         for number, (label, run) in enumerate(labeled_runs):
-            head = side.name if number == 0 else ""
-            yield f"{head:<{width}}  {label}: {run.system}, {span(run)}, {run.intervals} intervals"
+            label_text = side.name if number == 0 else ""
+            yield f"{label_text:<{width}}  {label}: {run.system}, {span(run)}, {run.intervals} intervals"
 
 
 def span(run: SystemRun) -> str:
-    """The time span of a run in the display zone."""
+    """Return the time range of a run in the display zone."""
     if run.first is None or run.last is None:
         return "no time"
     return f"{run.first:%Y-%m-%d %H:%M} to {run.last:%Y-%m-%d %H:%M}"
 
 
 def headline(compared: SystemComparison) -> str:
-    """How certain the differences are, in one line."""
+    """Return a summary of the certainty of the differences, in one line."""
     tested, beyond, untested = compared.tested()
     sure = f"{beyond} of {tested} tested are beyond the noise (*)"
     if not untested:
@@ -91,7 +91,7 @@ def headline(compared: SystemComparison) -> str:
 
 
 def reasons(rows: Sequence[ComparisonRow]) -> list[str]:
-    """The reasons why rows could not be tested."""
+    """Return the reasons why rows could not be tested."""
     verdicts = [change.verdict for row in rows for change in row.changes]
     texts = []
     intervals = [
@@ -107,7 +107,7 @@ def reasons(rows: Sequence[ComparisonRow]) -> list[str]:
 
 
 def criterion_lines(compared: SystemComparison, names: Sequence[str]) -> Iterator[str]:
-    """The result of the criterion for each metric that it applies to."""
+    """Yield the result of the criterion for each metric that it applies to."""
     for row in compared.rows:
         if not row.metric.criterion:
             continue
@@ -131,13 +131,13 @@ def _table(
     key: str, title: str, rows: Sequence[ComparisonRow], names: Sequence[str], *, grouped: bool = False
 ) -> AnswerTable:
     columns = [AnswerColumn("metric", ""), AnswerColumn("unit", "Unit")]
-    columns += [AnswerColumn(f"value{at}", name, numeric=True) for at, name in enumerate(names)]
-    for at, change in enumerate(rows[0].changes):
+    columns += [AnswerColumn(f"value{index}", name, numeric=True) for index, name in enumerate(names)]
+    for index, change in enumerate(rows[0].changes):
         columns += [
-            AnswerColumn(f"change{at}", f"{names[change.other]} : {names[change.base]}", numeric=True),
-            AnswerColumn(f"form{at}", "Form"),
-            AnswerColumn(f"noise{at}", "Noise", numeric=True),
-            AnswerColumn(f"marks{at}", "", numeric=True),
+            AnswerColumn(f"change{index}", f"{names[change.other]} : {names[change.base]}", numeric=True),
+            AnswerColumn(f"form{index}", "Form"),
+            AnswerColumn(f"noise{index}", "Noise", numeric=True),
+            AnswerColumn(f"marks{index}", "", numeric=True),
         ]
     columns.append(AnswerColumn("samples", "Samples", numeric=True))
     cells = []
@@ -151,7 +151,7 @@ def _table(
 
 
 def number(value: float | None) -> str:
-    """A number with about five digits; dots for a missing value."""
+    """Format a number with about five digits; dots for a missing value."""
     if value is None:
         return "...."
     size = abs(value)
@@ -162,7 +162,7 @@ def number(value: float | None) -> str:
 
 
 def format_difference(change: SideChange) -> str:
-    """The difference in its form as text."""
+    """Format the difference in its form."""
     value = change.value
     if value is None:
         return "...."
@@ -174,7 +174,7 @@ def format_difference(change: SideChange) -> str:
 
 
 def format_noise(row: ComparisonRow, change: SideChange) -> str:
-    """The noise as text: in points if the difference is in points, else in percent of the base."""
+    """Format the noise: in points if the difference is in points, else in percent of the base."""
     if change.verdict.noise is None:
         return "...."
     if change.form == "points":
@@ -197,7 +197,7 @@ def marks(change: SideChange) -> str:
 
 
 def format_samples(row: ComparisonRow) -> str:
-    """Samples of every side as text: runs, or effective intervals."""
+    """Format the samples of every side: runs, or effective intervals."""
     by_side = {}
     for change in row.changes:
         if change.verdict.samples:
@@ -210,7 +210,7 @@ def format_samples(row: ComparisonRow) -> str:
 
 
 def _parts(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -> AnswerTable:
-    """The parts of a change, which add up to it."""
+    """Return a table of the parts of a change, which add up to it."""
     base, other = names[step.base], names[step.other]
     columns = (
         AnswerColumn("part", "Part"),
@@ -229,7 +229,7 @@ def _parts(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -> An
 
 
 def _published(compared: SystemComparison, names: Sequence[str]) -> Iterator[AnswerTable]:
-    """The form of IBM's CPU MF tables: metrics as columns, sides as rows, base/new as improvement."""
+    """Yield tables as IBM's CPU MF tables: metrics as columns, sides as rows, base/new as improvement."""
     shown = [
         row
         for row in compared.rows

@@ -1,4 +1,4 @@
-"""The change in CPU time per transaction, divided into parts that add up to it.
+"""Divides the change in CPU time per transaction into parts that add up to it.
 
 The change of a product is divided among its factors by logarithmic means (Ang's LMDI-I, Energy Policy 32,
 2004): exact, the same in either direction, and independent of the order of the factors.
@@ -34,20 +34,20 @@ class Waterfall(Struct, frozen=True):
 
 
 def logarithmic_mean(a: float, b: float) -> float:
-    """The logarithmic mean of two positive numbers, between the geometric and the arithmetic mean."""
+    """Return the logarithmic mean of two positive numbers, between the geometric and the arithmetic mean."""
     if math.isclose(a, b, rel_tol=1e-9):
         return (a + b) / 2
     return (b - a) / math.log(b / a)
 
 
 def build_waterfalls(base: Values, other: Values) -> list[Waterfall]:
-    """The waterfalls that the values of two sides allow; values by `table.column`."""
+    """Return the waterfalls that the values of two sides allow; values by `table.column`."""
     waterfalls = (cpu_time_by_location(base, other), cpu_time_by_cause(base, other), busy(base, other))
     return [waterfall for waterfall in waterfalls if waterfall]
 
 
 def cpu_time_by_location(base: Values, other: Values) -> Waterfall | None:
-    """CPU time per transaction by guests and CP, from timers."""
+    """Return CPU time per transaction by guests and CP, from timers."""
     names = (
         ("guests", "guest_s"),
         ("CP, chargeable", "chargeable_cp_s"),
@@ -62,7 +62,7 @@ def cpu_time_by_location(base: Values, other: Values) -> Waterfall | None:
 
 
 def cpu_time_by_cause(base: Values, other: Values) -> Waterfall | None:
-    """CPU time per transaction by instructions, the two parts of CPI, and speed, from counters."""
+    """Return CPU time per transaction by instructions, the two parts of CPI, and speed, from counters."""
     values = _both(base, other, *(_COST + name for name in ("cpu_s", "instructions", "cpi")))
     if values is None:
         # Without timers of the processors, use the counters.
@@ -100,7 +100,7 @@ def cpu_time_by_cause(base: Values, other: Values) -> Waterfall | None:
 
 
 def busy(base: Values, other: Values) -> Waterfall | None:
-    """The change of processor busy by guests and CP, if there are no transactions."""
+    """Return the change of processor busy by guests and CP, if there are no transactions."""
     if base.get(_COST + "cpu_s") is not None:
         return None
     names = (
@@ -117,7 +117,7 @@ def busy(base: Values, other: Values) -> Waterfall | None:
 
 
 def _of_cost(title: str, start: float, end: float, parts: list[Contribution], note: str = "") -> Waterfall:
-    """A waterfall in milliseconds from seconds, with an unexplained part if it exceeds rounding."""
+    """Return a waterfall in milliseconds from seconds, with an unexplained part if it exceeds rounding."""
     start, end = 1000 * start, 1000 * end
     rest = end - start - math.fsum(part.change for part in parts)
     if abs(rest) > 1e-6 * max(end, start):

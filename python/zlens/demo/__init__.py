@@ -1,7 +1,7 @@
-"""Sample files that zlens makes itself, so that everything can be tried before real data is available.
+"""Synthetic sample files, so that everything can be tried without real data.
 
-They are consistent, seeded, and not measured. The catalog file made_systems.toml lists
-their systems, so that everything shown of them says so.
+They are consistent, seeded, and not measured. The catalog file made_systems.toml lists their systems, so that
+all output marks them as synthetic.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 from zlens.simulation import run
 
-#: The zone of the files of the first machine; the RMF report does not state it.
+#: Zone of the files of the first machine; the RMF report does not state it.
 ZONE = "+01:00"
 MONWRITE_NAME = "zldemo.monwrite"
 RMF_NAME = "zlzos-rmf-cpu.xml"
 SMF_NAME = "zlzos.smf"
-#: Of another machine and another year, with multithreading: it needs zlens' own pack.
+#: File of another machine and another year, with multithreading; it needs the synthetic layouts.
 SIM_NAME = "sim.monwrite"
 SIM_SCENARIO = FACTS / "scenarios" / "zlsim.toml"
 
@@ -42,7 +42,7 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
                 "this file exists and is not a demo file", file=str(path), cure="name another folder"
             )
     with ThreadPoolExecutor(1) as pool:
-        # The simulator needs no interpreter: the other files are made beside it.
+        # The simulator does not hold the interpreter lock, so the other files are written in parallel.
         simulated = pool.submit(_simulate, SIM_SCENARIO, paths[3], seed)
         _simulate(machine.SCENARIO, paths[0], seed)
         _write_zos(paths[0], paths[1], paths[2], seed)
@@ -51,7 +51,7 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
 
 
 def _simulate(scenario: Path, path: Path, seed: int) -> None:
-    """Write what the system of a shipped scenario records."""
+    """Write the records of the system of a shipped scenario."""
     ready = run.prepare(document.load_unchecked(scenario), file=str(scenario), seed=seed)
     with _replacing(path) as temporary:
         run.simulate([ready], temporary)
@@ -74,18 +74,18 @@ def _write_zos(monwrite: Path, report: Path, dump: Path, seed: int) -> None:
 
 
 def _is_demo(path: Path) -> bool:
-    """Whether a file names the serial number of the demo's machines, or is empty."""
+    """Return whether a file contains the serial number of the demo's machines, or is empty."""
     if not path.is_file():
         return False
     with open(path, "rb") as file:
-        head = file.read(1 << 20)
+        first_bytes = file.read(1 << 20)
     serial = machine.SERIAL.lstrip("0")
-    return not head or serial.encode() in head or serial.encode("cp037") in head
+    return not first_bytes or serial.encode() in first_bytes or serial.encode("cp037") in first_bytes
 
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[str]:
-    # Interrupted work leaves no partial file under the name that others open.
+    # An interruption leaves no partial file under the final name.
     with tempfile.TemporaryDirectory(prefix=".zlens-", dir=path.parent) as folder:
         temporary = os.path.join(folder, path.name)
         yield temporary

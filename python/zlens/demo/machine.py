@@ -1,6 +1,6 @@
 """The machine of the first demo files, as its z/VM system recorded it minute by minute.
 
-The records of its z/OS system are made from this, so that all files tell of the same machine.
+The records of its z/OS system are derived from this, so that all files describe the same machine.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from zlens.session.session import CoreSession
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 
-#: The scenario that its z/VM system is simulated from.
+#: Scenario from which its z/VM system is simulated.
 SCENARIO = FACTS / "scenarios" / "zldemo.toml"
 _GIVEN: dict[str, Any] = document.load_unchecked(SCENARIO)
 
 START_US = round(dt.datetime.fromisoformat(_GIVEN["simulation"]["start"]).timestamp()) * SECOND
 ZONE_S = 3600 * _GIVEN["simulation"]["zone"]
 SYSTEM: str = next(entry["name"] for entry in _GIVEN["partition"] if "records" in entry)
-#: The z/OS partition, and the name of its system in SMF, which has at most four characters.
+#: The z/OS partition, and the name of its system in SMF (at most four characters).
 ZOS_PARTITION = "ZLZOS"
 ZOS_SYSTEM = "ZLZ1"
 MACHINE_TYPE: str = _GIVEN["machine"]["type"]
 MODEL: str = _GIVEN["machine"]["model"]
 HARDWARE_MODEL = "E12"
 SERIAL: str = _GIVEN["machine"]["serial"]
-#: Service units per hour of the three CPs together.
+#: Service units per hour of all three CPs.
 MSU_CAPACITY = 315
 #: Physical processors by type, in the order of RMF.
 PHYSICAL: dict[str, int] = dict(sorted(_GIVEN["processors"].items()))
@@ -41,7 +41,7 @@ _WEIGHTS: dict[str, int] = {entry["name"]: entry["weight"] for entry in _GIVEN["
 
 
 class CumulativeUse(Struct, frozen=True):
-    """The cumulative use of one type of processor by one partition, by logical processor."""
+    """Cumulative use of one type of processor by one partition, by logical processor."""
 
     name: str
     kind: str
@@ -51,10 +51,10 @@ class CumulativeUse(Struct, frozen=True):
 
 
 class MachineMinute(Struct, frozen=True):
-    """What the hypervisor counted until the end of a minute; `number` 0 is the beginning.
+    """Cumulative counts of the hypervisor at the end of a minute; `number` 0 is the start.
 
-    physical    by physical processor: its type, and the time that the hypervisor took for itself
-    online_us   by processor of the z/VM system: how much of this minute it was online
+    physical    by physical processor: its type, and the time that the hypervisor used itself
+    online_us   by processor of the z/VM system: its online time in this minute
     """
 
     number: int
@@ -64,12 +64,12 @@ class MachineMinute(Struct, frozen=True):
     online_us: dict[int, int]
 
     def use(self, name: str) -> CumulativeUse:
-        """That of a partition."""
+        """Return the use by a partition."""
         return next(use for use in self.uses if use.name == name)
 
     def management_us(self, kind: str) -> int:
-        """The hypervisor's own time on the processors of a type."""
-        return sum(us for of, us in self.physical if of == kind)
+        """Return the hypervisor's own time on the processors of a type, in microseconds."""
+        return sum(us for physical_kind, us in self.physical if physical_kind == kind)
 
 
 _PARTITIONS = """
@@ -89,7 +89,7 @@ UNION ALL SELECT cast(epoch_us(tod) AS bigint), prcvon_pfxcpuad, true FROM d5r1 
 
 
 def minutes(session: CoreSession) -> Iterator[MachineMinute]:
-    """The minutes of the file of its z/VM system."""
+    """Yield the minutes of the file of its z/VM system."""
     varied = session.sql(_VARIED).rows
     cpus = len(session.sql("SELECT DISTINCT sytprp_pfxcpuad FROM d0r2").rows)
     physical = {
@@ -106,16 +106,16 @@ def minutes(session: CoreSession) -> Iterator[MachineMinute]:
         yield MachineMinute(number, end, tuple(uses), physical[end], online)
 
 
-def _online_us(cpu: int, begin: int, end: int, varied: list[tuple[int, int, bool]]) -> int:
-    """How long a processor was online between two times; all are at the beginning."""
-    online, since, total = True, begin, 0
-    for at, which, on in varied:
-        if which != cpu or at >= end:
+def _online_us(cpu: int, start: int, end: int, varied: list[tuple[int, int, bool]]) -> int:
+    """Return the online time of a processor between two times, in microseconds; it starts online."""
+    online, since, total = True, start, 0
+    for when, which, on in varied:
+        if which != cpu or when >= end:
             continue
-        moment = max(at, begin)
+        time = max(when, start)
         if online and not on:
-            total += moment - since
+            total += time - since
         if on:
-            since = moment
+            since = time
         online = on
     return total + (end - since if online else 0)

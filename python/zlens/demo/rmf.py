@@ -50,7 +50,7 @@ _PARTITION_HEADS = (
 
 
 def document(quarters: Sequence[MachineMinute]) -> str:
-    """The report of the intervals between these minutes."""
+    """Return the report of the intervals between these minutes."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<!-- Made by `zlens demo`: no machine has run this. -->",
@@ -123,7 +123,7 @@ def _cpus(before: MachineMinute, after: MachineMinute) -> list[tuple[str, ...]]:
     current, previous = after.use(machine.ZOS_PARTITION), before.use(machine.ZOS_PARTITION)
     interval_us = INTERVAL * machine.MINUTE
     busy = [100 * (b - a) / interval_us for a, b in zip(previous.total_us, current.total_us, strict=True)]
-    # z/OS also counts the time it was ready but not dispatched.
+    # z/OS also counts the time in which it was ready but not dispatched.
     mvs = [busy_pct * 1.012 for busy_pct in busy]
     rates = [round(busy_pct * 14.2, 2) for busy_pct in busy]
     rows: list[tuple[str, ...]] = [
@@ -164,7 +164,7 @@ def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, 
     interval_us = INTERVAL * machine.MINUTE
     rows: list[tuple[str, ...]] = []
     for kind, physical in PHYSICAL.items():
-        room = physical * interval_us
+        capacity_us = physical * interval_us
         all_effective = all_total = weight = 0
         for current, previous in zip(after.uses, before.uses, strict=True):
             if current.kind != kind:
@@ -173,7 +173,11 @@ def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, 
             total = sum(current.total_us) - sum(previous.total_us)
             cpus = len(current.total_us)
             capacity = cpus * interval_us
-            msu = ("0", str(round(effective / room * machine.MSU_CAPACITY))) if kind == "CP" else ("", "")
+            msu = (
+                ("0", str(round(effective / capacity_us * machine.MSU_CAPACITY)))
+                if kind == "CP"
+                else ("", "")
+            )
             rows.append(
                 (
                     current.name,
@@ -188,16 +192,16 @@ def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, 
                     _duration(total),
                     _pct(effective, capacity),
                     _pct(total, capacity),
-                    _pct(total - effective, room),
-                    _pct(effective, room),
-                    _pct(total, room),
+                    _pct(total - effective, capacity_us),
+                    _pct(effective, capacity_us),
+                    _pct(total, capacity_us),
                 )
             )
             all_effective += effective
             all_total += total
             weight += current.weight
         own_us = after.management_us(kind) - before.management_us(kind)
-        own_pct = _pct(own_us, room)
+        own_pct = _pct(own_us, capacity_us)
         rows.append(("*PHYSICAL*", *[""] * 7, kind, "", _duration(own_us), "", "", own_pct, "", own_pct))
         management = all_total - all_effective + own_us
         rows.append(
@@ -211,9 +215,9 @@ def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, 
                 _duration(all_total + own_us),
                 "",
                 "",
-                _pct(management, room),
-                _pct(all_effective, room),
-                _pct(all_total + own_us, room),
+                _pct(management, capacity_us),
+                _pct(all_effective, capacity_us),
+                _pct(all_total + own_us, capacity_us),
             )
         )
     return rows
@@ -238,10 +242,10 @@ def _variables(number: int, values: dict[str, str]) -> Iterator[str]:
     yield "</var-list>"
 
 
-def _table(number: int, heads: Iterable[tuple[str, str]], rows: list[tuple[str, ...]]) -> Iterator[str]:
+def _table(number: int, headings: Iterable[tuple[str, str]], rows: list[tuple[str, ...]]) -> Iterator[str]:
     yield f'<table id="{number}"><column-headers>'
-    for kind, head in heads:
-        yield f'<col type="{kind}">{escape(head)}</col>'
+    for kind, heading in headings:
+        yield f'<col type="{kind}">{escape(heading)}</col>'
     yield "</column-headers>"
     for count, row in enumerate(rows, 1):
         sum_row = ' type="SUM"' if row[0].upper().startswith("TOTAL") else ""

@@ -1,8 +1,8 @@
 """The demo machine's hour as recorded by its z/OS partition: an SMF dump, mostly records of type 113.
 
-Cycles follow from the time for which the hypervisor dispatched the partition's processors, at the speed of
-the machine; everything else follows from them in the proportions of a z10 of one book under mixed work. All
-values are sums of integers, so an interval's records contain exactly the difference of the totals.
+Cycles follow from the dispatch time of the partition's processors, at the speed of the machine; everything
+else follows from them in the proportions of a z10 with one book under mixed work. All values are sums of
+integers, so an interval's records contain exactly the difference of the totals.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ SPEED = 4404
 #: Counter versions of a z10, and its counter sets with their first numbers and sizes.
 VERSION1 = VERSION2 = 1
 SETS = (("basic", 0, 6), ("problem", 32, 6), ("crypto", 64, 16), ("extended", 128, 32))
-#: The run of the counters began two days before the hour.
+#: The counter run started two days before the hour.
 RUN_US = machine.START_US - 2 * 86_400 * machine.SECOND - 17 * machine.MINUTE
-#: Part of the run for which each processor was busy.
+#: Fraction of the run for which each processor was busy.
 _PACE = 0.3
 #: This many minutes are in both subtypes, the rest only in the first.
 BOTH_MINUTES = 15
-#: A data section without the number of the core, as it was before multithreading.
+#: Length of a data section without the number of the core, as before multithreading.
 _SHORT_DATA = 76
-#: Records are written this long after the end of their interval.
+#: Records are written this long after their interval end.
 _LATE_US = 21_000
 
 Counts = dict[int, int]
 
 
 class DemoDumpWriter:
-    """Follows the minutes and writes the counts of the z/OS partition."""
+    """Reads the minutes and writes the counters of the z/OS partition."""
 
     def __init__(self, path: str, seed: int) -> None:
-        # Separate random numbers: the other files stay the same.
+        # Separate random numbers, so that the other files stay the same.
         self.random = random.Random(f"smf {seed}")
         self.layout = smf.layout(113)
         self.writer = _native.SmfWriter(path)
@@ -50,7 +50,7 @@ class DemoDumpWriter:
         self.quarters = QuarterHourWriter(seed)
 
     def add_minute(self, minute: MachineMinute) -> None:
-        """Process a minute that has passed."""
+        """Process a completed minute."""
         self.end_us = minute.end_us
         busy = minute.use(machine.ZOS_PARTITION).effective_us
         if minute.number == 0:
@@ -115,13 +115,13 @@ class DemoDumpWriter:
             short_data=_SHORT_DATA if subtype == 1 else None,
         )
 
-    # What is counted -----------------------------------------------------------------------------------
+    # Counters -------------------------------------------------------------------------------------------
 
     def counter_values(self, busy_us: int, load: float) -> Counts:
-        """The counts of a processor in this time; with more load, more waits for memory."""
+        """Return the counters of a processor for this time; more load means more waits for memory."""
         vary = self.random.uniform
         cycles = busy_us * SPEED
-        # Waiting for caches and memory grows with the load, the time of an instruction itself does not.
+        # Waiting for caches and memory grows with the load; the time of an instruction itself does not.
         waits = (1.65 + 1.1 * load) * vary(0.97, 1.03)
         instructions = round(cycles / (2.45 * vary(0.99, 1.01) + waits))
         problem = 0.46 + 0.10 * load + vary(-0.015, 0.015)
@@ -129,7 +129,7 @@ class DemoDumpWriter:
         misses = instructions * (0.031 + 0.009 * load) * vary(0.98, 1.02)
         counts[2] = round(misses * 0.44 * vary(0.99, 1.01))
         counts[4] = round(misses) - counts[2]
-        # Of the cycles lost to misses, 84 % lengthen the run: the others would have been waited for anyway.
+        # Of the cycles lost to misses, 84 % lengthen the run; the others overlap with other waits.
         lost = instructions * waits / 0.84
         counts[3] = round(lost * 0.41)
         counts[5] = round(lost) - counts[3]
@@ -146,7 +146,7 @@ class DemoDumpWriter:
         return counts | self.extended(counts, load)
 
     def crypto(self, busy_us: int, load: float) -> Counts:
-        """Functions, cycles, blocked functions and blocked cycles; two cores share a coprocessor."""
+        """Return functions, cycles, blocked functions and blocked cycles; two cores share a coprocessor."""
         seconds = busy_us / machine.SECOND
         counts: Counts = {}
         for first, rate, cycles in ((64, 3, 2600), (68, 900, 1450), (72, 2300, 1100), (76, 1500, 950)):
@@ -159,7 +159,7 @@ class DemoDumpWriter:
         return counts
 
     def extended(self, counts: Counts, load: float) -> Counts:
-        """The sources of first-level cache lines, and the translation buffer."""
+        """Return the sources of first-level cache lines, and the counters of the translation buffer."""
         vary = self.random.uniform
         lines: Counts = {}
         near = (0.745 - 0.05 * load) * vary(0.99, 1.01)
@@ -167,7 +167,7 @@ class DemoDumpWriter:
         for misses, nearest, own_book, own_memory in ((counts[2], 128, 130, 135), (counts[4], 129, 131, 134)):
             lines[nearest] = round(misses * near)
             lines[own_memory] = round(misses * memory)
-            # One book: lines in none of its caches are in its memory, and nothing comes from another book.
+            # One book: lines in none of its caches are in its memory, and none come from another book.
             lines[own_book] = misses - lines[nearest] - lines[own_memory]
         lines[136] = round(counts[4] * 0.055 * vary(0.95, 1.05))
         lines[137] = round(counts[2] * 0.002 * vary(0.9, 1.1))
@@ -183,7 +183,7 @@ class DemoDumpWriter:
 
 
 def _mark(record: int, time_us: int) -> bytes:
-    """The first or the last record of a dump, which have no subtype."""
+    """Return the first or the last record of a dump, which have no subtype."""
     local = time_us + machine.ZONE_S * machine.SECOND
     header = bytearray(smf_record.header(record, 0, machine.ZOS_SYSTEM, local)[:18])
     # Clear the flag for a subtype.

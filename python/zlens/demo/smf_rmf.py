@@ -1,7 +1,7 @@
 """Records of types 70-1, 72-3 and 30 of the demo machine's z/OS partition, for each quarter of its hour.
 
-They contain what the hypervisor dispatched, as in the other demo files, and the work done with it. Their
-levels are newer than the machine: a z10 counted no instructions of address spaces.
+They contain what the hypervisor dispatched, as in the other demo files, and the work performed. Their levels
+are newer than the machine: a z10 counted no instructions of address spaces.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ QUARTER_S = rmf.INTERVAL * 60
 ZONE_US = machine.ZONE_S * machine.SECOND
 #: Samples of PR/SM and of RMF in a quarter: one a second.
 SAMPLES = QUARTER_S
-#: Records are written this long after the end of their interval.
+#: Records are written this long after their interval end.
 _LATE_US = 34_000
 #: Address spaces were started two days before the hour.
 _STARTED_US = machine.START_US - 2 * 86_400 * machine.SECOND
-#: Sections of CPU types, from 1.
+#: CPU types by section number, from 1.
 _TYPES = ("CP", "IFL")
 #: SMF70POF of a processor that is vertical high.
 _HIGH = 0xC0
@@ -33,14 +33,14 @@ _ADJUSTMENT, _SCALE = 548_571, 1000
 #: Goals by kind: SMF's bit, and the report class for the same work.
 _GOALS = {"percentile": 0x80, "average": 0x40, "velocity": 0x20, "system": 0x08}
 _REPORT_CLASS = {"CICSHI": "RCICS"}
-#: I/O samples are a quarter of a second apart, an operation takes two thousandths.
+#: I/O samples are a quarter of a second apart, and an operation lasts two milliseconds.
 _OPERATION_S = 0.002
 
 Sections = dict[str, list[dict[str, Any]]]
 
 
 class QuarterHourWriter:
-    """Follows the hour; gives records after each quarter."""
+    """Reads the hour and returns records after each quarter."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(f"smf quarters {seed}")
@@ -54,7 +54,7 @@ class QuarterHourWriter:
         self.instructions += instructions
 
     def add_minute(self, minute: MachineMinute) -> list[bytes]:
-        """Process a minute that has passed; returns the records written at its end."""
+        """Process a completed minute; returns the records written at its end."""
         for address, us in minute.online_us.items():
             self.online_us[address] = self.online_us.get(address, 0) + us
         if minute.number % rmf.INTERVAL:
@@ -174,29 +174,29 @@ class QuarterHourWriter:
     # -- type 30 -----------------------------------------------------------------------------------------
 
     def address_space(self, class_work: ClassWork, work: SpaceWork, end_us: int) -> Iterator[bytes]:
-        """The interval of a started task, or the end of a job and its step, which lasted a quarter."""
+        """Return the interval of a started task, or the end of a job and its step, which lasted a quarter."""
         space = work.space
-        job = space.kind == zos.JOB
-        if job:
+        is_job = space.kind == zos.JOB
+        if is_job:
             self.jobs += 1
-        begin_us = end_us - QUARTER_US
-        started_us = begin_us if job else _STARTED_US + space.asid * 1_300_000
+        start_us = end_us - QUARTER_US
+        started_us = start_us if is_job else _STARTED_US + space.asid * 1_300_000
         service = zos.service_units(work.task), zos.service_units(work.srb)
         identification = {
             "JBN": space.job,
             "PGM": space.program,
-            "STM": "RUN" if job else space.job,
-            "JNM": f"JOB{4100 + self.jobs:05}" if job else f"STC{space.asid:05}",
+            "STM": "RUN" if is_job else space.job,
+            "JNM": f"JOB{4100 + self.jobs:05}" if is_job else f"STC{space.asid:05}",
             "STN": 1,
-            "CLS": "A" if job else "",
+            "CLS": "A" if is_job else "",
             "AST": started_us + ZONE_US,
             "PPS": started_us + ZONE_US,
             "SIT": started_us + ZONE_US,
             "STD": started_us + ZONE_US,
             "RST": started_us + ZONE_US,
             "RSD": started_us + ZONE_US,
-            "RUD": "ZLBATCH" if job else "ZLTASK",
-            "ISS": begin_us,
+            "RUD": "ZLBATCH" if is_job else "ZLTASK",
+            "ISS": start_us,
             "IET": end_us,
             "ASI": space.asid,
         }
@@ -206,8 +206,8 @@ class QuarterHourWriter:
                 {
                     "CPT": work.task,
                     "CPS": work.srb,
-                    "IST": begin_us + ZONE_US,
-                    "IDT": begin_us + ZONE_US,
+                    "IST": start_us + ZONE_US,
+                    "IDT": start_us + ZONE_US,
                 }
             ],
             "counter": [
@@ -227,7 +227,7 @@ class QuarterHourWriter:
                 }
             ],
         }
-        for subtype in (4, 5) if job else (6,) if space.asid < 20 else (2,):
+        for subtype in (4, 5) if is_job else (6,) if space.asid < 20 else (2,):
             written = {"TYP": subtype, "RVN": "05", "PNM": "SMF", "OSL": "SP7.1.1"}
             system = {"SYN": machine.ZOS_SYSTEM, "SYP": "ZLPLEX"}
             yield _encode(
@@ -240,12 +240,12 @@ class QuarterHourWriter:
 
 
 def _cpu(address: int, total_us: int) -> dict[str, Any]:
-    """A processor as z/OS sees it, and as the report of the same quarter prints it."""
+    """Return a processor as z/OS sees it, and as the report of the same quarter prints it."""
     busy_pct = 100 * total_us / QUARTER_US
     interrupts = round(round(busy_pct * 14.2, 2) * QUARTER_S)
     polled = round(interrupts * 0.041)
     return {
-        # The time it was ready but not dispatched is not wait time.
+        # Time in which it was ready but not dispatched is not wait time.
         "WAT": QUARTER_S - 1.012 * total_us / 1e6,
         "CID": address,
         "CNF": ["DCI", "STA"],
@@ -257,7 +257,7 @@ def _cpu(address: int, total_us: int) -> dict[str, Any]:
 
 
 def _class(class_work: ClassWork, *, report: str) -> Sections:
-    """Type 72 of a service class, or of the report class for the same work."""
+    """Return type 72 of a service class, or of the report class for the same work."""
     service, goal = class_work.service, class_work.service.goal
     cpu, srb = zos.service_units(class_work.task), zos.service_units(class_work.srb)
     operations = round(class_work.io_using * zos.SAMPLE_MS / 1000 / _OPERATION_S)
@@ -331,7 +331,7 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
         "scs": [period],
     }
     if class_work.buckets:
-        # The last bound covers everything that took longer.
+        # The last bound covers all longer times.
         bounds = [*zos.BOUNDS, 0xFFFFFFFF]
         sections["rts"] = [
             {f"TRDB_{number}": value for number, value in enumerate(values, 1)}

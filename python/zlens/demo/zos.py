@@ -1,8 +1,8 @@
 """The work of the demo machine's z/OS partition: address spaces, service classes.
 
-The partition's dispatch time is shared out in hundredths of a second, as address spaces are charged:
-those of a service class add up to its time, and all of them to the dispatch time less what no address space
-is charged for. Instructions are those that the counters of the processors counted in the same time.
+The partition's dispatch time is distributed in hundredths of a second, the unit in which address spaces are
+charged: those of a service class add up to its time, and all of them to the dispatch time less the uncharged
+part. Instructions are the counts of the processors' counters in the same time.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-#: Part of the dispatch time that is charged to address spaces at low load; with more load less.
+#: Fraction of the dispatch time charged to address spaces at low load; less with more load.
 CAPTURED = 0.945
-#: Part of an address space's time that service requests used.
+#: Fraction of an address space's time used by service requests.
 _SRB = 0.12
 #: Cycle of the state sampler, in milliseconds.
 SAMPLE_MS = 250
-#: An address space of this kind is a job.
+#: Kind of the address spaces that are jobs.
 JOB = "JES2"
 #: Bounds of the response time distribution, in percent of the goal.
 BOUNDS = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
 
 
 class AddressSpace(Struct, frozen=True):
-    """An address space. weight: its part of its class."""
+    """An address space. weight: its share of its class."""
 
     job: str
     program: str
@@ -36,7 +36,7 @@ class AddressSpace(Struct, frozen=True):
 
 
 class Goal(Struct, frozen=True):
-    """kind: velocity, average, percentile, system. response in milliseconds, percent of a percentile."""
+    """A goal. kind: velocity, average, percentile, system. response in ms, percent of a percentile."""
 
     kind: str
     velocity: int = 0
@@ -46,7 +46,7 @@ class Goal(Struct, frozen=True):
 
 
 class ServiceClass(Struct, frozen=True):
-    """weight: part of the system's charged time; cost_s: CPU time of a transaction, 0: it has none."""
+    """A service class. weight: share of the charged time; cost_s: CPU time of a transaction, 0: none."""
 
     name: str
     workload: str
@@ -55,7 +55,7 @@ class ServiceClass(Struct, frozen=True):
     weight: float
     spaces: Sequence[AddressSpace]
     cost_s: float = 0.0
-    #: Delays per sample of using, at low load and what the load adds.
+    #: Delays per sample of using: at low load, and added by the load.
     delays: tuple[float, float] = (0.1, 0.3)
 
 
@@ -126,7 +126,7 @@ CLASSES = (
 
 
 class SpaceWork(Struct, frozen=True):
-    """The charges of an address space in a quarter of an hour, in hundredths of a second; instructions."""
+    """Charges of an address space in a quarter of an hour, in hundredths of a second; instructions."""
 
     space: AddressSpace
     task: int
@@ -136,7 +136,7 @@ class SpaceWork(Struct, frozen=True):
 
 
 class ClassWork(Struct, frozen=True):
-    """The work of a service class: works are those of its address spaces; buckets of response times."""
+    """The work of a service class: works of its address spaces; buckets of response times."""
 
     service: ServiceClass
     works: Sequence[SpaceWork]
@@ -161,11 +161,11 @@ class ClassWork(Struct, frozen=True):
 def simulate_quarter(
     rng: random.Random, dispatched_us: int, processors: int, length_us: int, instructions: int
 ) -> list[ClassWork]:
-    """Share the partition's dispatch time, and its work, over its classes."""
+    """Distribute the partition's dispatch time and work over its classes."""
     load = dispatched_us / (processors * length_us)
     charged = round(dispatched_us / 10_000 * (CAPTURED - 0.04 * load))
     counted = round(instructions * charged * 10_000 / dispatched_us) if dispatched_us else 0
-    # Batch has what the others leave: less when their load is higher.
+    # Batch receives the rest: less when the load of the others is higher.
     weights = {
         service.name: service.weight
         * rng.uniform(0.96, 1.04)
@@ -194,10 +194,10 @@ def _class(
         works.append(SpaceWork(space, task, srb, parts["task"], parts["srb"]))
     if service.cost_s:
         ended = round(time / 100 / service.cost_s)
-        # A transaction takes its CPU time and its I/O, and longer on a busier system.
+        # A transaction takes its CPU and I/O time, and longer on a busier system.
         mean_us = service.cost_s * 1e6 * 7.5 * (1 + 1.6 * load**3)
     else:
-        # A job lasts the whole time, a started task never ends.
+        # A job lasts the entire interval; a started task never ends.
         ended = sum(space.kind == JOB for space in service.spaces)
         mean_us = length_us
     buckets = _buckets(ended, mean_us / 1000, service.goal.response_ms) if service.goal.response_ms else []
@@ -214,7 +214,7 @@ def _class(
 
 
 def _buckets(ended: int, mean_ms: float, goal_ms: int) -> list[int]:
-    """The number of transactions that ended in each part of the goal: response times are exponential."""
+    """Return the transactions ended in each part of the goal; response times are exponential."""
     within = [1 - math.exp(-bound / 100 * goal_ms / mean_ms) for bound in BOUNDS] + [1.0]
     shares = [after - before for before, after in zip([0.0, *within[:-1]], within, strict=True)]
     counts = split_by_weight(ended, {str(number): share for number, share in enumerate(shares)})
@@ -222,7 +222,7 @@ def _buckets(ended: int, mean_ms: float, goal_ms: int) -> list[int]:
 
 
 def split_by_weight(total: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """An integer split by weight into integers that add up to it."""
+    """Split an integer by weight into integers that add up to it."""
     remaining, remaining_weight = total, math.fsum(weights.values())
     parts: dict[str, int] = {}
     for name, part_weight in weights.items():
@@ -234,7 +234,7 @@ def split_by_weight(total: int, weights: Mapping[str, float]) -> dict[str, int]:
 
 
 def samples_of(length_us: int) -> int:
-    """The number of state samples in this time."""
+    """Return the number of state samples in this time."""
     return length_us // (SAMPLE_MS * 1000)
 
 
@@ -243,5 +243,5 @@ ADJUSTMENT = 622
 
 
 def service_units(hundredths: int) -> float:
-    """Service units of CPU time."""
+    """Return the service units of CPU time."""
     return hundredths * 10_000 * 16 / ADJUSTMENT

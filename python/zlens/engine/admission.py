@@ -1,9 +1,9 @@
-"""Which statements of the user may run: SELECT and purely descriptive ones, checked on the parser's own tree.
+"""Admits user statements: SELECT and descriptive ones, checked on the parser's own tree.
 
-The tree is that of DuckDB's `json_serialize_sql`. Anything that is not on the list of the catalog
-(catalog/admitted) is refused: kinds of nodes, classes of expressions, types, functions, tables of the engine.
-A table is one of zlens or of a WITH clause whose scope the table is in. A statement that the parser cannot
-serialize is not a SELECT.
+The tree comes from DuckDB's `json_serialize_sql`. Everything that is not on the list of the catalog
+(catalog/admitted) is rejected: kinds of nodes, classes of expressions, types, functions, tables of the
+engine. A table is one of zlens or of a WITH clause whose scope the table is in. A statement that the parser
+cannot serialize is not a SELECT.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zlens.errors import QueryError
 
 Tree = Mapping[str, Any]
 
-#: Names of tables as people write them; others are paths, patterns and addresses.
+#: Characters of handwritten table names; names with others are paths, patterns and addresses.
 _PLAIN = frozenset("_#$- ")
 _CURE = "zlens changes no data and reads nothing but its inputs; ask with SELECT"
 
@@ -30,12 +30,12 @@ class StatementNames(Struct):
     """The names in a statement.
 
     tables    tables as `name` or `schema.name` in lower case, including those of its WITH clauses
-    columns   columns it may read, by name; None if it does not name them all: a star stands for columns of
-              all tables, and NATURAL joins on all common columns
-    rows      tables whose name or alias is used like a column: it is the whole row if the table has no
-              such column
+    columns   columns that it may read, by name; None if it does not name them all: a star represents columns
+              of all tables, and NATURAL joins on all common columns
+    rows      tables whose name or alias is used like a column: it represents the entire row if the table has
+              no such column
     listing   whether it lists tables and columns
-    kinds     the kinds of events that its conditions select wherever it reads events; None for all
+    kinds     kinds of events that its conditions select wherever it reads events; None for all
     """
 
     tables: set[str] = field(default_factory=set)
@@ -45,23 +45,23 @@ class StatementNames(Struct):
     kinds: set[str] | None = None
 
     def facts(self) -> list[Any]:
-        """Itself as JSON can write it, if it names all its columns."""
+        """Return the names as values for JSON; only for a statement that names all its columns."""
         rows = {name: sorted(tables) for name, tables in self.rows.items()}
         kinds = None if self.kinds is None else sorted(self.kinds)
         return [sorted(self.tables), sorted(self.columns or ()), rows, self.listing, kinds]
 
     @classmethod
     def from_facts(cls, facts: list[Any]) -> StatementNames:
-        """The survey that wrote these facts."""
+        """Return the names that `facts` wrote."""
         tables, columns, rows, listing, kinds = facts
         rows = {name: {*names} for name, names in rows.items()}
         return cls({*tables}, {*columns}, rows, listing, None if kinds is None else {*kinds})
 
 
 def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNames:
-    """The names in a statement; QueryError unless it only reads zlens' tables and lists of them.
+    """Return the names in a statement; QueryError unless it only reads or lists zlens' tables.
 
-    `is_table` says whether a name in lower case (`cpu`, `role.processor`) is one of a table of zlens.
+    `is_table` returns whether a name in lower case (`cpu`, `role.processor`) is a table of zlens.
     """
     allowed = allow_list()
     survey = StatementNames()
@@ -71,7 +71,8 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
     event_reads = 0
     event_selects: list[set[str]] = []
     complete = True
-    # Without recursion, so that depth does no harm. Each node with the names of the WITH clauses around it.
+    # Not recursive, so that deep statements do no harm. Each node has the names of the WITH clauses around
+    # it.
     pending: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
     while pending:
         node, scope = pending.pop()
@@ -85,7 +86,7 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
             raise _refusal(f"{kind.split('_')[0]} inside of a question")
         if node.get("cte_map"):
             scope = _add_common_tables(node["cte_map"], scope, pending)
-        # Statements have hundreds of nodes: test a value's type only once.
+        # Statements have hundreds of nodes, so the type of a value is tested only once.
         pending += [
             (value, scope)
             for name, value in node.items()
@@ -112,7 +113,7 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
             complete = complete and not node.get("column_name_alias")
         elif kind == "TABLE_FUNCTION":
             survey.listing |= _check_table_function(node.get("function"), allowed)
-            # Its name is that of a table function, and its arguments are expressions like others.
+            # The node is named after its function; the arguments are ordinary expressions.
             pending += [
                 (value, scope) for value in node["function"].values() if value.__class__ in _CONTAINERS
             ]
@@ -133,18 +134,18 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
     return survey
 
 
-#: What a node may be or contain.
+#: Types of nodes and of lists of nodes.
 _CONTAINERS = (dict, list)
-#: Values of nodes that are looked at with their node.
+#: Values that are checked with their node.
 _SEPARATE = frozenset({"cte_map", "function"})
 
 
 def _add_common_tables(
     cte_map: Tree, scope: frozenset[str], pending: list[tuple[Any, frozenset[str]]]
 ) -> frozenset[str]:
-    """Add the queries of a WITH clause to what is pending; returns the names around what follows it.
+    """Add the queries of a WITH clause to `pending`; returns the scope of what follows it.
 
-    Each of its names exists for the queries after its own, and for its own if that is recursive.
+    Each of its names exists in the queries after its own, and in its own if that is recursive.
     """
     for entry in cte_map.get("map") or ():
         name, value = _folded(entry["key"]), entry["value"]
@@ -156,7 +157,7 @@ def _add_common_tables(
 
 
 def _event_kinds(node: Tree) -> set[str] | None:
-    """The kinds of events that the condition of a SELECT from `event` alone lets through; None for all."""
+    """Return the kinds of events that the condition of a SELECT from `event` only admits; None for all."""
     table = node.get("from_table") or {}
     # DESCRIBE and SUMMARIZE name their table too, and other schemas have tables of their own.
     of_events = table.get("type") == "BASE_TABLE" and _name(table.get("table_name")) == "event"
@@ -183,13 +184,13 @@ def _event_kinds(node: Tree) -> set[str] | None:
 
 
 def shows_tables(tree: Tree) -> bool:
-    """Whether a statement is SHOW TABLES."""
+    """Return whether a statement is SHOW TABLES."""
     table = tree["statements"][0]["node"].get("from_table") or {}
     return table.get("show_type") == "SHOW_SPECIAL" and _name(table.get("table_name")) == "tables"
 
 
 def _check_expression(node: Tree, allowed: AllowList) -> None:
-    """QueryError if an expression is of a class, a type or a function that is not allowed."""
+    """Raise QueryError if the class, type or function of an expression is not allowed."""
     node_class = node["class"]
     if node_class not in allowed.expressions.classes:
         raise _refusal("DEFAULT" if node_class == "DEFAULT" else f"a {str(node_class).lower()}")
@@ -213,8 +214,8 @@ def _is_of_engine(schema: object, catalog: object) -> bool:
 
 
 def _check_table_function(function: object, allowed: AllowList) -> bool:
-    """Whether a function in FROM lists tables; QueryError if it is not allowed."""
-    # A table function given by a subquery, or without a name in the tree, is unknown here.
+    """Return whether a function in FROM lists tables; QueryError if it is not allowed."""
+    # A table function from a subquery, or without a name in the tree, is unknown here.
     facts = function if isinstance(function, Mapping) else {}
     name = str(facts.get("function_name") or "?").lower()
     if name not in allowed.table_functions or not _is_of_engine(facts.get("schema"), facts.get("catalog")):
@@ -225,7 +226,7 @@ def _check_table_function(function: object, allowed: AllowList) -> bool:
 def _check_table(
     node: Tree, scope: frozenset[str], allowed: AllowList, is_table: Callable[[str], bool]
 ) -> bool:
-    """Whether a table is one of the engine's lists; QueryError if it is not allowed or does not exist."""
+    """Return whether a table is one of the engine's lists; QueryError if it is not allowed or unknown."""
     if node.get("at_clause"):
         raise _refusal("a table AT an earlier time")
     schema, name = _folded(node.get("schema_name")), _folded(node.get("table_name"))
@@ -249,18 +250,18 @@ def _check_table(
     raise missing_table(full)
 
 
-#: Beginnings of the names of the engine's own tables.
+#: Prefixes of the names of the engine's own tables.
 _ENGINE_PREFIXES = ("duckdb_", "pragma_", "sqlite_", "pg_")
 
 
 def _check_show(node: Tree, allowed: AllowList, is_table: Callable[[str], bool]) -> bool:
-    """Whether SHOW lists tables; QueryError unless it does, or describes a query or a table of zlens."""
-    name, show_type = _name(node.get("table_name")), node.get("show_type")
-    if show_type in ("DESCRIBE", "SUMMARY") and node.get("query"):
+    """Return whether SHOW lists tables; QueryError unless it does or describes a query or zlens table."""
+    name, show_kind = _name(node.get("table_name")), node.get("show_type")
+    if show_kind in ("DESCRIBE", "SUMMARY") and node.get("query"):
         return False
-    if show_type == "SHOW_SPECIAL" and name in allowed.listings.show:
+    if show_kind == "SHOW_SPECIAL" and name in allowed.listings.show:
         return True
-    if show_type == "SHOW" and (node.get("query") or is_table(_folded(node.get("table_name")))):
+    if show_kind == "SHOW" and (node.get("query") or is_table(_folded(node.get("table_name")))):
         return False
     raise _refusal(f"SHOW {name or 'of a schema'}", "SHOW TABLES lists what can be described")
 
@@ -270,7 +271,7 @@ def _name(name: object) -> str:
 
 
 def _folded(name: object) -> str:
-    """A name without its case, as the engine compares names: only ASCII letters have one."""
+    """Fold the case of a name as the engine does: ASCII letters only."""
     return str(name or "").encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 

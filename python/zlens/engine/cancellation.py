@@ -1,7 +1,7 @@
 """Cancellation of long-running work, by Ctrl-C or by the caller.
 
-A `Cancel` belongs to one query. It is current for the work done in `with cancel.current():` and whatever
-that calls; `check()` between two steps of such work raises `Cancelled` once somebody has cancelled it.
+A `CancelToken` belongs to one query. It is current for all work in `with token.current():`; between two steps
+of such work, `check_canceled()` raises `CanceledError` once the token is canceled.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, Protocol, TypeVar
 from zlens.errors import CanceledError
 
 _T = TypeVar("_T")
-#: How often an interrupt is repeated: the engine misses some.
+#: Seconds between repeated interrupts, because the engine misses some.
 _RETRY_S = 0.05
 
 
 class Interruptible(Protocol):
-    """Anything that can be interrupted: a connection of the engine."""
+    """An object that can be interrupted, such as a connection of the engine."""
 
     def interrupt(self) -> None: ...
 
 
 class Connections:
-    """Connections that work on one statement, interrupted as one."""
+    """Connections that work on one statement, interrupted together."""
 
     def __init__(self, *connections: Interruptible) -> None:
         self._connections = [*connections]
@@ -48,9 +48,9 @@ class Lock(Protocol):
 
 
 class CancelToken:
-    """Ends the work of one query, from another thread.
+    """Cancels the work of one query from another thread.
 
-    done, of, text: the progress of the work, if known
+    done, of, text: progress of the work, if known
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class CancelToken:
         return self._flag.is_set()
 
     def cancel(self, why: str = "the query was cancelled") -> None:
-        """End the work; returns at once."""
+        """Cancel the work; returns immediately."""
         with self._guard:
             if self._flag.is_set():
                 return
@@ -76,7 +76,7 @@ class CancelToken:
         threading.Thread(target=self._interrupt, name="zlens-cancel", daemon=True).start()
 
     def _interrupt(self) -> None:
-        # Under the guard: a finished connection may soon work for the next step.
+        # Under the guard, because a finished connection may soon work for the next step.
         while True:
             with self._guard:
                 if not self._working:
@@ -86,7 +86,7 @@ class CancelToken:
             threading.Event().wait(_RETRY_S)
 
     def check(self) -> None:
-        """Raise Cancelled if the work is no longer wanted."""
+        """Raise CanceledError if the token is canceled."""
         if self._flag.is_set():
             raise CanceledError(self._why)
 
@@ -118,14 +118,14 @@ _CURRENT: ContextVar[CancelToken | None] = ContextVar("zlens_cancel", default=No
 
 
 def check_canceled() -> None:
-    """Raise Cancelled if the current work is no longer wanted."""
+    """Raise CanceledError if the current work is canceled."""
     current = _CURRENT.get()
     if current is not None:
         current.check()
 
 
 def report_progress(done: float, of: float, text: str = "") -> None:
-    """Report the progress of the work, and end it if it is no longer wanted."""
+    """Report the progress of the work; raises CanceledError if it is canceled."""
     current = _CURRENT.get()
     if current is not None:
         current.check()
@@ -134,7 +134,7 @@ def report_progress(done: float, of: float, text: str = "") -> None:
 
 @contextmanager
 def hold_lock(lock: Lock) -> Iterator[None]:
-    """Hold a lock; a cancelled query does not wait for it."""
+    """Hold a lock; a canceled query stops waiting for it."""
     while not lock.acquire(timeout=_RETRY_S if _CURRENT.get() is not None else 1.0):
         check_canceled()
     try:
@@ -144,38 +144,38 @@ def hold_lock(lock: Lock) -> Iterator[None]:
 
 
 def interruptible(connection: Interruptible, work: Callable[[], _T]) -> _T:
-    """Run long work on a connection so that a Cancel or an interrupt from the terminal ends it.
+    """Run long work on a connection so that a token or an interrupt from the terminal cancels it.
 
     In the main thread the work runs in another thread, while this one waits for it or for the interrupt.
     """
     current = _CURRENT.get()
     if threading.current_thread() is not threading.main_thread():
         return current.work(connection, work) if current is not None else work()
-    done: list[_T] = []
-    failed: list[BaseException] = []
-    ended = threading.Event()
+    results: list[_T] = []
+    errors: list[BaseException] = []
+    finished = threading.Event()
 
     def run() -> None:
         try:
-            done.append(current.work(connection, work) if current is not None else work())
+            results.append(current.work(connection, work) if current is not None else work())
         except BaseException as error:
-            failed.append(error)
+            errors.append(error)
         finally:
-            ended.set()
+            finished.set()
 
     _run_in_worker(run)
     try:
-        # Not `Thread.join`: when interrupted, it takes a running thread for one that has ended.
-        while not ended.wait(0.1):
+        # Not `Thread.join`: when interrupted, it considers a running thread finished.
+        while not finished.wait(0.1):
             pass
     except BaseException:
-        while not ended.is_set():
+        while not finished.is_set():
             connection.interrupt()
-            ended.wait(0.1)
+            finished.wait(0.1)
         raise
-    if failed:
-        raise failed[0]
-    return done[0]
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 _handed: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -184,7 +184,7 @@ _worker_of: int | None = None
 
 
 def _run_in_worker(run: Callable[[], None]) -> None:
-    """Run something in the thread that works for the main thread, which does one thing at a time."""
+    """Run a function in the worker of the main thread, which runs one at a time."""
     global _handed, _worker, _worker_of
     if _worker is None or _worker_of != os.getpid():
         # A forked process has only one thread.

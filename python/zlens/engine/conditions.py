@@ -1,4 +1,4 @@
-"""Conditions of a statement on columns of a table, by which its rows may be selected before they are read."""
+"""Conditions of a statement on the columns of one table, which select its rows before they are read."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ _COMPARISONS = {
     "COMPARE_GREATERTHANOREQUALTO": ">=",
 }
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
-#: Types of constants that are written as a text.
+#: Types of constants that are written as text.
 _TEXTUAL = frozenset({"timestamptz", "timestamp with time zone", "timestamp", "date"})
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[\d :.TZ+-]*")
 
 
 def condition_on(tree: Tree, table: str, columns: Collection[str]) -> str | None:
-    """SQL of what a statement demands of the rows of a table, as far as that compares columns with constants.
+    """Return SQL of the conditions of a statement on the rows of a table that compare columns with constants.
 
-    None if it demands nothing, or reads the table in several places. `table` is in lower case.
+    None if there are no such conditions or the statement reads the table more than once. `table` is in lower
+    case.
     """
     if not tree:
         return None
-    readings = [node for node in walk(tree) if _reads(node, table)]
+    table_nodes = [node for node in walk(tree) if _reads(node, table)]
     selects = [node for node in walk(tree) if _reads(node.get("from_table") or {}, table)]
-    if len(readings) != 1 or len(selects) != 1:
+    if len(table_nodes) != 1 or len(selects) != 1:
         return None
-    (reading,), (select,) = readings, selects
+    (table_node,), (select,) = table_nodes, selects
     if select.get("type") != "SELECT_NODE" or any(
-        node.get(part) for node in (reading, select) for part in ("sample", "column_name_alias")
+        node.get(part) for node in (table_node, select) for part in ("sample", "column_name_alias")
     ):
         return None
-    named = _Columns(str(reading.get("alias") or reading["table_name"]).lower(), columns)
-    conditions = [named.sql(condition) for condition in _conjuncts(select.get("where_clause"))]
+    renderer = _Columns(str(table_node.get("alias") or table_node["table_name"]).lower(), columns)
+    conditions = [renderer.sql(condition) for condition in _conjuncts(select.get("where_clause"))]
     return " AND ".join(f"({sql})" for sql in conditions if sql is not None) or None
 
 
@@ -64,14 +65,14 @@ def _conjuncts(condition: Tree | None) -> list[Tree]:
 
 
 class _Columns:
-    """The columns that conditions of one SELECT may name."""
+    """Columns that conditions of one SELECT may name."""
 
     def __init__(self, alias: str, columns: Collection[str]) -> None:
         self._alias = alias
         self._columns = columns
 
     def sql(self, node: Tree) -> str | None:
-        """The SQL of a condition; None if it has more than columns and constants."""
+        """Return the SQL of a condition; None if it has more than columns and constants."""
         kind = node.get("type")
         if kind in _COMPARISONS:
             return self._joined(f" {_COMPARISONS[kind]} ", [node["left"], node["right"]])
@@ -101,7 +102,7 @@ class _Columns:
         return None if None in operands else operator.join(map(str, operands))
 
     def _operand(self, node: Tree) -> str | None:
-        """A column or a constant."""
+        """Return the SQL of a column or a constant; None for anything else."""
         if node.get("class") == "COLUMN_REF":
             *qualifier, name = (str(part).lower() for part in node["column_names"])
             is_own = name in self._columns and qualifier in ([], [self._alias])

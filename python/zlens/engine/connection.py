@@ -1,4 +1,4 @@
-"""DuckDB: the only module that imports it. Connections as zlens needs them, and work done on them."""
+"""DuckDB connections and the work done on them. The only module that imports DuckDB."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Relation = duckdb.DuckDBPyRelation
 Error = duckdb.Error
 RELEASE = duckdb.__version__
 
-#: The engine's memory limit in bytes; the rest spills to a private folder, up to a limit too.
+#: The engine's memory limit in bytes; the rest spills to a private folder, which is limited too.
 _MEMORY = 4 * 1024**3
 _SPILL = 16 * 1024**3
 _memory = _MEMORY
-#: What the engine tries to save on many rows. With few, each takes longer than what it saves, and there are
+#: Optimizers that pay off for many rows only. With few rows they take longer than they save, and there are
 #: hundreds of statements.
 _FOR_MANY_ROWS = (
     "aggregate_function_rewriter",
@@ -58,13 +58,13 @@ _FOR_MANY_ROWS = (
 
 
 def limit_table_memory(size: int) -> None:
-    """Limit the memory of databases opened from now on."""
+    """Limit the memory of databases opened after this call."""
     global _memory
     _memory = min(size, _MEMORY)
 
 
 def table_limit() -> str:
-    """The engine's memory limit, as errors name it."""
+    """Return the engine's memory limit, as errors name it."""
     return f"{_memory / 1024**3:.3g} GB"
 
 
@@ -76,16 +76,16 @@ def connect(
     threads: int | None = None,
     share: float = 1,
 ) -> Connection:
-    """A separate database, which reads no files except these and those in the folders.
+    """Open a separate database, which reads no files except these and those in the folders.
 
-    By default it uses all processors. `share` is its part of the limits of memory and disk. Folders are for
-    lakes: a hundred thousand names of files take a second.
+    By default it uses all processors. `share` is its part of the limits of memory and disk. Lakes pass
+    folders, because setting a hundred thousand names of files takes a second.
     """
     config: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
-        # Tables are found by name here, never among variables of the surrounding Python.
+        # Tables are looked up by name here, never among variables of the surrounding Python.
         "python_enable_replacements": "false",
         "memory_limit": f"{int(_memory * share)}B",
     }
@@ -95,19 +95,19 @@ def connect(
     if threads is not None:
         config["threads"] = threads
     connection = duckdb.connect(config=config)
-    # Globally: every query has a connection of its own to the same tables.
+    # Globally, because every query has a connection of its own to the same tables.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    # What cannot be computed is NULL, not an error.
+    # Results that cannot be computed are NULL, not errors.
     connection.execute("SET GLOBAL error_on_division_by_zero = false")
-    # Rows of a selected time are estimated to be few, and a loop over all pairs takes their number squared.
+    # The engine estimates few rows in a selected time range, and a loop over all pairs takes quadratic time.
     connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
-    for setting, allowed in (("allowed_paths", files), ("allowed_directories", folders)):
+    for setting_name, allowed in (("allowed_paths", files), ("allowed_directories", folders)):
         if allowed:
-            # Through a variable: a long list is slow to parse.
+            # Through a variable, because parsing a long list is slow.
             connection.execute("SET VARIABLE allowed = ?", [list(allowed)])
-            connection.execute(f"SET {setting} = getvariable('allowed')")
+            connection.execute(f"SET {setting_name} = getvariable('allowed')")
             connection.execute("RESET VARIABLE allowed")
-    # From here on no statement reads or writes other files, and none can change that.
+    # From here on no statement can read or write other files, or change that.
     connection.execute("SET enable_external_access = false")
     connection.execute("SET enable_progress_bar = false")
     return connection
@@ -116,7 +116,7 @@ def connect(
 def open_database(
     spill: str, *, folders: Sequence[str] = (), small: bool = False, share: float = 1
 ) -> Connection:
-    """A database for queries, whose settings no statement changes; `small` if its tables are short."""
+    """Open a database for queries, whose settings no statement changes; `small` if its tables are short."""
     connection = connect(spill, folders=folders, threads=1 if small else None, share=share)
     if small:
         connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_FOR_MANY_ROWS)}'")
@@ -125,12 +125,12 @@ def open_database(
 
 
 def stream(sql: str, files: Sequence[str]) -> object:
-    """The Arrow stream of one of zlens' own statements over some Parquet files."""
+    """Return the Arrow stream of one of zlens' own statements over some Parquet files."""
     return connect(None, files).sql(sql).__arrow_c_stream__()
 
 
 def connect_with_files(spill: str) -> Connection:
-    """A connection that reads and writes files: only for zlens' own statements, through `run`."""
+    """Open a connection that reads and writes files; only for zlens' own statements, through `run`."""
     connection = duckdb.connect(config={"memory_limit": f"{_memory}B", "temp_directory": spill})
     for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
         connection.execute(f"SET {setting}")
@@ -138,7 +138,7 @@ def connect_with_files(spill: str) -> Connection:
 
 
 def run(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
-    """The rows of a statement. The engine's system errors are raised as Python's."""
+    """Return the rows of a statement. System errors of the engine are raised as Python's."""
     try:
         return interruptible(connection, lambda: connection.execute(sql).fetchall())
     except duckdb.IOException as error:
@@ -151,9 +151,9 @@ def run(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def write_parquet(answer: ArrowSource, path: str) -> None:
-    """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end.
+    """Write a result as a Parquet file (zstd), through a file next to it that is renamed at the end.
 
-    A stream: another database does not accept a relation of this one.
+    It is a stream, because another database does not accept a relation of this one.
     """
     staging = f"{path}.part-{os.getpid()}"
     writer = duckdb.connect(config={"autoload_known_extensions": "false"})
@@ -169,12 +169,12 @@ def write_parquet(answer: ArrowSource, path: str) -> None:
 
 
 def statement_kinds(connection: Connection, query: str) -> list[str]:
-    """The kind of each statement in a text: SELECT, EXPLAIN, COPY and so on."""
+    """Return the kind of each statement in a text: SELECT, EXPLAIN, COPY and so on."""
     return [statement.type.name for statement in connection.extract_statements(query)]
 
 
 def words(query: str) -> list[tuple[int, str]]:
-    """The tokens of a text in lower case, with their positions; comments are left out."""
+    """Return the tokens of a text in lower case with their positions, without comments."""
     tokens = [(start, kind) for start, kind in duckdb.tokenize(query) if kind != duckdb.token_type.comment]
     ends = [*(start for start, _ in tokens[1:]), len(query)]
     return [(start, query[start:end].strip().lower()) for (start, _), end in zip(tokens, ends, strict=True)]

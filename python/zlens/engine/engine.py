@@ -1,9 +1,9 @@
-"""The SQL engine: queries of users and of reports over raw tables, roles and measures.
+"""The SQL engine: runs queries of users and reports over raw tables, roles and measures.
 
-A statement is planned once: the columns it reads are known from the names in it or, if it has a star or the
-like, from a plan over empty tables. Measures are compiled from the catalog with just these
-columns (catalog/compile), and raw tables are streamed with just the columns that those read. Tables
-that were made are kept.
+A statement is planned once: the columns it reads are known from the names in it or, if it has a star or
+similar, from a plan over empty tables. Measures are compiled from the catalog with only these columns
+(catalog/compile), and raw tables are streamed with only the columns that those read. Materialized tables are
+cached.
 """
 
 from __future__ import annotations
@@ -54,30 +54,30 @@ _T = TypeVar("_T")
 #: A lazy measure is materialized for several queries if all but the largest reader together read at least one
 #: in this many of its columns.
 _SHARED_READS = 4
-#: The number of parsed and planned statements to remember.
+#: Maximum number of parsed and planned statements to cache.
 _STATEMENTS = 500
-#: Nothing that a query does persists, whatever it contains.
+#: No query may persist any change.
 _ALONE = "BEGIN TRANSACTION READ ONLY"
 #: For an input of fewer bytes, distributing it to several threads takes longer than its queries.
 _SMALL = 16_000_000
 
 
 class Engine:
-    """Answers SQL over the raw tables of some sources.
+    """Runs SQL over the raw tables of some sources.
 
     tables     raw tables by name; several with the same name are parts of one table
-    session    tables that come from no record: intervals, systems, problems
-    where      gives the condition on a raw table with some columns: our own SQL and the columns it names
+    session    tables without records: intervals, systems, problems
+    where      returns the condition on a raw table with some columns: zlens' own SQL and the columns it names
     summed     whether intervals are buckets of --every
     releases   systems by release, for roles that apply to some levels only
-    folders    those of the tables' Parquet files; files elsewhere cannot be read, and by users' queries none
-    trust      formulas of CPU MF that the user wants beyond the well-known ones
-    groups     subjects that the user wants to see together
+    folders    folders of the tables' Parquet files; other files cannot be read, and users' queries read none
+    trust      formulas of CPU MF to use beyond the verified ones
+    groups     subjects to show as one
     published  whether to round as published tables do, if a column has a formula for that
     size       bytes of the input, if known
     brief      whether tables are short whatever the size of the input
-    repeated   gives the condition for rows of a table to leave out: our own SQL and the columns it names
-    records    gives the bytes of the records of the input, by the name that their raw tables begin with
+    repeated   returns the condition for rows of a table to omit: zlens' own SQL and the columns it names
+    records    returns the bytes of the records of the input, by prefix of the names of their raw tables
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Engine:
         self._session = session or {}
         self._closed = False
         self._spill = tempfile.mkdtemp(prefix="zlens-")
-        # In case nobody closes the engine: at the latest when the program ends.
+        # Remove the folder when the program ends if the engine is never closed.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         small = brief or (size is not None and size < _SMALL)
         self._connection = open_database(self._spill, folders=folders, small=small)
@@ -118,7 +118,7 @@ class Engine:
         self._store = TableStore(
             self._connection, tables, self._session, where or (lambda _: None), repeated, facts
         )
-        #: The database that answers queries of the user, if that of the tables can read files.
+        #: The database for user queries, if the database of the tables can read files.
         self._isolated = IsolatedTables(self._store, self._spill, small=small) if folders else None
         self._planner = Planner(self._store.columns)
         self._kept = CompileCache("statements", RELEASE, Path(__file__).parent)
@@ -138,21 +138,21 @@ class Engine:
     # -- the tables ----------------------------------------------------------------------------------
 
     def raw_tables(self) -> list[str]:
-        """Names of the raw tables of the input, without private ones."""
+        """Return the names of the raw tables of the input, without private ones."""
         return sorted(name for name in {*self._tables, *self._session} if not name.startswith("_"))
 
     def raw_columns(self, name: str) -> list[tuple[str, str]]:
-        """Names and types of a raw table's columns over all its parts."""
+        """Return names and types of a raw table's columns over all its parts."""
         if name in self._session:
             return [(column.name, column.type) for column in self._session[name].columns]
         return list(self._store.raw_columns(name).items())
 
     def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether a measure or role (role.entity) can have rows in the input, or with these raw tables."""
+        """Return whether a measure or role (role.entity) can have rows in the input, or with these tables."""
         return self._store.compiler.has_data(name, tables)
 
     def query_has_data(self, query: str, tables: Container[str] | None = None) -> bool:
-        """Whether a statement can have rows in the input, or with these raw tables."""
+        """Return whether a statement can have rows in the input, or with these raw tables."""
         try:
             parsed = self._parse(self._cursor(), query).tree
         except Error as error:
@@ -160,14 +160,14 @@ class Engine:
         return self._store.compiler.query_has_data(parsed, tables)
 
     def tables(self, query: str) -> frozenset[str]:
-        """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
+        """Return the tables that a statement names (`cpu`, `role.processor`), except those of WITH."""
         try:
             return sql_tree.tables(self._parse(self._cursor(), query).tree)
         except Error as error:
             raise query_error(error) from None
 
     def rows(self, name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Rows of a helper, for zlens itself and not for users."""
+        """Return rows of a helper; for zlens itself, not for users."""
         cursor = self._store.cursor()
         try:
             select = self._store.prepare_plan(cursor, self._store.compiler.plan(name, columns))
@@ -179,7 +179,7 @@ class Engine:
             raise query_error(error) from None
 
     def tables_of(self, measure: str) -> set[str]:
-        """The raw tables of the input that a measure reads."""
+        """Return the raw tables of the input that a measure reads."""
         try:
             return self._store.compiler.raw_tables(measure)
         except Error as error:
@@ -188,10 +188,10 @@ class Engine:
     def query_all_records(
         self, names: Sequence[str], columns: Sequence[str], query: str, *, only_taken: bool = False
     ) -> list[tuple[Any, ...]]:
-        """Rows of one of zlens' own queries over `records`: the union of raw tables, whatever is selected.
+        """Return rows of one of zlens' own queries over `records`: the union of raw tables, unselected.
 
-        The column `table` of `records` has the name of the raw table. `only_taken` leaves out rows that no
-        entity takes, such as totals of a printed report.
+        The column `table` of `records` has the name of the raw table. `only_taken` omits rows that no entity
+        uses, such as totals of a printed report.
         """
         cursor = self._store.cursor()
         selected = ", ".join(map(expressions.quote, columns))
@@ -206,7 +206,7 @@ class Engine:
         text = f"WITH records AS ({' UNION ALL '.join(parts)}) {query}"
         return interruptible(cursor, lambda: cursor.execute(text).fetchall())
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- running -------------------------------------------------------------------------------------
 
     def run_query(self, query: str) -> QueryResult:
         """Run one SELECT of the user; QueryError if it is invalid."""
@@ -215,18 +215,18 @@ class Engine:
             statement = self._parse(cursor, query)
             if shows_tables(statement.tree):
                 return self._show_tables()
-            asked = self._prepare_query(cursor, statement)
+            prepared = self._prepare_query(cursor, statement)
         except Error as error:
             raise query_error(error) from None
-        return self._answer(asked)
+        return self._answer(prepared)
 
     def _cursor(self) -> Connection:
-        """A connection for a query of the user."""
+        """Return a connection for a query of the user."""
         return (self._isolated or self._store).cursor()
 
-    def _answer(self, asked: PreparedQuery) -> QueryResult:
-        """The rows of a query, to be computed when they are read."""
-        kinds = [type_name(type) for type in asked.types]
+    def _answer(self, prepared: PreparedQuery) -> QueryResult:
+        """Return the rows of a query, computed when they are read."""
+        kinds = [type_name(type) for type in prepared.types]
         times = [index for index, kind in enumerate(kinds) if kind == "time"]
 
         def check_open() -> None:
@@ -235,41 +235,41 @@ class Engine:
 
         def formed(form: Form) -> ResultStream:
             check_open()
-            return ResultStream(asked.relation(form))
+            return ResultStream(prepared.relation(form))
 
         def rows() -> list[tuple[Any, ...]]:
             check_open()
-            values = working(lambda: asked.rows(python_value_sql))
+            values = working(lambda: prepared.rows(python_value_sql))
             return [with_times(row, times) for row in values] if times else values
 
         def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
             check_open()
             try:
                 return first_rows(
-                    asked.working, asked.relation(truncated_value_sql(longest)), count, most, times
+                    prepared.working, prepared.relation(truncated_value_sql(longest)), count, most, times
                 )
             except Error as error:
                 raise query_error(error) from None
 
         def working(work: Callable[[], _T]) -> _T:
             try:
-                return interruptible(asked.working, work)
+                return interruptible(prepared.working, work)
             except (Error, _native.StreamError) as error:
                 raise query_error(error) from None
 
-        return QueryResult(asked.names, kinds, rows, formed, first, working)
+        return QueryResult(prepared.names, kinds, rows, formed, first, working)
 
     def run_internal(
         self, query: str, reads: Mapping[str, Collection[str]], kinds: Kinds = None
     ) -> QueryResult:
         """Run one of zlens' own SELECTs, known to read these columns of these tables, without parsing it.
 
-        `kinds` are those of the events that it reads.
+        `kinds` are the kinds of the events that it reads.
         """
         cursor = self._store.cursor()
         try:
             self._attach_tables(cursor, _with_intervals(query, reads), kinds)
-            # Answers with many columns take longer to bind than to compute; a relation is bound twice.
+            # Results with many columns take longer to bind than to compute, and a relation is bound twice.
             create = f'CREATE TEMP TABLE "answer#" AS {query}'
             interruptible(cursor, lambda: cursor.execute(create))
             return self._answer(PreparedQuery.bind(cursor, 'FROM temp."answer#"'))
@@ -279,10 +279,10 @@ class Engine:
     def run_together(
         self, queries: Sequence[str], over: Callable[[str], str] = str
     ) -> list[list[tuple[Any, ...]]]:
-        """The rows of each of zlens' own SELECTs, which give the same columns; one statement answers them all
-        except those whose columns only a plan tells and those that read roles.
+        """Return the rows of each of zlens' own SELECTs with equal columns.
 
-        `over` turns SQL of all their rows, with the query's number as column `#`, into that of other rows,
+        One statement runs all except queries of roles and queries whose columns only a plan determines.
+        `over` converts SQL of all their rows, with the query's number as column `#`, to SQL of other rows,
         which begin with this number.
         """
         reads: dict[str, set[str]] = {}
@@ -303,19 +303,19 @@ class Engine:
                     kinds.append(statement.survey.kinds)
         except Error as error:
             raise query_error(error) from None
-        found: list[list[tuple[Any, ...]]] = [[] for _ in queries]
+        rows_by_query: list[list[tuple[Any, ...]]] = [[] for _ in queries]
         if joined:
             union = over("\nUNION ALL\n".join(joined.values()))
             for number, *row in self.run_internal(union, reads, _all_kinds(kinds)).rows:
-                found[number].append(tuple(row))
+                rows_by_query[number].append(tuple(row))
         for number in range(len(queries)):
             if number not in joined:
                 rows = self.run_query(over(_numbered(number, queries[number]))).rows
-                found[number] = [tuple(row) for _, *row in rows]
-        return found
+                rows_by_query[number] = [tuple(row) for _, *row in rows]
+        return rows_by_query
 
     def materialize_query(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
-        """Keep the rows of one of zlens' own SELECTs, which reads these columns; returns the table's name."""
+        """Materialize the rows of one of zlens' own SELECTs; returns the table's name. reads: its columns."""
 
         def rows(cursor: Connection) -> str:
             self._attach_tables(cursor, _with_intervals(query, reads))
@@ -329,17 +329,17 @@ class Engine:
     def _attach_tables(
         self, cursor: Connection, reads: Mapping[str, Collection[str]], kinds: Kinds = None
     ) -> None:
-        """Make columns of tables readable for a cursor, whether or not they are made."""
+        """Make columns of tables readable for a cursor, whether or not they are materialized."""
         rows = {
-            name: self._rows_of(cursor, name, {*wanted}, None, kinds)
-            for name, wanted in sorted(reads.items())
+            name: self._rows_of(cursor, name, {*columns}, None, kinds)
+            for name, columns in sorted(reads.items())
         }
         for name, select in rows.items():
             if select is not None:
                 cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
 
     def _show_tables(self) -> QueryResult:
-        """The answer to SHOW TABLES: measures, raw tables of this input and roles, with descriptions."""
+        """Return the result of SHOW TABLES: described measures, raw tables of this input and roles."""
         rows: list[tuple[Any, ...]] = [
             (name, "measure", measures.load_measure(name).text) for name in measures.measure_names()
         ]
@@ -355,13 +355,12 @@ class Engine:
             pass
 
     def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
-        """Make what several queries will read, as `expect` does; yields those that read what is made by now,
-        the cheapest first."""
-        wanted: dict[str, set[str]] = {}
+        """Materialize like `prepare_queries`; yields queries when all their tables exist, cheapest first."""
+        columns_by_table: dict[str, set[str]] = {}
         kinds: list[Kinds] = []
         readers: dict[str, list[int]] = {}
         reads: dict[str, set[str]] = {}
-        wrong: list[str] = []
+        invalid: list[str] = []
         try:
             cursor = self._store.cursor()
             statements = self._internal_statements(cursor, queries := [*dict.fromkeys(queries)])
@@ -370,25 +369,29 @@ class Engine:
                     statement = statements[query] if query in statements else self._parse(cursor, query)
                     named = self._reads(statement, self._named_tables(statement))
                 except (Error, QueryError):
-                    # Running the query reports what is wrong with it.
-                    wrong.append(query)
+                    # Running the query reports its error.
+                    invalid.append(query)
                     continue
                 reads[query] = {*named}
                 if "event" in named:
                     kinds.append(statement.survey.kinds)
                 for name, columns in named.items():
-                    wanted.setdefault(name, set()).update(columns)
+                    columns_by_table.setdefault(name, set()).update(columns)
                     readers.setdefault(name, []).append(len(columns))
 
             def shared(name: str) -> bool:
-                """Whether several queries read so much of a measure that it is worth keeping."""
-                most = max(readers[name])
-                return name in measures.measure_names() and _SHARED_READS * (sum(readers[name]) - most) > len(
-                    wanted[name]
-                )
+                """Return whether several queries read enough of a measure to materialize it."""
+                largest = max(readers[name])
+                return name in measures.measure_names() and _SHARED_READS * (
+                    sum(readers[name]) - largest
+                ) > len(columns_by_table[name])
 
-            kept = {name for name in wanted if not self._store.is_streamed(name) or shared(name)}
-            stages = self._store.materialize_in_stages(wanted, kept, self._size_of, _all_kinds(kinds))
+            to_materialize = {
+                name for name in columns_by_table if not self._store.is_streamed(name) or shared(name)
+            }
+            stages = self._store.materialize_in_stages(
+                columns_by_table, to_materialize, self._size_of, _all_kinds(kinds)
+            )
             for name in chain([""], stages):
                 ready = []
                 for query, tables in [*reads.items()]:
@@ -398,19 +401,19 @@ class Engine:
                         del reads[query]
                 if ready:
                     yield ready
-            if wrong:
-                yield wrong
+            if invalid:
+                yield invalid
         except Error as error:
             raise query_error(error) from None
 
     def _size_of(self, table: str) -> int:
-        """Bytes of the records of a raw table, as far as they are known."""
+        """Return the bytes of the records of a raw table, 0 if unknown."""
         if self._sizes is None:
             self._sizes = self._record_bytes()
         return self._sizes.get(table.partition("_")[0], 0)
 
     def _parse(self, cursor: Connection, query: str) -> Statement:
-        """A parsed statement, from the cache if it is recent."""
+        """Return a parsed statement, from the cache if it is recent."""
         if query not in self._statements:
             if len(self._statements) >= _STATEMENTS:
                 self._statements.clear()
@@ -418,9 +421,9 @@ class Engine:
         return self._statements[query]
 
     def _internal_statements(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:
-        """Several of our own SELECTs that name all their columns, without their trees, from one cache entry.
+        """Return zlens' own SELECTs that name all their columns, without trees, from one cache entry.
 
-        Only what they read is learned from it: whether a statement may run is never cached.
+        Only the names come from the cache; whether a statement may run is never cached.
         """
         queries = [query for query in dict.fromkeys(queries) if query not in self._statements]
         if not queries:
@@ -447,7 +450,7 @@ class Engine:
         return {name for name in statement.survey.tables if self._store.column_names(name) is not None}
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
-        """The columns that a statement reads of the tables it names."""
+        """Return the columns that a statement reads of the tables it names."""
         columns = self._columns_named(statement)
         if columns is None:
             if statement.text not in self._planned:
@@ -458,7 +461,7 @@ class Engine:
         return {name: columns.intersection(self._store.column_names(name) or ()) for name in named}
 
     def _columns_named(self, statement: Statement) -> set[str] | None:
-        """The columns that a statement names; None if it does not name them all."""
+        """Return the columns that a statement names; None if it does not name them all."""
         for name, tables in statement.survey.rows.items():
             for table in tables:
                 columns = self._store.column_names(table)
@@ -467,7 +470,7 @@ class Engine:
         return statement.survey.columns
 
     def _planned_reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
-        """The columns read by a statement that must be planned, with a separate database."""
+        """Return the columns that a statement reads, from a plan in a separate database."""
         depends = ("reads", statement.question, {name: self._store.columns(name) for name in sorted(named)})
         reads: Mapping[str, Iterable[str]] | None = self._kept.read(*depends)
         if reads is None:
@@ -476,10 +479,10 @@ class Engine:
         return {name: {*reads.get(name, ())} for name in named}
 
     def _prepare_query(self, cursor: Connection, statement: Statement) -> PreparedQuery:
-        """The query, not computed yet, on the connection that will compute it."""
+        """Return the query, not computed yet, on the connection that will compute it."""
         named = self._named_tables(statement)
         if not named and statement.survey.listing:
-            # Everything that could be queried, whether or not it is made already.
+            # Everything that can be queried, whether or not it is materialized.
             cursor = self._planner.catalog(
                 [
                     *measures.measure_names(),
@@ -499,13 +502,13 @@ class Engine:
             cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
         cursor.execute(_ALONE)
         # An EXPLAIN ANALYZE is executed here.
-        asked = PreparedQuery.bind(cursor, text, working)
+        prepared = PreparedQuery.bind(cursor, text, working)
         if depends is not None:
-            self._kept.write([asked.names, asked.types], *depends)
-        return asked
+            self._kept.write([prepared.names, prepared.types], *depends)
+        return prepared
 
     def _schema_dependencies(self, statement: Statement, named: set[str]) -> list[Any] | None:
-        """All that names and types of an answer depend on; None if they may depend on rows."""
+        """Return everything that names and types of a result depend on; None if they may depend on rows."""
         fixed = self._columns_named(statement) is not None and statement.text == statement.question
         # A statement with a semicolon cannot be put in parentheses.
         if not fixed or ";" in statement.text or any(self._store.compiler.is_helper(name) for name in named):
@@ -515,7 +518,7 @@ class Engine:
         return ["shape", statement.text, {name: self._digests[name] for name in sorted(named)}]
 
     def write_parquet(self, query: str, path: str) -> None:
-        """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end."""
+        """Write a result as a Parquet file (zstd), through a file next to it that is renamed at the end."""
         try:
             cursor = self._cursor()
             asked = self._prepare_query(cursor, self._parse(cursor, query))
@@ -528,7 +531,7 @@ class Engine:
         self._store.announce(name, {*columns})
 
     def materialize_measure(self, name: str, columns: Iterable[str]) -> str:
-        """Compute some columns of a lazy measure once for several queries; returns the table's name."""
+        """Materialize some columns of a lazy measure for several queries; returns the table's name."""
         existing = {column for column, _ in self._store.columns(name) or ()}
         try:
             self._store.materialize(name, existing & {*columns})
@@ -536,12 +539,12 @@ class Engine:
             raise query_error(error) from None
         return name
 
-    # -- what a statement reads ----------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------------
 
     def _prepare(
         self, cursor: Connection, statement: Statement, named: set[str], working: Connections
     ) -> tuple[str, dict[str, str]]:
-        """A statement's text as it runs on a cursor, and the rows of tables that are not made."""
+        """Return a statement's text as it runs on a cursor, and the rows of tables not materialized."""
         all_columns = self._columns_named(statement) is None
         rows = {}
         for name, wanted in sorted(self._reads(statement, named).items()):
@@ -562,7 +565,7 @@ class Engine:
         renamed = {name: name for name in named if name.startswith("role.")}
         if not renamed:
             return statement.text, rows
-        # Roles are tables of this query alone, which no schema can contain.
+        # Roles are tables of this query only, which no schema can contain.
         text = self._kept.read("renamed", statement.question)
         if not isinstance(text, str):
             tree = json.loads(json.dumps(statement.tree))
@@ -579,16 +582,16 @@ class Engine:
         typed: list[tuple[str, str]] | None,
         kinds: Kinds = None,
     ) -> str | None:
-        """SQL of a table's rows, or None if the table is made.
+        """Return the SQL of a table's rows, or None if the table is materialized.
 
-        With `typed` it has all its columns, unwanted ones as NULL. `kinds` limits those of events.
+        With `typed` it has all its columns, with NULL for those not requested. `kinds` limits events.
         """
         if not self._store.is_streamed(name):
             self._store.materialize(name, wanted)
         if self._store.has_columns(name, wanted if typed is None else [column for column, _ in typed]):
             return None
         if self._store.has_columns(name, wanted):
-            # Not the view with the table's name for this query, but the table itself.
+            # The table itself, not the view with its name for this query.
             return self._fill_columns(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
         if self._store.is_raw(name):
             return self._store.rows(cursor, name, wanted, fill=typed is not None)
@@ -605,7 +608,7 @@ class Engine:
         statement: Statement,
         working: Connections,
     ) -> str | None:
-        """SQL of a table's rows for a cursor of the isolated database; None if the table is copied."""
+        """Return SQL of a table's rows for a cursor of the isolated database; None if the table is copied."""
         if not self._store.is_streamed(name):
             self._store.materialize(name, wanted)
         if self._store.has_columns(name, wanted):
@@ -628,7 +631,7 @@ class Engine:
             where = "" if condition is None else f" WHERE {condition}"
             return f"SELECT {selected or '1::BIGINT AS one'} FROM ({select}){where}"
 
-        # Files are verified, and tables below are made, before the engine reads.
+        # Verify files and materialize the tables that these rows read before the engine reads.
         rows(self._store.cursor())
         select = isolated.register(cursor, working, name, types or [("one", "BIGINT")], rows)
         return select if typed is None else self._fill_columns(f"({select})", wanted, typed)
@@ -643,18 +646,18 @@ class Engine:
 
 
 def _all_kinds(kinds: Sequence[Kinds]) -> Kinds:
-    """The kinds of events that several statements read."""
-    limited = [one for one in kinds if one is not None]
+    """Return the kinds of events that several statements read; None for all."""
+    limited = [selected for selected in kinds if selected is not None]
     return {*chain.from_iterable(limited)} if len(limited) == len(kinds) else None
 
 
 def _with_intervals(query: str, reads: Mapping[str, Collection[str]]) -> Mapping[str, Collection[str]]:
-    """What one of zlens' own SELECTs reads, with the intervals that sums over subjects need."""
+    """Return the columns that one of zlens' own SELECTs reads, with intervals for sums over subjects."""
     if aggregation.OF_INTERVAL not in query:
         return reads
     return {**reads, "interval": {*aggregation.INTERVAL_READS, *reads.get("interval", ())}}
 
 
 def _numbered(number: int, query: str) -> str:
-    """A query's rows with its number."""
+    """Return SQL of a query's rows with its number."""
     return f'SELECT {number} AS "#", * FROM (\n{query}\n)'

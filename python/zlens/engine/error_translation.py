@@ -1,4 +1,4 @@
-"""The SQL engine's message about an invalid query, as an error of ours."""
+"""Translates DuckDB's message about an invalid query to a QueryError."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def out_of_memory() -> QueryError:
     )
 
 
-#: A file that the engine finds no Parquet in, and pages that cannot be what they say.
+#: Messages about files that are not Parquet, and about corrupt Parquet pages.
 _PARQUET = re.compile(r"""['"](/[^'"]*/system=[^'"]+\.parquet)['"]""")
 _PAGES = re.compile(r"don't know what type|TProtocolException|ZSTD Decompression|Failed to decompress|Snappy")
 
-#: What the engine says before the error of a stream that it reads.
+#: Prefix of the error of a stream that the engine reads.
 _STREAM = re.compile(
     r"^(?:exporting a|reading the) stream (?:from the object )?registered as '[^']*' failed: "
 )
@@ -41,7 +41,7 @@ _DEEP = re.compile(r"Max expression depth limit of (\d+) exceeded")
 
 
 def missing_table(name: str, text: str = "") -> QueryError:
-    """The error of a table that does not exist, with the names that are like it."""
+    """Return the error of a table that does not exist, with similar names."""
     near = difflib.get_close_matches(name.lower(), measures.measure_names(), 3)
     suggestion = f"did you mean {' or '.join(near)}? " if near else ""
     return QueryError(
@@ -51,7 +51,7 @@ def missing_table(name: str, text: str = "") -> QueryError:
 
 
 def query_error(error: Exception) -> QueryError:
-    """One sentence of the engine's message, without its sketch of the query and its suggestions."""
+    """Return one sentence of the engine's message, without its sketch of the query and its suggestions."""
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
     text = _STREAM.sub("", re.sub(r"^[A-Za-z ]+ Error: ", "", text))
     text = re.sub(r"^[A-Za-z ]*Error: ", "", text).rstrip("!")
@@ -63,7 +63,7 @@ def query_error(error: Exception) -> QueryError:
     if missing:
         return missing_table(missing[1], text)
     if column:
-        # The engine knows the columns that were made; the catalog knows all.
+        # The engine knows the materialized columns; the catalog knows all.
         text = column[0]
         column_names = {column.name for _, column in measures.all_columns()}
         near = difflib.get_close_matches(column[1].lower(), column_names, 3)
@@ -72,11 +72,11 @@ def query_error(error: Exception) -> QueryError:
     elif os.strerror(errno.EMFILE) in text:
         cure = phrase("fewer_files")
     elif _LAKE_FILE.match(text):
-        # The engine takes a missing file for a pattern that it may not expand: its message would not help.
+        # The engine considers a missing file a pattern that it may not expand; its message would not help.
         text = "a file of the lake cannot be read any more"
         cure = phrase("lake_gone")
     elif depth := _DEEP.match(text):
-        # The engine advises a setting, which no query may change.
+        # The engine suggests a setting that no query may change.
         return QueryError(
             "the query is nested too deeply",
             expected=f"at most {int(depth[1]):,} expressions within each other",

@@ -1,8 +1,8 @@
-"""Tables for queries of the user, in a database of their own that can read no file.
+"""Tables for user queries, in a separate database that can read no files.
 
-The database of the store reads the Parquet files of a lake. Rows of its tables come from there as Arrow
-streams, of the columns and as far as possible of the rows that a query reads. Tables that the store keeps are
-copied once.
+The database of the store reads the Parquet files of a lake. Rows of its tables are Arrow streams, limited to
+the columns and, where possible, the rows that a query reads. Tables that the store materialized are copied
+once.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from zlens.engine.cancellation import Connections, hold_lock, interruptible
 from zlens.engine.connection import Connection, Relation, open_database
 from zlens.engine.table_store import TableStore
 
-#: The part of the limits of memory and disk that queries have beside the store.
+#: Share of the limits of memory and disk for user queries, in addition to the store's.
 _SHARE = 0.5
-#: Names that Arrow tables have for types of the engine.
+#: Arrow type names by type of the engine.
 _ARROW = {type: name for name, type in SQL_TYPES.items()}
-#: SELECT of the rows of a table, which may register streams on the cursor that it is for.
+#: Returns a SELECT of the rows of a table; it may register streams on the cursor that it is for.
 Rows = Callable[[Connection], str]
-#: Names and types of columns, in their order.
+#: Names and types of columns, in order.
 Types = Sequence[tuple[str, str]]
 
 
@@ -46,17 +46,17 @@ class IsolatedTables:
         self._connection.close()
 
     def cursor(self) -> Connection:
-        """A connection to the tables copied so far: one for every statement."""
+        """Return a connection to the tables copied so far: one for every statement."""
         with hold_lock(self._lock):
             return self._connection.cursor()
 
     def has(self, name: str, columns: Collection[str]) -> bool:
-        """Whether a table is copied with some columns."""
+        """Return whether a table is copied with some columns."""
         columns_copied = self._copied.get(name)
         return columns_copied is not None and columns_copied.issuperset(columns)
 
     def copy(self, name: str, columns: Collection[str]) -> None:
-        """Copy columns of a table that the store has made, and those copied before."""
+        """Copy columns of a table that the store has materialized, and those copied before."""
         if self.has(name, columns):
             return
         with hold_lock(self._lock):
@@ -64,8 +64,8 @@ class IsolatedTables:
         with hold_lock(lock):
             if self.has(name, columns):
                 return
-            wanted = {*columns, *self._copied.get(name, ())}
-            ordered = [column for column in self._store.column_names(name) or () if column in wanted]
+            requested = {*columns, *self._copied.get(name, ())}
+            ordered = [column for column in self._store.column_names(name) or () if column in requested]
             self._create(name, ", ".join(map(expressions.quote, ordered)) or "1 AS one")
             self._copied[name] = frozenset(ordered)
 
@@ -81,7 +81,7 @@ class IsolatedTables:
     def _create(self, name: str, columns: str) -> None:
         table = f"memory.main.{expressions.quote(name)}"
         select = f"SELECT {columns} FROM {table}"
-        # Of what the store has made, this takes no time.
+        # For a materialized table this takes no time.
         relation = self._store.cursor().sql(select)
         types = list(zip(relation.columns, map(str, relation.types), strict=True))
         cursor = self.cursor()
@@ -95,7 +95,7 @@ class IsolatedTables:
         stream = f"{name}#{next(self._numbers)}"
         known = all(type in _ARROW for _, type in types)
         cursor.register(stream, (_TypedRows if known else _Rows)(self._store, rows, types, working))
-        # Arrow knows fewer types than the engine.
+        # Arrow has fewer types than the engine.
         columns = (
             expressions.quote(column)
             if type in _ARROW
@@ -106,7 +106,7 @@ class IsolatedTables:
 
 
 class _Rows:
-    """Rows of the store, computed each time that they are read: each stream needs a connection of its own."""
+    """Rows of the store, computed each time they are read, because each stream needs its own connection."""
 
     def __init__(self, store: TableStore, rows: Rows, types: Types, working: Connections) -> None:
         self._store = store
@@ -122,7 +122,7 @@ class _Rows:
 
 
 class _TypedRows(_Rows):
-    """Rows whose schema is known: of a stream alone the engine would compute them to find it."""
+    """Rows with a known schema; to find the schema of a plain stream, the engine would compute all rows."""
 
     def __arrow_c_schema__(self) -> object:
         columns = [(name, _ARROW[type]) for name, type in self._types]

@@ -1,4 +1,4 @@
-"""Limits the memory of the whole process, whatever a statement does.
+"""Limits the memory of the entire process, whatever a statement does.
 
 The engine's own limit covers tables, sorts and joins. It does not cover single values: a list of a billion
 numbers, or a text repeated a million times.
@@ -24,19 +24,19 @@ def limit_memory(size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard != resource.RLIM_INFINITY:
         size = min(size, hard)
-    # Not the address space: that counts files and reserved addresses too.
+    # Not the address space, which includes files and reserved addresses.
     resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
     connection.limit_table_memory(size // 2)
     _memory = size
 
 
 def memory_text() -> str:
-    """The limit of a question's memory, as errors name it."""
+    """Return the memory limit of a query, as errors name it."""
     return f"{_memory / _GB:.3g} GB" if _memory is not None else connection.table_limit()
 
 
 def memory_used() -> int:
-    """Bytes of this process that count toward its bound; 0 if unknown."""
+    """Return the bytes of this process that count toward its limit; 0 if unknown."""
     try:
         with open("/proc/self/status", encoding="ascii") as status:
             return next((1024 * int(line.split()[1]) for line in status if line.startswith("VmData")), 0)

@@ -31,13 +31,13 @@ class Planner:
             self._connection.close()
 
     def reads(self, statement: Statement, named: Iterable[str]) -> Mapping[str, set[str]]:
-        """The columns that a statement reads of the tables it names."""
+        """Return the columns that a statement reads of the tables it names."""
         with self._lock:
             connection = self._open()
             for name in named:
                 self._declare(connection, name)
             cursor = connection.cursor()
-        # Outside the lock: a statement may fold constants for as long as it likes.
+        # Outside the lock, because folding the constants of a statement may take long.
         explain = f"EXPLAIN (FORMAT JSON) {statement.question}"
         rows = interruptible(cursor, lambda: cursor.execute(explain).fetchall())
         try:
@@ -60,7 +60,7 @@ class Planner:
         return columns_read
 
     def catalog(self, names: Iterable[str]) -> Connection:
-        """A connection to empty tables with the catalog's comments, for listing what exists."""
+        """Return a connection to empty tables with the catalog's comments, for listing them."""
         with self._lock:
             connection = self._open()
             for name in names:
@@ -80,8 +80,8 @@ class Planner:
     def _open(self) -> Connection:
         if self._connection is None:
             self._connection = connect(None, threads=1)
-            # Filters stay above the scans, and empty tables stay scans: the plan shows all columns read. Only
-            # what removes unused columns runs; anything else may hide some.
+            # Filters stay above the scans and empty tables stay scans, so the plan shows all columns read.
+            # Only the optimizer of unused columns runs, because others may hide some.
             self._connection.execute(
                 "SET VARIABLE others = (SELECT string_agg(name) FROM duckdb_optimizers() "
                 "WHERE name <> 'unused_columns')"

@@ -17,8 +17,8 @@ class PreparedQuery:
 
     A statement with cached names and types is bound only when it is computed.
 
-    rows     SQL of tables that the statement reads and the connection lacks
-    working  what to interrupt: the connection, and others that give it rows
+    rows     SQL of tables that the statement reads and that are missing on the connection
+    working  what to interrupt: the connection, and others that provide its rows
     """
 
     def __init__(
@@ -43,20 +43,20 @@ class PreparedQuery:
     def bind(
         cls, connection: Connection, text: str, working: cancellation.Interruptible | None = None
     ) -> PreparedQuery:
-        """A statement with unknown names and types; an EXPLAIN ANALYZE is executed here."""
+        """Bind a statement with unknown names and types; an EXPLAIN ANALYZE is executed here."""
         relation = interruptible(working or connection, lambda: connection.sql(text))
         types = [str(type) for type in relation.types]
         return cls(connection, text, list(relation.columns), types, relation, working=working)
 
     def relation(self, form: Form) -> Relation:
-        """The rows, with columns in the form that `form` gives for a place and a type."""
-        forms = self._column_sql(form)
+        """Return the rows, with columns converted by the SQL that `form` returns for reference and type."""
+        columns = self._column_sql(form)
         if self._relation is None:
-            return self.connection.sql(self._projection(forms))
-        return self._relation.project(", ".join(forms)) if forms else self._relation
+            return self.connection.sql(self._projection(columns))
+        return self._relation.project(", ".join(columns)) if columns else self._relation
 
     def rows(self, form: Form) -> list[tuple[Any, ...]]:
-        """All rows in that form."""
+        """Return all rows in that representation."""
         if self._relation is not None:
             return self.relation(form).fetchall()
         return self.connection.execute(self._projection(self._column_sql(form))).fetchall()
@@ -64,15 +64,15 @@ class PreparedQuery:
     def _projection(self, forms: list[str]) -> str:
         if not forms and not self._rows:
             return self._text
-        # Not as views: a view is bound when it is created, and again when it is read.
+        # Not as views, because a view is bound when it is created and again when it is read.
         tables = ", ".join(f"{expressions.quote(name)} AS ({sql})" for name, sql in self._rows.items())
         start = f"WITH {tables} " if tables else ""
         return f"{start}SELECT {', '.join(forms) or '*'} FROM ({self._text}\n)"
 
     def _column_sql(self, form: Form) -> list[str]:
-        """SQL of every column; empty if all stay as they are."""
-        # By position: a projection by name cannot distinguish two columns with the same name.
-        forms = [form(f"#{number}", type) for number, type in enumerate(self.types, 1)]
-        if all(sql == f"#{number}" for number, sql in enumerate(forms, 1)):
+        """Return the SQL of every column; empty if all stay unchanged."""
+        # By position, because a projection by name cannot distinguish two columns with the same name.
+        columns = [form(f"#{number}", type) for number, type in enumerate(self.types, 1)]
+        if all(sql == f"#{number}" for number, sql in enumerate(columns, 1)):
             return []
-        return [f"{sql} AS {expressions.quote(name)}" for sql, name in zip(forms, self.names, strict=True)]
+        return [f"{sql} AS {expressions.quote(name)}" for sql, name in zip(columns, self.names, strict=True)]

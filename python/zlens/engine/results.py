@@ -1,4 +1,4 @@
-"""Answers to queries: names and types of their columns, their rows, and how they leave the program."""
+"""Results of queries: names and types of their columns, their rows, and conversions for output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 Form = Callable[[str, str], str]
 
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
-#: The longest text that `first` returns, and the largest number of values.
+#: Maximum length of a text and number of values that `first` returns.
 LONGEST = 10_000
 MOST = 4_000_000
 #: Rows fetched from the engine at a time.
@@ -41,12 +41,12 @@ def _type_of(sql_type: str) -> str:
 
 
 def type_name(sql_type: Any) -> str:
-    """int, float, text, bool or time for a type of the engine; other types are shown as text."""
+    """Return int, float, text, bool or time for a type of the engine; other types are shown as text."""
     return _type_of(str(sql_type))
 
 
 class QueryResult:
-    """The answer to a query; it is computed when its rows are read or taken as an Arrow stream.
+    """The result of a query, computed when its rows are read or exported as an Arrow stream.
 
     columns, types: names, and int, float, text, bool or time of each. Times are aware datetimes in UTC.
     """
@@ -67,15 +67,15 @@ class QueryResult:
         self._stream = stream
         self._first = first
         self._working = working
-        #: Makes the HTML that a notebook shows.
+        #: Returns the HTML for a notebook.
         self.html: Callable[[], str] | None = None
 
     def first(
         self, count: int, *, longest: int = LONGEST, most: int = MOST
     ) -> tuple[list[tuple[Any, ...]], bool]:
-        """The first rows, and whether there are more; a large answer is never held in full.
+        """Return the first rows, and whether there are more; a large result is never held in full.
 
-        Texts longer than `longest` characters are cut and end in dots. Fewer rows are returned if these
+        Texts longer than `longest` characters are truncated and end in dots. Fewer rows are returned if they
         have more than `most` values, where a text counts as one for each 16 characters.
         """
         if self._first is None or self._rows is not None:
@@ -84,32 +84,32 @@ class QueryResult:
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
-        """All rows; QueryError if they cannot be computed."""
+        """All rows; raises QueryError if they cannot be computed."""
         if self._rows is None:
             self._rows = self._work()
         return self._rows
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows; None leaves it to `repr`."""
+        """Return HTML for a notebook; None leaves it to `repr`."""
         return None if self.html is None else self.html()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The stream for pandas, Polars and others: int64, float64, bool, string and UTC timestamps."""
+        """Return the stream for pandas, Polars and others: int64, float64, bool, string, UTC timestamps."""
         return self._stream(export_value_sql).__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """The schema of the stream; computes no rows."""
+        """Return the schema of the stream; computes no rows."""
         return self._stream(export_value_sql).__arrow_c_schema__()
 
     def read(self, work: Callable[[Any], _T]) -> _T:
-        """Pass an Arrow stream to work that reads it to its end; a Cancel or an interrupt ends that.
+        """Pass an Arrow stream to work that reads it to its end; a token or an interrupt cancels that.
 
-        Its integers are exact: those of types wider than 64 bits come as text.
+        Integers are exact: those of types wider than 64 bits are texts.
         """
         return self._guarded(lambda: work(self._stream(exact_value_sql)))
 
     def text(self, form: Literal["csv", "json"]) -> Iterator[str]:
-        """All rows as CSV or as JSON, in chunks, never all held at once."""
+        """Yield all rows as CSV or JSON in chunks; they are never all held at once."""
         writer = self.read(
             lambda stream: (
                 AnswerText.csv(stream, self.columns, self.types)
@@ -126,7 +126,7 @@ class QueryResult:
 
 
 def unique_names(columns: Sequence[str]) -> list[str]:
-    """The names, with _1, _2, ... added to repeated ones: an object can have each key only once."""
+    """Return the names, with _1, _2, ... added to repeated ones, because an object has each key only once."""
     given_names = set(columns)
     names: list[str] = []
     for name in columns:
@@ -139,9 +139,9 @@ def unique_names(columns: Sequence[str]) -> list[str]:
 
 
 class ResultStream:
-    """The rows of a relation with columns of the types of `leaving`, computed each time that they are read.
+    """The rows of a relation with columns of exported types, computed each time they are read.
 
-    The engine asks for the schema before it reads; of a relation alone it would compute all rows to find it.
+    The engine requests the schema before it reads; for a plain relation it would compute all rows to find it.
     """
 
     def __init__(self, relation: Any) -> None:
@@ -155,26 +155,26 @@ class ResultStream:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def python_value_sql(place: str, type: str) -> str:
-    """SQL that converts a result column for Python: times as microseconds, decimals as floats."""
+def python_value_sql(sql: str, type: str) -> str:
+    """Return SQL that converts a result column for Python: times as microseconds, decimals as floats."""
     kind = type_name(type)
     if kind == "time":
-        return f"epoch_us({place})"
+        return f"epoch_us({sql})"
     if type.startswith("DECIMAL"):
-        return f"CAST({place} AS DOUBLE)"
+        return f"CAST({sql} AS DOUBLE)"
     if kind == "text" and type != "VARCHAR":
-        return f"CAST({place} AS VARCHAR)"
-    return place
+        return f"CAST({sql} AS VARCHAR)"
+    return sql
 
 
-def truncated_value_sql(longest: int) -> Callable[[str, str], str]:
-    """Like `plain`, with texts cut to a length."""
+def truncated_value_sql(length: int) -> Callable[[str, str], str]:
+    """Return a conversion like `python_value_sql` that truncates texts."""
 
     def form(place: str, type: str) -> str:
         text = python_value_sql(place, type)
         if type_name(type) != "text":
             return text
-        return f"CASE WHEN length({text}) > {longest} THEN left({text}, {longest}) || '...' ELSE {text} END"
+        return f"CASE WHEN length({text}) > {length} THEN left({text}, {length}) || '...' ELSE {text} END"
 
     return form
 
@@ -182,7 +182,7 @@ def truncated_value_sql(longest: int) -> Callable[[str, str], str]:
 def first_rows(
     connection: Interruptible, relation: Any, count: int, most: int, times: list[int]
 ) -> tuple[list[tuple[Any, ...]], bool]:
-    """The first rows of a relation, block by block, and whether there are more."""
+    """Return the first rows of a relation, block by block, and whether there are more."""
     limited = relation.limit(count + 1)
 
     def take() -> tuple[list[tuple[Any, ...]], bool]:
@@ -199,28 +199,28 @@ def first_rows(
     return ([with_times(row, times) for row in rows] if times else rows), more
 
 
-#: The types of answers outside the program, by their name here.
+#: SQL types of exported columns, by type name.
 _LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
-#: The names of these types by the engine's.
+#: Type names by SQL type.
 _ARROW = {type: name for name, type in _LEAVING.items()} | {"TIMESTAMP WITH TIME ZONE": "time"}
 
 
-def export_value_sql(place: str, type: str) -> str:
-    """SQL that converts a result column to one of the types that other programs know."""
+def export_value_sql(sql: str, type: str) -> str:
+    """Return SQL that converts a result column to a type that other programs support."""
     target = _LEAVING[type_name(type)]
     unchanged = type == target or (type, target) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
-    return place if unchanged else f"CAST({place} AS {target})"
+    return sql if unchanged else f"CAST({sql} AS {target})"
 
 
 #: Integer types that fit into 64 bits.
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
-def exact_value_sql(place: str, type: str) -> str:
-    """Like `leaving`, with integers of wider types as text."""
+def exact_value_sql(sql: str, type: str) -> str:
+    """Return SQL like `export_value_sql`, with integers of wider types as text."""
     if type_name(type) == "int" and type not in _NARROW:
-        return f"CAST({place} AS VARCHAR)"
-    return export_value_sql(place, type)
+        return f"CAST({sql} AS VARCHAR)"
+    return export_value_sql(sql, type)
 
 
 def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
@@ -233,7 +233,7 @@ def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
 
 @lru_cache(4096)
 def python_time(microseconds: int) -> dt.datetime:
-    """A time as Python has it; QueryError if it has none. Rows of many systems have the same few."""
+    """Return a time for Python; QueryError if it is out of range. Cached, because systems share times."""
     try:
         return from_unix_us(microseconds)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""A user's statement as DuckDB's parser sees it."""
+"""A user's statement, parsed by DuckDB."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from zlens.engine.cancellation import interruptible
 from zlens.engine.connection import Connection, statement_kinds, words
 from zlens.errors import QueryError
 
-#: A longer statement was not written by hand, and takes long to parse.
+#: Maximum length of a statement; longer ones are not handwritten and take long to parse.
 LONGEST = 1_000_000
-#: The trees of longer ones are not cached.
+#: Maximum length of a statement whose tree is cached.
 _KEPT = 50_000
 
 
 class Statement(Struct, frozen=True):
     """One statement that only reads.
 
-    text       as the user wrote it
+    text       the statement as written by the user
     question   the SELECT in it: for an EXPLAIN, the explained one
     tree       the parser's tree of the question
     survey     the names in the question
@@ -36,11 +36,11 @@ class Statement(Struct, frozen=True):
 
 
 def parse(
-    connection: Connection, query: str, kept: CompileCache, is_table: Callable[[str], bool]
+    connection: Connection, query: str, tree_cache: CompileCache, is_table: Callable[[str], bool]
 ) -> Statement:
-    """The one statement of a text; QueryError for a text that is anything else, or that writes.
+    """Parse the one statement of a text; QueryError if the text is anything else or writes.
 
-    `is_table` says whether a name is one of a table of zlens.
+    `is_table` returns whether a name is a table of zlens.
     """
     if len(query) > LONGEST:
         raise QueryError(
@@ -50,7 +50,7 @@ def parse(
         query.encode()
     except UnicodeEncodeError:
         raise QueryError("the query is not UTF-8 text", cure="write names as answers show them") from None
-    tree = _serialize(connection, query, kept)
+    tree = _serialize(connection, query, tree_cache)
     if tree is not None:
         if len(tree["statements"]) != 1:
             raise _not_single()
@@ -58,14 +58,14 @@ def parse(
     if statement_kinds(connection, query) != ["EXPLAIN"]:
         raise _not_single()
     for question in _explain_targets(query):
-        tree = _serialize(connection, question, kept)
+        tree = _serialize(connection, question, tree_cache)
         if tree is not None:
             return Statement(query, question, tree, check_statement(tree, is_table))
     raise _not_single()
 
 
 def _explain_targets(query: str) -> Iterator[str]:
-    """Candidates for the statement that an EXPLAIN explains, after ANALYZE and options in parentheses."""
+    """Yield candidates for the explained statement, after ANALYZE and options in parentheses."""
     tokens = words(query)
     place = 1
     while place < len(tokens) and tokens[place][1] == "analyze":
@@ -79,9 +79,9 @@ def _explain_targets(query: str) -> Iterator[str]:
             yield query[tokens[closing + 1][0] :]
 
 
-def _serialize(connection: Connection, question: str, kept: CompileCache) -> Tree | None:
-    """The tree of a SELECT; None if the parser gives none."""
-    tree: dict[str, Any] | None = kept.read("tree", question)
+def _serialize(connection: Connection, question: str, tree_cache: CompileCache) -> Tree | None:
+    """Return the tree of a SELECT; None if the parser cannot serialize it."""
+    tree: dict[str, Any] | None = tree_cache.read("tree", question)
     if tree is None:
         serialize = "SELECT json_serialize_sql(?)"
         rows = interruptible(connection, lambda: connection.execute(serialize, [question]).fetchall())
@@ -90,7 +90,7 @@ def _serialize(connection: Connection, question: str, kept: CompileCache) -> Tre
         except RecursionError:
             raise QueryError("the query is nested too deeply", cure="split it into parts") from None
         if len(question) <= _KEPT:
-            kept.write(tree, "tree", question)
+            tree_cache.write(tree, "tree", question)
     return None if not isinstance(tree, dict) or tree.get("error") else tree
 
 

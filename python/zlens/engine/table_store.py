@@ -1,4 +1,4 @@
-"""Tables that queries share: made when first needed, and extended by the columns that others need."""
+"""Tables that queries share: materialized when first needed, and extended by columns that others need."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from zlens.engine.cancellation import check_canceled, hold_lock, interruptible
 from zlens.engine.connection import RELEASE, Connection
 from zlens.inputs.source import ParquetTable, PrecomputedTable, RawTable
 
-#: A condition on the rows of a raw table with some columns: our own SQL, and the columns it names.
+#: A condition on the rows of a raw table with some columns: zlens' own SQL, and the columns it names.
 Condition = Callable[[Iterable[RawColumn]], tuple[str, set[str]] | None]
 
-#: The name of all rows of a table in a condition on them.
+#: Name of all rows of a table in a condition on them.
 ROWS = "rows#"
-#: A condition for rows of a table to leave out: our own SQL, and the columns it names.
+#: A condition for rows of a table to omit: zlens' own SQL, and the columns it names.
 Repeated = Callable[[str], tuple[str, set[str]] | None]
 
 #: Fixed cost of materializing a table, in bytes read.
@@ -38,9 +38,9 @@ class TableStore:
     """The tables of one engine on its connection.
 
     raw        tables of the sources by name; several with the same name are parts of one table
-    session    tables that the session makes
-    condition  gives the rows of a raw table that the options select
-    repeated   gives the rows of a table that repeat those of another source
+    session    tables that the session computes
+    condition  returns the rows of a raw table that the options select
+    repeated   returns the rows of a table that repeat rows of another source
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class TableStore:
         self._columns: dict[str, dict[str, str]] = {}
         self._typed: dict[str, list[tuple[str, str]] | None] = {}
         self._present: Present = None
-        #: Streams have unique names: one query may read a table for several of its measures.
+        #: Streams have unique names, because one query may read a table for several of its measures.
         self._numbers = count()
         self.compiler = Compiler(
             facts(_RawColumns(self)),
@@ -79,10 +79,10 @@ class TableStore:
     # -- the tables ----------------------------------------------------------------------------------
 
     def raw_columns(self, name: str) -> dict[str, str]:
-        """Names and types of a raw table's columns over all its parts."""
+        """Return names and types of a raw table's columns over all its parts."""
         if name not in self._columns:
             merged: dict[str, str] = {}
-            # Parts of a lake share their columns; kept, as a number of an object may be used again.
+            # Parts of a lake share their columns; the objects are retained, because an id may be reused.
             done: dict[int, object] = {}
             for part in self._raw[name]:
                 columns = part.columns
@@ -95,7 +95,7 @@ class TableStore:
         return self._columns[name]
 
     def is_raw(self, name: object) -> bool:
-        # Called hundreds of times; what sources give does not change.
+        # Cached, because it is called hundreds of times and the tables of sources do not change.
         if name not in self._is_raw:
             self._is_raw[name] = name in self._raw and name not in self._session
         return self._is_raw[name]
@@ -104,21 +104,21 @@ class TableStore:
         return [name for name in self._raw if name not in self._session]
 
     def is_table(self, name: str) -> bool:
-        """Whether a query may name a table: ours, or one made of rows that no measure has."""
+        """Return whether a query may name a table: one of zlens or a derived one."""
         return self.is_derived(name) or self.column_names(name) is not None
 
     def is_derived(self, name: str) -> bool:
-        """Whether a table has rows of a query, which no measure has."""
+        """Return whether a table has the rows of a query."""
         return name.startswith("derived#") and name in self._derived.values()
 
     def columns(self, name: str) -> list[tuple[str, str]] | None:
-        """Names and SQL types of a table that a query may name; None if it is not ours."""
+        """Return names and SQL types of a table that a query may name; None if it is not one of zlens."""
         if name not in self._typed:
             self._typed[name] = self._typed_columns(name)
         return self._typed[name]
 
     def column_names(self, name: str) -> list[str] | None:
-        """Names of the columns of a table that a query may name; None if it is not ours."""
+        """Return the columns of a table that a query may name; None if it is not one of zlens."""
         # The types of a helper are known only after materializing what it reads.
         if self.compiler.is_helper(name):
             return self.compiler.columns(name)
@@ -140,14 +140,14 @@ class TableStore:
         return self._helper_columns(name) if self.compiler.is_helper(name) else None
 
     def _helper_columns(self, name: str) -> list[tuple[str, str]]:
-        """The columns of a helper; their types follow from its SQL, and only the engine knows them."""
+        """Return the columns of a helper; the engine derives their types from its SQL."""
         cursor = self.cursor()
         select = self.prepare_plan(cursor, self.compiler.plan(name, self.compiler.columns(name)))
         shape = cursor.sql(select)
         return list(zip(shape.columns, map(str, shape.types), strict=True))
 
     def is_streamed(self, name: str) -> bool:
-        """Whether a table is computed for every query, as far as that needs it, and not kept."""
+        """Return whether a table is computed for every query, as far as needed, and not materialized."""
         if name in self._session or nodes.is_materialized(name):
             return False
         return name not in measures.measure_names() or (
@@ -155,15 +155,15 @@ class TableStore:
         )
 
     def has_columns(self, name: str, columns: Collection[str]) -> bool:
-        """Whether a table is made with some columns."""
+        """Return whether a table is materialized with some columns."""
         columns_made = self._made.get(name)
         return columns_made is not None and columns_made.issuperset(columns)
 
-    # -- making --------------------------------------------------------------------------------------
+    # -- materializing -------------------------------------------------------------------------------
 
     def materialize(self, name: str, columns: Collection[str]) -> None:
-        """Make a table with some columns, and those that others needed before."""
-        # A caller whose columns exist does not wait while the table is made with more of them.
+        """Materialize a table with some columns, and those that others needed before."""
+        # A caller whose columns exist does not wait while the table is extended.
         if self.has_columns(name, columns):
             return
         with hold_lock(self._lock):
@@ -171,13 +171,13 @@ class TableStore:
         with hold_lock(lock):
             if self.has_columns(name, columns):
                 return
-            whole = name in self._session and not isinstance(self._session[name], PrecomputedTable)
-            wanted = self._column_order(name) if whole else self._extend_columns(name, columns)
-            self._create(name, wanted)
-            self._made[name] = frozenset(wanted)
+            all_columns = name in self._session and not isinstance(self._session[name], PrecomputedTable)
+            requested = self._column_order(name) if all_columns else self._extend_columns(name, columns)
+            self._create(name, requested)
+            self._made[name] = frozenset(requested)
 
     def announce(self, name: str, columns: Collection[str]) -> None:
-        """Columns that will be needed of a table: it is made with them when the first ones are needed."""
+        """Announce columns of a table: it is materialized with them when the first ones are needed."""
         self._announced.setdefault(name, set()).update(columns)
 
     def materialize_in_stages(
@@ -187,11 +187,11 @@ class TableStore:
         size_of: Callable[[str], int],
         kinds: Kinds = None,
     ) -> Iterator[str]:
-        """Make tables, and each of those below them once, with all columns that they need.
+        """Materialize tables, and each of the tables they read once, with all columns that they need.
 
-        Yields the name of each wanted table when everything it reads is made, the cheapest first: a table
-        costs what it reads of the input, by `size_of` a raw table. Of those not `kept` only what is below
-        them is made: of events, for these kinds.
+        Yields the name of each requested table when everything it reads exists, the cheapest first. The cost
+        of a table is the input that it reads, by `size_of` a raw table. Of tables not in `kept` only the
+        tables they read are materialized, for these kinds of events.
         """
         pending = {name: {*columns} for name, columns in wanted.items() if not self.is_raw(name)}
         below: dict[str, set[str]] = {}
@@ -217,7 +217,7 @@ class TableStore:
         needs: dict[str, set[str]] = {}
         for name in reversed(order):
             needs[name] = {name}.union(*(needs.get(table, ()) for table in below[name]))
-        left = dict.fromkeys(wanted)
+        remaining = dict.fromkeys(wanted)
         done: set[str] = set()
 
         def cost(name: str) -> tuple[int, str]:
@@ -225,9 +225,9 @@ class TableStore:
                 return size_of(name), name
             return sum(costs[table] for table in needs.get(name, set()) - done), name
 
-        while left:
-            name = min(left, key=cost)
-            del left[name]
+        while remaining:
+            name = min(remaining, key=cost)
+            del remaining[name]
             for table in reversed(order):
                 if table not in done and table in needs.get(name, ()):
                     check_canceled()
@@ -237,7 +237,7 @@ class TableStore:
             yield name
 
     def _dependency_rank(self, name: str) -> tuple[int, str]:
-        """A rank: a table reads only lower ones, including through a session's own tables."""
+        """Return a rank: a table reads only lower ones, including through a session's own tables."""
         helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
         return max((self.compiler.nodes.depth(node) for node in [*helpers, name]), default=0), name
 
@@ -251,7 +251,7 @@ class TableStore:
                 yield self.compiler.plan(helper, helper_columns)
 
     def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
-        """Columns, those that a table was made with before, and those that will be needed of it."""
+        """Return the columns, with columns of the existing table and announced ones."""
         extended = {*columns, *self._made.get(name, ()), *self._announced.get(name, ())}
         return [column for column in self._column_order(name) if column in extended]
 
@@ -264,9 +264,9 @@ class TableStore:
         self._create_as(cursor, name, select)
 
     def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
-        """Make a table of rows that no measure has; returns its name. The same query gives the same table.
+        """Materialize the rows of a query as a table; returns its name, which is the same for the same query.
 
-        `rows` gives the SQL of the query on a cursor.
+        `rows` returns the SQL of the query on a cursor.
         """
         with hold_lock(self._lock):
             name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
@@ -311,7 +311,7 @@ class TableStore:
         fill: bool = False,
         kinds: Kinds = None,
     ) -> str:
-        """SQL of some columns of a table's rows, with everything it reads available on a cursor.
+        """Return SQL of some columns of a table's rows, with everything it reads available on a cursor.
 
         With `fill` all other columns of a raw table are present too, as NULL.
         """
@@ -325,9 +325,9 @@ class TableStore:
         return self._once(name, wanted, rows)
 
     def _once(self, name: str, wanted: Collection[str], rows: Callable[[Sequence[str]], str]) -> str:
-        """SQL of some columns of a table, without the rows that repeat those of another source.
+        """Return SQL of some columns of a table, without rows that repeat those of another source.
 
-        `rows` gives the SQL of columns of all rows.
+        `rows` returns the SQL of columns of all rows.
         """
         repeated = self._repeated(name)
         if repeated is None:
@@ -339,14 +339,14 @@ class TableStore:
         return f"WITH {table} AS MATERIALIZED ({every}) SELECT {selected} FROM {table} WHERE NOT {test}"
 
     def prepare_plan(self, cursor: Connection, plan: QueryPlan) -> str:
-        """The text of a plan, with everything it reads available on a cursor."""
+        """Return the text of a plan, with everything it reads available on a cursor."""
         for name, columns in plan.makes.items():
             self.materialize(name, columns)
-        before = [(name, self.raw_rows(cursor, name, columns)) for name, columns in plan.reads.items()]
-        return plan.sql(before)
+        raw_sql = [(name, self.raw_rows(cursor, name, columns)) for name, columns in plan.reads.items()]
+        return plan.sql(raw_sql)
 
     def cursor(self) -> Connection:
-        """A connection to the tables made so far: one for every statement."""
+        """Return a connection to the tables materialized so far: one for every statement."""
         with hold_lock(self._lock):
             return self._connection.cursor()
 
@@ -359,11 +359,11 @@ class TableStore:
         fill: bool = False,
         selected: bool = True,
     ) -> str:
-        """SQL of the rows of a raw table with the wanted columns, streamed to a cursor.
+        """Return SQL of the rows of a raw table with the requested columns, streamed to a cursor.
 
-        A table whose name ends with WHOLE has the rows of all times: lasting states may be older than what
-        the options select. With `fill` all other columns are present too, as NULL. Without `selected` the
-        options leave out nothing.
+        A table whose name ends with ALL_TIMES_SUFFIX has the rows of all times, because lasting states may be
+        older than the selected times. With `fill` all other columns are present too, as NULL. Without
+        `selected` the options exclude nothing.
         """
         all_times = name.endswith(ALL_TIMES_SUFFIX)
         table = name.removesuffix(ALL_TIMES_SUFFIX)
@@ -384,12 +384,12 @@ class TableStore:
                     continue
                 rows = f"({part.sql(available)})"
             else:
-                # If no column is asked for, rows are counted by their first one.
+                # If no column is requested, rows are counted by the first one.
                 stream = f"{table}#{next(self._numbers)}"
                 cursor.register(stream, part.stream(available or [part.columns[0].name]))
                 rows = expressions.quote(stream)
             if available and len(self._raw[table]) == 1 and len(available) == len(shown):
-                # The stream has these columns and no others; a list of them takes long to parse.
+                # The stream has exactly these columns; a list of them takes long to parse.
                 selects.append(f"SELECT * FROM {rows}")
                 continue
             columns = (
@@ -419,14 +419,14 @@ class TableStore:
         return _TREES[sql]
 
     def render_tree(self, tree: Tree) -> str:
-        """The text of a statement's tree."""
+        """Return the SQL text of a tree."""
         return str(self._scalar("SELECT json_deserialize_sql(?)", json.dumps(tree)))
 
     def _scalar(self, query: str, parameter: str) -> object:
         return self.cursor().execute(query, [parameter]).fetchall()[0][0]
 
     def _generations(self) -> Present:
-        """The machine generations of the counters in the input."""
+        """Return the machine generations of the counters in the input."""
         if self._present is None:
             origins = entity("counter").origins
             if not any(origin.table in self._raw for origin in origins):
@@ -440,7 +440,7 @@ class TableStore:
 
 
 def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """The helpers that a session table reads from the engine itself: helper, columns, roles that feed it."""
+    """Return the helpers that a session table reads from the engine: helper, columns, roles."""
     helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", tuple)()
     return helpers
 

@@ -11,7 +11,7 @@ from zlens.explain.description import Description, Facts
 
 
 def formula_lines(column: MeasureColumn) -> list[str]:
-    """The formula of a column and its status, for each machine generation."""
+    """Return the formula of a column and its status, for each machine generation."""
     groups: dict[tuple[str, str], list[str]] = {}
     for generation in generations.names():
         metric = cpumf.generation(generation).metrics.get(column.name)
@@ -24,16 +24,16 @@ def formula_lines(column: MeasureColumn) -> list[str]:
 
 
 def name_lines(column: MeasureColumn) -> list[str]:
-    """The names other than counters in the formulas of a column."""
+    """Return the names other than counters in the formulas of a column."""
     formulas = " ".join(formula_lines(column))
     lines = [f"{name}: {text}" for name, (_, text) in cpumf.formula_names().items() if name in formulas]
     return [*lines, "letter and number: a counter; explain E145 describes it"] if formulas else []
 
 
 def counter_pages(name: str) -> Iterator[Description]:
-    """Pages of a counter, by its name in formulas (E145) or on a machine (DCW_REQ)."""
-    wanted = name.strip().upper()
-    if not cpumf.may_be_counter(wanted):
+    """Yield descriptions of a counter, by its name in formulas (E145) or on a machine (DCW_REQ)."""
+    requested = name.strip().upper()
+    if not cpumf.may_be_counter(requested):
         return
     for number in sorted({number for generation in _generations() for number in generation.counters}):
         label = label_of(number)
@@ -42,7 +42,7 @@ def counter_pages(name: str) -> Iterator[Description]:
             for generation in _generations()
             if number in generation.counters
         }
-        if wanted != label and wanted not in {counter.name for counter in counters.values()}:
+        if requested != label and requested not in {counter.name for counter in counters.values()}:
             continue
         groups: dict[tuple[str, str], list[str]] = {}
         for generation, counter in counters.items():
@@ -62,7 +62,7 @@ def counter_pages(name: str) -> Iterator[Description]:
 
 
 def counter_names() -> list[str]:
-    """All names of counters."""
+    """Return all names of counters."""
     names: dict[str, None] = {}
     for generation in _generations():
         for number, counter in generation.counters.items():
@@ -71,7 +71,7 @@ def counter_names() -> list[str]:
 
 
 def label_of(number: int) -> str:
-    """The name of a counter in formulas."""
+    """Return the name of a counter in formulas."""
     last_set = [counter_set for counter_set in cpumf.sets().values() if counter_set.first <= number][-1]
     return f"{last_set.letter}{number}"
 

@@ -1,4 +1,4 @@
-"""What is known about a name: text of `zlens explain`, Markdown of the reference pages of the site."""
+"""Descriptions of names: text of `zlens explain`, Markdown of the reference pages of the site."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-#: Facts with their labels; several lines of one fact are a list. Empty facts are left out.
+#: Facts with their labels; several lines of one fact are a list. Empty facts are omitted.
 Facts = list[tuple[str, "str | list[str]"]]
 
 
@@ -15,7 +15,7 @@ class Description(Struct, frozen=True):
 
     title     its name, and after a colon what it is
     members   texts of its columns or fields, which have descriptions of their own
-    details   how these are called, and how to ask for one
+    details   heading of the members, with the command that explains one
     example   a statement that reads it
     """
 

@@ -1,4 +1,4 @@
-"""The layouts of a record as text for `zlens catalog show`."""
+"""Text for `zlens catalog show`: the layouts of a record."""
 
 from __future__ import annotations
 
@@ -34,62 +34,62 @@ _RIGHT = 3
 
 
 def describe(record: str, release: str | None = None, root: Path | None = None) -> str:
-    """The description of a record: its layouts, or the one used for a release."""
+    """Return the description of a record: its layouts, or the one used for a release."""
     name = record.upper()
-    heads = catalog.record_infos(name, root)
-    if not heads:
+    infos = catalog.record_infos(name, root)
+    if not infos:
         raise CatalogError(
             f"the catalog does not know {name}",
             expected="a monitor record such as D0R2",
             cure=phrase("catalog"),
         )
-    head = heads[0]
+    info = infos[0]
     layouts = catalog.layouts(name, root)
     if release == SIM:
         layouts = catalog.sim_layouts(name)
         if not layouts:
             ordinary = f"zlens' own pack does not describe {name}; its files contain the ordinary record."
-            return "\n".join([*_head(head, heads, layouts), "", ordinary]) + "\n"
-    lines = _head(head, heads, layouts)
+            return "\n".join([*_head(info, infos, layouts), "", ordinary]) + "\n"
+    lines = _head(info, infos, layouts)
     if release is None or release == SIM:
         shown = layouts
     else:
-        length = _length_of(heads, layouts, release)
-        chosen = select_layout(name, length, release=release, root=root)
-        shown = [chosen.layout] if chosen.layout is not None else []
+        length = _length_of(infos, layouts, release)
+        selection = select_layout(name, length, release=release, root=root)
+        shown = [selection.layout] if selection.layout is not None else []
         lines += ["", f"For release {release} (records of {length} bytes):"] if length else []
-        lines += [f"  {problem.detail}" for problem in chosen.problems]
+        lines += [f"  {problem.detail}" for problem in selection.problems]
     if not layouts:
-        lines += ["", "No field is known.", _page(head, release)]
+        lines += ["", "No field is known.", _page(info, release)]
     for layout in shown:
         lines += ["", *_layout(layout, _entry(layout, root))]
     if release is not None:
         lines += _null(name, release, root)
     if release == SIM:
         return "\n".join(lines) + "\n"
-    lengths = {version: size for entry in heads for version, size in entry.lengths.items()}
-    missing = _missing(head, lengths, release, root)
+    lengths = {version: size for entry in infos for version, size in entry.lengths.items()}
+    missing = _missing(info, lengths, release, root)
     if missing:
         lines += ["", *missing]
     return "\n".join(lines) + "\n"
 
 
 def summary(root: Path | None = None) -> str:
-    """A table of all records of the catalog: id, class, page and title."""
-    rows = [(head.record, head.kind, head.dsect, head.title) for head in _first_heads(root)]
+    """Return a table of all records of the catalog: id, class, page and title."""
+    rows = [(info.record, info.kind, info.dsect, info.title) for info in _first_heads(root)]
     return "\n".join(align_columns([("Record", "Class", "Page", "Title"), *rows], [True] * 4)) + "\n"
 
 
 def _first_heads(root: Path | None) -> Iterable[RecordInfo]:
     for record in catalog.records(root):
-        head = catalog.record_info(record, root)
-        if head is not None:
-            yield head
+        info = catalog.record_info(record, root)
+        if info is not None:
+            yield info
 
 
-def _head(head: RecordInfo, heads: list[RecordInfo], layouts: list[RecordLayout]) -> list[str]:
+def _head(head: RecordInfo, infos: list[RecordInfo], layouts: list[RecordLayout]) -> list[str]:
     lines = [f"{head.record}  {head.dsect}  {head.title}", f"class     {head.kind}"]
-    lengths = {release: size for entry in heads for release, size in entry.lengths.items()}
+    lengths = {release: size for entry in infos for release, size in entry.lengths.items()}
     if lengths:
         or_more = " or more" if head.variable else ""
         shown = ", ".join(f"{r} {lengths[r]}" for r in sorted(lengths, key=release_key))
@@ -108,7 +108,7 @@ def _head(head: RecordInfo, heads: list[RecordInfo], layouts: list[RecordLayout]
 
 
 def _entry(layout: RecordLayout, root: Path | None) -> packs.PageEntry | None:
-    """The entry of a layout's page in its pack; None if the pack was not made from pages."""
+    """Return the entry of a layout's page in its pack; None if the pack was not imported from pages."""
     with contextlib.suppress(CatalogError):
         pages = () if layout.pack in (BUILTIN, SIM) else packs.load(layout.pack, root).pages
         return next((page for page in pages if page.record == layout.record), None)
@@ -151,7 +151,7 @@ def _layout(layout: RecordLayout, entry: packs.PageEntry | None) -> list[str]:
 
 
 def _raw(layout: RecordLayout) -> list[str]:
-    """A line that lists fields whose kind the page does not give."""
+    """Return a line that lists fields whose kind the record page does not state."""
     fields = [f for part in (layout.fields, *(s.fields for s in layout.sections)) for f in part]
     names = [f.name for f in fields if f.kind == "unknown" and not f.reserved]
     if not names:
@@ -219,10 +219,10 @@ def _fields(fields: tuple[MonitorField, ...]) -> list[str]:
     ]
 
 
-def _length_of(heads: list[RecordInfo], layouts: list[RecordLayout], release: str) -> int:
-    """The length of records of a release: as published, else of the layout, else of the release before."""
+def _length_of(infos: list[RecordInfo], layouts: list[RecordLayout], release: str) -> int:
+    """Return the length of a release's records: as published, of the layout, or of an earlier release."""
     key = release_key(release)
-    lengths = {release_key(r): n for head in heads for r, n in head.lengths.items()}
+    lengths = {release_key(r): n for head in infos for r, n in head.lengths.items()}
     for layout in layouts:
         lengths.setdefault(release_key(layout.release), layout.length)
     older = [r for r in lengths if r <= key]
@@ -232,7 +232,7 @@ def _length_of(heads: list[RecordInfo], layouts: list[RecordLayout], release: st
 
 
 def _missing(head: RecordInfo, lengths: dict[str, int], release: str | None, root: Path | None) -> list[str]:
-    """What a page would add, for the requested or the newest published release."""
+    """Return what a record page would add, for the requested or the newest published release."""
     if release is not None:
         lengths = {r: n for r, n in lengths.items() if release_key(r) <= release_key(release)}
     if not lengths:

@@ -1,4 +1,4 @@
-"""Lineage for `zlens explain`: the raw columns behind a column of a measure."""
+"""Lineage for `zlens explain`: the raw columns underlying a column of a measure."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _CONSTANT = "none: it follows from the existing rows"
 
 
 class _SqlParser:
-    """The SQL parser, opened when first needed, since most explanations need none."""
+    """The SQL parser, opened when first needed, because most explanations do not use it."""
 
     def __init__(self) -> None:
         self._connection: Connection | None = None
         self._lock = threading.Lock()
 
     def serialized(self, sql: str) -> str:
-        """The syntax tree of a statement as JSON."""
+        """Return the syntax tree of a statement as JSON."""
         return self._select("SELECT json_serialize_sql(?)", sql)
 
     def text(self, expression: Tree) -> str:
-        """An expression as SQL."""
+        """Return an expression as SQL."""
         parsed = json.loads(self.serialized("SELECT 1"))
         parsed["statements"][0]["node"]["select_list"] = [{**expression, "alias": ""}]
         return self._select("SELECT json_deserialize_sql(?)", json.dumps(parsed)).removeprefix("SELECT ")
@@ -52,14 +52,14 @@ class _SqlParser:
 
 @cache
 def column_lineage() -> CachedLineage:
-    """The lineage of all columns of measures."""
+    """Return the lineage of all columns of measures."""
     parser = _SqlParser()
     # The same version as the engine's, which would be slow to import.
     return CachedLineage(parser.serialized, parser.text, CompileCache("lineage", version("duckdb")))
 
 
 def raw_lines(table: measures.Measure, column: measures.MeasureColumn) -> tuple[list[str], list[str]]:
-    """The raw columns that provide a column's values and those that select its rows, by table."""
+    """Return the raw columns that provide a column's values and those that select its rows, by table."""
     if not nodes.is_joined(table.name):
         return [] if table.empty else [_UNFED], []
 
@@ -74,7 +74,7 @@ def _lines(reads: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _runs(columns: Iterable[str]) -> list[str]:
-    """Column names, with runs of consecutive counters as first and last."""
+    """Return column names, with runs of consecutive counters shortened to first and last."""
 
     def number(name: str) -> tuple[int, str]:
         bare = name.removeprefix("c").removesuffix("_d")

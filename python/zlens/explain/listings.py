@@ -1,4 +1,4 @@
-"""Explanations of raw tables of listings: what a column is, and how precise it is printed."""
+"""Explanations of raw tables of listings: meaning and precision of their columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.explain.description import Description, Facts
 
 
 def listing_pages(name: str) -> Iterator[Description]:
-    """Pages of a raw table of listings, or of one of its columns."""
+    """Yield descriptions of a raw table of listings, or of one of its columns."""
     table_name, dot, column_name = name.rpartition(".")
     known = listings.tables()
     if name in known:
@@ -37,12 +37,15 @@ def listing_pages(name: str) -> Iterator[Description]:
         for column in listings.columns(report.table(known[table_name][1])):
             if column.name != column_name:
                 continue
-            half = f"{column_name}{listings.PRECISION_SUFFIX}"
+            precision = f"{column_name}{listings.PRECISION_SUFFIX}"
             printed = {each.name for each in listings.columns(report.table(known[table_name][1]))}
             facts = [
                 ("Report", f"{report.name}: {report.title}"),
                 ("Value", f"{column.type}, {column.unit}" if column.unit else column.type),
-                ("Printed", f"rounded: the value is {column_name} +- {half}" if half in printed else ""),
+                (
+                    "Printed",
+                    f"rounded: the value is {column_name} +- {precision}" if precision in printed else "",
+                ),
                 ("Feeds", _feeds(name)),
                 ("Source", report.source),
             ]
@@ -50,7 +53,7 @@ def listing_pages(name: str) -> Iterator[Description]:
 
 
 def _feeds(name: str) -> list[str] | str:
-    """What a table or one of its columns feeds, or why it feeds nothing."""
+    """Return the roles that a table or column provides, or the reason why it provides none."""
     fed = sorted(_fed().get(name, ()))
     why = listings.unmapped_reasons()
     if fed:
@@ -62,16 +65,16 @@ def _feeds(name: str) -> list[str] | str:
 
 @cache
 def _fed() -> Mapping[str, set[str]]:
-    """The roles that tables and columns of listings feed: entities of tables, roles of columns."""
+    """Return the roles provided by tables and columns of listings: entities of tables, roles of columns."""
     fed: dict[str, set[str]] = {}
 
-    def note(entity: roles.Entity, origin: roles.RoleOrigin, role: str, how: Mapping[str, Any]) -> None:
+    def add_role(entity: roles.Entity, origin: roles.RoleOrigin, role: str, how: Mapping[str, Any]) -> None:
         named = [
             *roles.candidate_fields(how),
             *(expressions.names(how["expression"]) if "expression" in how else ()),
         ]
-        for each in named:
-            table, dot, column = each.rpartition(".")
+        for field in named:
+            table, dot, column = field.rpartition(".")
             table = table if dot else origin.table
             if table.startswith(LISTED) and column != "seconds":
                 fed.setdefault(f"{table}.{column.lower()}", set()).add(f"{entity.name}.{role}")
@@ -80,10 +83,10 @@ def _fed() -> Mapping[str, set[str]]:
     for entity in map(roles.entity, roles.entities()):
         for origin in entity.origins:
             for role, how in origin.roles.items():
-                note(entity, origin, role, how)
+                add_role(entity, origin, role, how)
     return fed
 
 
 def listing_names() -> list[str]:
-    """The raw tables of listings."""
+    """Return the raw tables of listings."""
     return list(listings.tables())

@@ -1,4 +1,4 @@
-"""Descriptions as Markdown, and tables, for the reference pages of the site."""
+"""Descriptions and tables as Markdown, for the reference pages of the site."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zlens.explain.description import Description
 
 
 def format_markdown(description: Description, level: int = 2) -> Iterator[str]:
-    """The lines of a section: its heading, what it is, and its facts; members have tables of their own."""
+    """Yield the lines of a section: heading, text and facts; members have tables of their own."""
     name, _, about = description.title.partition(": ")
     yield from ("", f"{'#' * level} {name}", "", *([about, ""] if about else []))
     for label, fact in description.facts:
@@ -27,7 +27,7 @@ def format_markdown(description: Description, level: int = 2) -> Iterator[str]:
 
 
 def format_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: int = 0) -> list[str]:
-    """A table, of which the last `right` columns are numbers."""
+    """Return a table whose last `right` columns are numbers."""
     sides = ["---"] * (len(heads) - right) + ["---:"] * right
     return [f"| {' | '.join(heads)} |", f"|{'|'.join(sides)}|", *map(_row, rows)]
 

@@ -21,30 +21,30 @@ from zlens.rendering.text_lines import wrap_hanging
 from zlens.reports.report_list import ReportEntry, announce_counts, entry, report_values
 from zlens.reports.rows import ReportSession
 
-#: Names of fields in zlens' own pack without a known public name.
+#: Names of fields in the synthetic layouts without a known public name.
 _OURS = re.compile(r"_ZL[A-Z0-9]+$")
 _RECORD = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
 class AvailableData(Struct, frozen=True):
-    """The contents of an input: raw tables with their columns, and the records, decoded or not."""
+    """Contents of an input: raw tables with their columns, and records, decoded or not."""
 
     tables: Mapping[str, frozenset[str]]
     records: frozenset[str]
 
 
 class MissingRole(Struct, frozen=True):
-    """A role that columns need but that has no values, and why."""
+    """A role that columns need but that has no values, with the reasons."""
 
     role: str
-    #: Records that contain it but are not in the input.
+    #: Records that contain it but are missing from the input.
     records: tuple[str, ...]
-    #: Why records of the input do not provide it; '' if none should.
+    #: Reason why records of the input do not provide it; '' if none should.
     why: str
 
 
 class MissingReportData(Struct):
-    """A report for an input: how many columns have values, and what the others are missing."""
+    """A report for an input: the number of columns with values, and missing data of the others."""
 
     entry: ReportEntry
     columns: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class MissingReportData(Struct):
 
     @property
     def records(self) -> list[str]:
-        """Records that are not in the input and would provide values."""
+        """Records that are missing from the input and would provide values."""
         return sorted({record for missing in self.missing.values() for record in missing.records}, key=_order)
 
     @property
@@ -64,24 +64,24 @@ class MissingReportData(Struct):
 def missing_by_report(
     session: ReportSession, available: AvailableData, folder: Path | None = None
 ) -> list[MissingReportData]:
-    """All reports (of a folder) by group and name, with what they are missing for an input."""
+    """Return all reports (of a folder) by group and name, with their missing data for an input."""
     reports = []
-    # Many columns depend on the same roles.
-    known: dict[tuple[str, str], MissingRole | None] = {}
+    # Cached, because many columns depend on the same roles.
+    role_cache: dict[tuple[str, str], MissingRole | None] = {}
     report_folder = folder or FOLDER
     counted: dict[str, list[int]] = {}
     definitions = [load_report(name, report_folder) for name in names(report_folder)]
     announce_counts(definitions, session)
     for definition in definitions:
-        found = report_values(definition, session, counted)
-        report = MissingReportData(entry(definition, found.count))
+        values = report_values(definition, session, counted)
+        report = MissingReportData(entry(definition, values.count))
         for table in definition.tables:
             for column in table.columns:
-                if (table.key, column.key) not in found.columns:
+                if (table.key, column.key) not in values.columns:
                     report.columns.append(column.name)
-                    report.missing.update(_missing(column, available, known))
-            if not report.missing and not found.columns:
-                # No column names a measure: use the entities that its query reads.
+                    report.missing.update(_missing(column, available, role_cache))
+            if not report.missing and not values.columns:
+                # No column names a measure, so use the entities that its query reads.
                 for entity in column_lineage().entities(table.query):
                     report.missing.update(_entity(entity, available))
         reports.append(report)
@@ -89,7 +89,7 @@ def missing_by_report(
 
 
 def _entity(entity: str, available: AvailableData) -> dict[str, MissingRole]:
-    """The entity as missing, if the input has none of its records."""
+    """Return the entity as missing, if the input has none of its records."""
     if any(origin.table in available.tables for origin in roles.entity(entity).origins):
         return {}
     missing = _role(entity, "", available)
@@ -112,7 +112,7 @@ def _missing(
 
 
 def _role(entity: str, role: str, available: AvailableData) -> MissingRole | None:
-    """Why a role has no values; None if no reason is known."""
+    """Return why a role has no values; None if no reason is known."""
     # Only z/VM monitor records can be reported as not recorded.
     origins = [origin for origin in roles.entity(entity).origins if _record(origin.table)]
     bound = [origin for origin in origins if role in origin.roles] or origins
@@ -146,7 +146,7 @@ def _missing_reason(table: str, fields: list[str]) -> str:
     public = [name for name in fields if not _OURS.search(name)]
     if public:
         return f"the layout used for {label} has no {' or '.join(public)}{page}"
-    # The names are zlens' own: the field exists, but its public name is not known.
+    # Synthetic names: the field exists, but its public name is not known.
     return f"the field of {label} has no public name{page}"
 
 
@@ -157,7 +157,7 @@ def _page(table: str) -> str:
 
 
 def _fields(rule: Mapping[str, Any], columns: frozenset[str]) -> list[str]:
-    """The fields that a role needs if the table has none of them; [] if it has one."""
+    """Return the fields that a role needs if the table has none of them; [] if it has one."""
     suffix = "_d" if rule.get("take") == "difference" else ""
     names = roles.candidate_fields(rule)
     if not names or any(name.lower() + suffix in columns or name == "seconds" for name in names):
@@ -183,7 +183,7 @@ def _order(record: str) -> tuple[int, int]:
 
 
 def format_missing(reports: list[MissingReportData]) -> str:
-    """The reports as text, with what each is missing, and the reasons once for all."""
+    """Return the reports as text with their missing data; the reasons follow once for all."""
     lines = ["Reports of this input"]
     width = max((len(report.entry.name) for report in reports), default=0)
     for report in reports:

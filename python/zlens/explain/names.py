@@ -1,7 +1,7 @@
 """`zlens explain`: the origin of a number, and why it may be missing.
 
-Explains a measure or one of its columns, a name another source gives to a column, a report or one of its
-columns, a role, a record, a field of a record, a raw table or column of a reader, and a counter of CPU MF.
+Explains a measure or one of its columns, another source's name of a column, a report or one of its columns, a
+role, a record, a field of a record, a raw table or column of a reader, and a counter of CPU MF.
 """
 
 from __future__ import annotations
@@ -29,53 +29,53 @@ from zlens.explain.text_format import format_text
 from zlens.rendering.text_lines import WIDTH
 from zlens.schema.wording import phrase
 
-#: Columns that --every adds to a gauge.
+#: Suffixes of columns that --every adds to a gauge.
 _SPREAD = {"_p50": "median", "_p95": "95th percentile", "_max": "maximum"}
-#: Columns whose names are words of SQL.
+#: Columns whose names are SQL keywords.
 _RESERVED = frozenset({"offset"})
 
 
 def explain(name: str) -> str:
-    """The explanation of a name; QueryError with near matches if it is unknown."""
-    wanted = name.strip()
-    sections = list(_sections(wanted))
+    """Return the explanation of a name; QueryError with near matches if it is unknown."""
+    requested = name.strip()
+    sections = list(_sections(requested))
     if not sections:
-        raise _unknown(wanted)
+        raise _unknown(requested)
     texts = [section if isinstance(section, str) else format_text(section) for section in sections]
     return ("\n" + "-" * WIDTH + "\n").join(text.rstrip("\n") + "\n" for text in texts)
 
 
-def _sections(wanted: str) -> Iterator[Description | str]:
-    lower = wanted.lower()
+def _sections(requested: str) -> Iterator[Description | str]:
+    lower = requested.lower()
     if lower.startswith("role."):
         yield from role_pages(lower.removeprefix("role."))
         return
-    yield from _report(wanted)
+    yield from _report(requested)
     if lower in measures.measure_names():
         yield describe_measure(measures.load_measure(lower))
-    columns = measures.find_columns(wanted) or _spread(lower)
+    columns = measures.find_columns(requested) or _spread(lower)
     if lower in measures.LEADING_NAMES:
         yield _leading(lower)
         columns = [(table, column) for table, column in columns if table.plain]
     for table, column in columns:
-        yield _column(table, column, wanted)
+        yield _column(table, column, requested)
     yield from _report_column(lower, {f"{table.name}.{column.name}" for table, column in columns})
     yield from role_pages(lower)
     yield from record_pages(lower)
     yield from printed_pages(lower)
     yield from listing_pages(lower)
-    yield from counter_pages(wanted)
+    yield from counter_pages(requested)
     yield from smf_pages(lower)
-    yield from _rules(wanted)
-    yield from _command(wanted)
+    yield from _rules(requested)
+    yield from _command(requested)
     if lower == "caveats":
         faults = caveats.explain_lines(caveats.caveats())
         yield Description("caveats: known faults of the data, by level", [("Faults", faults)])
 
 
-def _command(wanted: str) -> Iterator[Description]:
-    """A command of CP whose response may be saved as text."""
-    command = cp_commands.find_command(wanted)
+def _command(requested: str) -> Iterator[Description]:
+    """Yield the description of a CP command whose response may be saved as text."""
+    command = cp_commands.find_command(requested)
     if command is None:
         return
     if command.labels:
@@ -88,12 +88,12 @@ def _command(wanted: str) -> Iterator[Description]:
     yield Description(command.name, facts)
 
 
-def _unknown(wanted: str) -> QueryError:
+def _unknown(requested: str) -> QueryError:
     names = {name.lower(): name for name in (*known_names(), *field_names())}
-    near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(requested.lower(), names, n=3, cutoff=0.6)
     cure = f"did you mean {' or '.join(names[name] for name in near)}?" if near else phrase("names")
     return QueryError(
-        f"{wanted!r} is not a known name",
+        f"{requested!r} is not a known name",
         expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record, its table or a field of one",
         cure=cure,
     )
@@ -101,7 +101,7 @@ def _unknown(wanted: str) -> QueryError:
 
 @cache
 def known_names() -> tuple[str, ...]:
-    """All names that can be explained, except fields of records."""
+    """Return all names that can be explained, except fields of records."""
     names: list[str] = []
     for table, column in measures.all_columns():
         names += [table.name, column.name, f"{table.name}.{column.name}"]
@@ -136,7 +136,7 @@ def _leading(name: str) -> Description:
 
 
 def describe_measure(table: measures.Measure) -> Description:
-    """What is known about a measure."""
+    """Return the description of a measure."""
     facts: Facts = [
         ("Rows", f"one per {table.grain}"),
         ("Key", ", ".join(table.row_key) or "the row itself"),
@@ -155,12 +155,12 @@ def describe_measure(table: measures.Measure) -> Description:
 
 
 def _faults(measure: str) -> list[str]:
-    """Known faults of the data behind a measure or a column of one, by level."""
+    """Return known recording errors that affect a measure or one of its columns, by level."""
     return caveats.explain_lines(caveats.find_caveats(measure=measure))
 
 
 def _spread(name: str) -> list[tuple[measures.Measure, measures.MeasureColumn]]:
-    """The gauges behind a name that exists only with --every."""
+    """Return the gauges underlying a name that exists only with --every."""
     for ending in _SPREAD:
         if name.endswith(ending):
             columns = measures.find_columns(name.removesuffix(ending))
@@ -169,7 +169,7 @@ def _spread(name: str) -> list[tuple[measures.Measure, measures.MeasureColumn]]:
 
 
 def _also(column: measures.MeasureColumn, wanted: str) -> str:
-    """How the requested name refers to the column, if it is not its own."""
+    """Return how the requested name refers to the column, if it is another name."""
     plain = wanted.lower().rpartition(".")[2]
     if plain == column.name:
         return ""
@@ -210,7 +210,7 @@ def _column(table: measures.Measure, column: measures.MeasureColumn, wanted: str
 
 
 def _mean(column: measures.MeasureColumn) -> str:
-    """How rows are averaged over time and over the subjects of an interval."""
+    """Return how rows are averaged over time and over the subjects of an interval."""
     if column.aggregate not in ("ratio", "gauge"):
         return ""
     over = aggregation.subject_rule(column)
@@ -225,7 +225,7 @@ def _status(status: str) -> str:
 
 
 def example(table: measures.Measure, column: measures.MeasureColumn) -> str:
-    """A query that shows a column with the keys of its rows."""
+    """Return a query that shows a column with the keys of its rows."""
     keys = [key for key in table.row_key if key not in ("source", column.name)]
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
     shown = expressions.quote(column.name) if column.name in _RESERVED else column.name
@@ -257,7 +257,7 @@ def _rules(name: str) -> Iterator[Description | str]:
 
 @cache
 def _report_names() -> tuple[str, ...]:
-    """Names and numbers of all reports."""
+    """Return names and numbers of all reports."""
     from zlens.catalog.reports import definition
 
     return (*definition.names(), *definition.numbers())
@@ -280,7 +280,7 @@ def _report(name: str) -> Iterator[str]:
 
 
 def _report_column(name: str, explained: set[str]) -> Iterator[Description]:
-    """Pages of `report.column` and of the measures it shows that are not yet explained."""
+    """Yield descriptions of `report.column` and of the measures it shows that are not yet explained."""
     report_name, dot, bare = name.rpartition(".")
     if not dot or not _is_report(report_name):
         return

@@ -21,7 +21,7 @@ from zlens.schema.facts import FACTS
 
 _RECORD_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_(\w+))?")
 
-#: The first columns of every raw table.
+#: First columns of every raw table.
 RAW_LEADING = {
     "system": "system",
     "source": "source of the row: zvm-monitor, rmf-xml",
@@ -32,7 +32,7 @@ RAW_LEADING = {
     "seconds": "time since the subject's previous sample; NULL for the first, and after a reset",
     "flag": "short: a stub below half the usual interval; gap: the sample before is missing; else NULL",
 }
-#: Meanings of the status of a column of a printed report.
+#: Text of each status of a column of a printed report.
 _PRINTED = {
     "verified": "seen in a file written by RMF",
     "carried": "as IBM describes the printed report",
@@ -45,7 +45,7 @@ _PRINTED = {
 
 
 def role_pages(name: str) -> Iterator[Description]:
-    """Pages of an entity by its name, or of a role as `entity.role` or alone."""
+    """Yield descriptions of an entity by its name, or of a role as `entity.role` or alone."""
     prefix, _, role = name.rpartition(".")
     for entity in roles.entities():
         if prefix and entity != prefix:
@@ -69,7 +69,7 @@ def role_pages(name: str) -> Iterator[Description]:
 
 
 def input_lines(table: measures.Measure, sources: Mapping[str, Iterable[FormulaSource]]) -> list[str]:
-    """The inputs of the formulas of a measure: leading columns, roles, and columns of helpers."""
+    """Return the inputs of the formulas of a measure: leading columns, roles, and columns of helpers."""
     lines: list[str] = []
     explained: set[tuple[str, str]] = set()
     for name, inputs in sources.items():
@@ -82,7 +82,7 @@ def input_lines(table: measures.Measure, sources: Mapping[str, Iterable[FormulaS
 
 
 def _source_lines(source: FormulaSource, explained: set[tuple[str, str]]) -> list[str]:
-    """Lines of a role, or of a column of a helper with its roles."""
+    """Return lines of a role, or of a column of a helper with its roles."""
     if source.node.startswith(ROLE):
         return _role_lines(source.roles, explained)
     entities = ", ".join(dict.fromkeys(f"role.{entity}" for entity, _ in source.roles))
@@ -94,7 +94,7 @@ def _source_lines(source: FormulaSource, explained: set[tuple[str, str]]) -> lis
 
 
 def _role_lines(pairs: Iterable[tuple[str, str]], explained: set[tuple[str, str]]) -> list[str]:
-    """Lines of roles with their origins, which are listed once; none for the leading columns."""
+    """Return lines of roles with their origins, which are listed once; none for the leading columns."""
     lines: list[str] = []
     for entity, role in pairs:
         if role in roles.entity(entity).roles:
@@ -104,7 +104,7 @@ def _role_lines(pairs: Iterable[tuple[str, str]], explained: set[tuple[str, str]
 
 
 def role_lines(entity: str, role: str) -> list[str]:
-    """A line with the role and indented lines with its origin in each source."""
+    """Return a line with the role and indented lines with its origin in each source."""
     definition = roles.entity(entity)
     facts = definition.roles[role]
     unit = f" [{facts.unit}]" if facts.unit else ""
@@ -123,14 +123,14 @@ def role_lines(entity: str, role: str) -> list[str]:
 
 
 def _origin(table: str, rule: Mapping[str, Any]) -> list[str]:
-    where = _place(table)
+    location = _place(table)
     limit = f", before z/VM {rule['before']} only" if "before" in rule else ""
     if "value" in rule:
-        return [f"{where}: always {rule['value']}{limit}"]
+        return [f"{location}: always {rule['value']}{limit}"]
     if "expression" in rule:
-        return [f"{where}: {rule['expression']}{limit}"]
+        return [f"{location}: {rule['expression']}{limit}"]
     if rule.get("over") == "count":
-        return [f"{where}: number of rows{limit}"]
+        return [f"{location}: number of rows{limit}"]
     steps = [" or ".join(roles.candidate_fields(rule))]
     if rule.get("take") == "difference":
         steps.append("difference of two samples")
@@ -144,7 +144,7 @@ def _origin(table: str, rule: Mapping[str, Any]) -> list[str]:
         steps.append(f"{rule['over']} over the entries")
     if "user" in rule:
         steps.append(f"as {rule['user']} says")
-    lines = [f"{where}: {', '.join(steps)}{limit}"]
+    lines = [f"{location}: {', '.join(steps)}{limit}"]
     for name in roles.candidate_fields(rule):
         lines += [f"  {line}" for line in _positions_by_release(table, name)]
     if "user" in rule and "else" in rule:
@@ -164,7 +164,7 @@ def _record_of(table: str) -> str | None:
 
 
 def _place(table: str) -> str:
-    """The label of a raw table: record and section."""
+    """Return the label of a raw table: record and section."""
     record = _record_of(table)
     section = table.partition("_")[2]
     return table if record is None else f"{record} {section}".strip()
@@ -177,7 +177,7 @@ def _page_name(table: str) -> str:
 
 
 def _fields(layout: RecordLayout) -> Iterator[tuple[str, MonitorField]]:
-    """All named fields of a layout, with their section."""
+    """Yield all named fields of a layout, with their section."""
     for field in layout.fields:
         if not field.reserved:
             yield "", field
@@ -197,28 +197,31 @@ def _kind(field: MonitorField) -> str:
 
 
 def _positions_by_release(table: str, name: str) -> list[str]:
-    """The place of a field by release; a sentence if no layout contains it."""
+    """Return the position of a field by release; a sentence if no layout contains it."""
     record = _record_of(table)
     if record is None:
         return explain_smf.place_lines(table, name)
-    by_place: dict[str, list[str]] = {}
+    releases_by_position: dict[str, list[str]] = {}
     for layout in layouts.layouts(record):
         for section, field in _fields(layout):
             if field.name == name:
-                place = f"{_field_position(layout, section, field)}, {_kind(field)}"
-                by_place.setdefault(place, []).append(_release(layout))
-    if not by_place and name != "seconds":
-        own = any(
+                position = f"{_field_position(layout, section, field)}, {_kind(field)}"
+                releases_by_position.setdefault(position, []).append(_release(layout))
+    if not releases_by_position and name != "seconds":
+        is_synthetic = any(
             field.name == name for layout in layouts.sim_layouts(record) for _, field in _fields(layout)
         )
-        exception = f" except that of synthetic files ({layouts.SIM})" if own else ""
+        exception = f" except that of synthetic files ({layouts.SIM})" if is_synthetic else ""
         page_name = _page_name(table)
         return [f"in no known layout{exception}; the record page {page_name} of your release would give it"]
-    return [f"z/VM {', '.join(dict.fromkeys(releases))}: {place}" for place, releases in by_place.items()]
+    return [
+        f"z/VM {', '.join(dict.fromkeys(releases))}: {position}"
+        for position, releases in releases_by_position.items()
+    ]
 
 
 def _field_position(layout: RecordLayout, section: str, field: MonitorField) -> str:
-    """The position of a field in its record."""
+    """Return the position of a field in its record."""
     rows = next((candidate.rows for candidate in layout.sections if candidate.name == section), ())
     part = next((part for other, part in rows if other == field), "record")
     if part == "ordinal":
@@ -234,7 +237,7 @@ def _field_position(layout: RecordLayout, section: str, field: MonitorField) -> 
 
 
 def record_pages(name: str) -> Iterator[Description]:
-    """Pages of a record (by id, raw table or page), of a field, or of a column of a raw table."""
+    """Yield descriptions of a record (by id, raw table or page), a field, or a column of a raw table."""
     record = _record_of(name) or _with_page(name)
     if record is not None:
         yield _record(record)
@@ -248,30 +251,32 @@ def record_pages(name: str) -> Iterator[Description]:
                 f"{name}: {RAW_LEADING[bare]}", [("Where", "the first columns of every raw table")]
             )
         return
-    wanted = bare.upper()
-    if table or len(wanted) >= 3:
+    field_name = bare.upper()
+    if table or len(field_name) >= 3:
         searched = (
-            [_record_of(table)] if table else _mentioning(wanted) + _mentioning(wanted.removesuffix("_D"))
+            [_record_of(table)]
+            if table
+            else _mentioning(field_name) + _mentioning(field_name.removesuffix("_D"))
         )
         for candidate in dict.fromkeys(searched):
             if candidate is not None:
-                yield from _field(candidate, wanted)
+                yield from _field(candidate, field_name)
 
 
 def _with_page(name: str) -> str | None:
-    """The record described by a page such as MRSYTPRP."""
+    """Return the record described by a record page such as MRSYTPRP."""
     if not re.fullmatch(r"mr[a-z0-9]{3,6}", name):
         return None
     return next(iter(_containing(f'dsect = "{name.upper()}"')), None)
 
 
 def _mentioning(field: str) -> list[str]:
-    """Records with a field of that name, with or without the record's prefix."""
+    """Return records with a field of that name, with or without the record's prefix."""
     return list(dict.fromkeys([*_containing(f'"{field}"'), *_containing(f'_{field}"')]))
 
 
 def _containing(text: str) -> list[str]:
-    """Records whose files contain a text, in any case; parsing all files would be slow."""
+    """Return records whose files contain a text, in any case; parsing all files would be slow."""
     root = layouts.pack_root()
     return [
         record
@@ -281,19 +286,19 @@ def _containing(text: str) -> list[str]:
 
 
 def _files(record: str, root: Path) -> list[Path]:
-    """The files that describe a record, including that of zlens' own pack."""
-    own = layouts.sim_root() / layouts.file_name(record)
-    return [*(path for _, path in layouts.files(record, root)), *([own] if own.is_file() else [])]
+    """Return the files that describe a record, including its synthetic layouts."""
+    synthetic = layouts.sim_root() / layouts.file_name(record)
+    return [*(path for _, path in layouts.files(record, root)), *([synthetic] if synthetic.is_file() else [])]
 
 
 @cache
 def _text(path: Path, changed: int) -> str:
-    """The text of a file in upper case; `changed` invalidates the cache."""
+    """Return the text of a file in upper case; `changed` invalidates the cache."""
     return path.read_text(encoding="utf-8").upper()
 
 
 def field_names() -> list[str]:
-    """The names of all fields, found by searching the files."""
+    """Return the names of all fields, found by searching the files."""
     named = re.compile(r'\bname = "(\w+)"')
     return [
         name
@@ -338,16 +343,16 @@ def _layout(layout: RecordLayout) -> str:
     return f"z/VM {_release(layout)}: {layout.length} bytes, {completeness}, {layout.status}; {layout.source}"
 
 
-def _field(record: str, wanted: str) -> Iterator[Description]:
-    """Pages of the fields with that name, with or without the record's prefix, or of a difference."""
+def _field(record: str, requested: str) -> Iterator[Description]:
+    """Yield descriptions of fields by name, with or without the record's prefix, or of a difference."""
     matches: dict[str, tuple[str, MonitorField]] = {}
-    # Our own first, so that a real layout of the same field replaces it.
+    # Synthetic layouts first, so that a real layout of the same field replaces them.
     for layout in (*layouts.sim_layouts(record), *layouts.layouts(record)):
         for section, field in _fields(layout):
             names = {field.name.upper(), field.name.upper().partition("_")[2]}
             if field.has_difference:
                 names |= {f"{name}_D" for name in names}
-            if wanted in names:
+            if requested in names:
                 matches[field.name] = (section, field)
     for name, (section, field) in matches.items():
         column = name.lower()
@@ -392,19 +397,19 @@ def _unit(name: str | None) -> str:
 
 
 def _rounded(column: rmf_reports.RmfColumn) -> str:
-    """How precise the number is where the report is read as text."""
+    """Return the precision of a number if the report is read as text."""
     return f"in printed reports: the value is {column.name} +- {listings.precision_column(column.name)}"
 
 
 @cache
 def printed_reports() -> tuple[rmf_reports.RmfReport, ...]:
-    """All reports whose printed form a reader parses."""
+    """Return all reports whose printed format a reader parses."""
     folder = FACTS / "rmf"
     return tuple(rmf_reports.report(path.stem) for path in sorted(folder.glob("[!_]*.toml")))
 
 
 def printed_pages(name: str) -> Iterator[Description]:
-    """Pages of a raw table of a printed report, or of one of its columns."""
+    """Yield descriptions of a raw table of a printed report, or of one of its columns."""
     table_name, dot, column_name = name.rpartition(".")
     for report in printed_reports():
         for table in report.tables:

@@ -12,7 +12,7 @@ from zlens.reports import column_facts
 
 
 def explain_report(wanted: str, folder: Path = FOLDER) -> str:
-    """The description of a report and, for each column, contents, origin, and why it may be dotted."""
+    """Return the description of a report and of each column: contents, origin, and why it may be dotted."""
     definition = load_report(wanted, folder)
     label = f"{definition.name.upper()} {definition.number}".strip()
     lines = [f"{label}: {definition.title}", ""]
@@ -32,7 +32,7 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
                 f"Rows    {rows.label or _label(rows):<8} ", _ROWS[kind].format(of=_KINDS[rows.of])
             )
         for column in table.columns:
-            # Tables of a report share columns: each is described once.
+            # Tables of a report share columns, so each is described once.
             description = _column(column)
             if tuple(description) in described:
                 lines += ["", f"{description[0]}: as above"]
@@ -72,7 +72,7 @@ _TOTALS = {
 
 
 def _label(rows: RowKind) -> str:
-    """The left margin of rows without a label."""
+    """Return the left margin of rows without a label."""
     return "hh:mm:ss" if rows.kind == "interval" or rows.of == "interval" else ""
 
 

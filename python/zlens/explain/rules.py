@@ -18,7 +18,7 @@ same."""
 
 
 def rule_pages(name: str) -> Iterator[Description | str]:
-    """The page of a rule, or the list of all rules."""
+    """Yield the description of a rule, or the list of all rules."""
     if name.lower() == "findings":
         yield _overview(rules.load())
     elif rules.is_id(name.upper()):
@@ -29,7 +29,7 @@ def rule_pages(name: str) -> Iterator[Description | str]:
 
 
 def describe_rule(rule: Rule) -> Description:
-    """What is known about a rule."""
+    """Return the description of a rule."""
     kind = f"{rule.kind}: {KINDS[rule.kind]}"
     limit_text = describe_threshold(rule, rule.threshold.get("T")) if rule.compare else ""
     numbers = ", ".join(f"{name} = {number:g}" for name, number in rule.threshold.items())
@@ -64,10 +64,10 @@ def describe_rule(rule: Rule) -> Description:
 def _baseline(rule: Rule) -> str:
     if rule.baseline is None:
         return ""
-    how, least = rule.baseline
+    how, min_change = rule.baseline
     only = "" if rule.compare else "; applies with a baseline only"
-    number = f", more than {format_amount(100 * least, '%')}" if how in ("rise", "fall") else ""
-    number = f", more than {format_amount(least, rule.unit)}" if how == "points" else number
+    number = f", more than {format_amount(100 * min_change, '%')}" if how in ("rise", "fall") else ""
+    number = f", more than {format_amount(min_change, rule.unit)}" if how == "points" else number
     return f"{BASELINES[how]}{number}{only}"
 
 

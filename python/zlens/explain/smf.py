@@ -13,7 +13,7 @@ _RECORD = re.compile(r"smf ?(\d+)(?:\.(\d+))?")
 
 
 def smf_pages(name: str) -> Iterator[Description]:
-    """Pages of a record type, raw table or field, by its name in lower case."""
+    """Yield descriptions of a record type, raw table or field, by its name in lower case."""
     match = _RECORD.fullmatch(name)
     if match is not None:
         record = int(match[1])
@@ -27,7 +27,7 @@ def smf_pages(name: str) -> Iterator[Description]:
 
 
 def smf_names() -> list[str]:
-    """Names of the raw tables of SMF records and their fields."""
+    """Return the names of the raw tables of SMF records and their fields."""
     names = [smf.layout(record).table for record in smf.counter_record_types()]
     for record in smf_sections.records():
         for section in smf_sections.layout(record).sections:
@@ -37,7 +37,7 @@ def smf_names() -> list[str]:
 
 
 def place_lines(table: str, name: str) -> list[str]:
-    """The place of a field in its section; empty if the table is not of a section."""
+    """Return the position of a field in its section; empty if the table is not that of a section."""
     layout_and_section = smf_sections.find(table)
     if layout_and_section is None:
         return []
@@ -46,7 +46,7 @@ def place_lines(table: str, name: str) -> list[str]:
 
 
 def summary() -> list[tuple[str, str]]:
-    """All raw tables of SMF records, with a description."""
+    """Return all raw tables of SMF records, with a description."""
     rows = [(smf.layout(record).table, smf.layout(record).text) for record in smf.counter_record_types()]
     for record in smf_sections.records():
         rows += [(section.table, section.title) for section in smf_sections.layout(record).sections]
@@ -54,13 +54,15 @@ def summary() -> list[tuple[str, str]]:
 
 
 def describe_record(record: int) -> Description:
-    """What is known about a record type that is read."""
+    """Return the description of a supported record type."""
     if record in smf.counter_record_types():
         counters = smf.layout(record)
         subtypes = [
             f"{number}: {subtype.text}; {subtype.status}" for number, subtype in counters.subtypes.items()
         ]
-        columns = [f"{one.name}: {one.text}" for one in smf.columns(record) if not _is_counter(one.name)]
+        columns = [
+            f"{column.name}: {column.text}" for column in smf.columns(record) if not _is_counter(column.name)
+        ]
         return Description(
             f"{counters.table}: {counters.text}",
             [
@@ -85,19 +87,19 @@ def _is_counter(name: str) -> bool:
 
 
 def describe_table(layout: SmfLayout, section: SmfSection) -> Description:
-    """What is known about the raw table of a section."""
+    """Return the description of the raw table of a section."""
     owner = {} if section.owner is None else {section.owner.column: f"; {section.owner.status}"}
     keys = [
         f"{key.name}: {key.text}{owner.get(key.name, '')}"
         for key in smf_sections.key_columns(layout, section)
     ]
-    where = "the header" if section.triplet is None else f"triplet at {section.triplet}"
-    place = f"{section.structure}, {where}, {section.length} bytes at the level described"
+    location = "the header" if section.triplet is None else f"triplet at {section.triplet}"
+    position = f"{section.structure}, {location}, {section.length} bytes at the level described"
     return Description(
         f"{section.table}: {section.title}",
         [
             ("Record", f"SMF {layout.record}, {layout.title}"),
-            ("Section", place.removeprefix(", ")),
+            ("Section", position.removeprefix(", ")),
             ("Status", section.status),
             ("Source", section.source),
             ("Note", section.note),
@@ -142,7 +144,7 @@ def _fields(name: str) -> Iterator[Description]:
 
 
 def _roles(table: str, column: str) -> Iterator[str]:
-    """The roles that use a column."""
+    """Yield the roles that use a column."""
     for entity in roles.entities():
         for origin in roles.entity(entity).origins:
             for role, rule in origin.roles.items():

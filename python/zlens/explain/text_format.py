@@ -1,4 +1,4 @@
-"""Descriptions as text: a title, facts with their labels in the margin, and members."""
+"""Descriptions as text: a title, facts with labels in the margin, and members."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _MARGIN = 9
 
 
 def format_text(description: Description) -> str:
-    """The page of a description."""
+    """Return a description as text."""
     lines = [*textwrap.wrap(description.title, WIDTH), ""]
     for label, fact in description.facts:
         texts = fact if isinstance(fact, list) else [fact] if fact else []
         for line in texts:
             indent = len(line) - len(line.lstrip())
-            head = f"{label:<{_MARGIN}}{' ' * indent}"
-            lines += wrap_hanging(head, line) or [head.rstrip()]
+            prefix = f"{label:<{_MARGIN}}{' ' * indent}"
+            lines += wrap_hanging(prefix, line) or [prefix.rstrip()]
             label = ""
     if description.members:
         lines += ["", description.details, ""]

@@ -11,7 +11,7 @@ __all__ = ["FORMATS", "Finding", "FindingsResult", "check", "evaluate", "render"
 
 
 def render(findings: FindingsResult, format: str = "text", *, missing: bool = False) -> str:
-    """Findings in one of FORMATS; `missing`: text also lists the rules that could not be computed."""
+    """Return findings in one of FORMATS; `missing`: text also lists the rules that could not be computed."""
     # Imported on demand: no format needs all of them.
     if format in ("csv", "json"):
         from zlens.findings import data_format

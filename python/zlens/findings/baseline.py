@@ -1,4 +1,4 @@
-"""Comparison with a baseline: matching subjects, and what counts as a change."""
+"""Comparison with a baseline: matching subjects and changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOISE = 0.05
 
 
 def match_subjects(tested: Sequence[RuleTest], earlier: Sequence[RuleTest]) -> dict[int, RuleTest]:
-    """The matching subject of the baseline for each subject, by index.
+    """Return the matching subject of the baseline for each subject, by index.
 
     Systems match by name; if both inputs have a single system, these match under any name.
     """
@@ -31,10 +31,10 @@ def match_subjects(tested: Sequence[RuleTest], earlier: Sequence[RuleTest]) -> d
 
 
 def describe_change(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float | None, str] | None:
-    """The threshold of the change and its text; None if nothing changed."""
+    """Return the threshold of the change and its text; None if nothing changed."""
     if rule.baseline is None:
         return None
-    how, least = rule.baseline
+    how, min_change = rule.baseline
     if how == "differs":
         if test.any_detail == before.any_detail:
             return None
@@ -43,21 +43,21 @@ def describe_change(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float
         return None
     baseline = format_amount(before.mean, rule.unit)
     if how == "points":
-        if abs(test.mean - before.mean) <= least:
+        if abs(test.mean - before.mean) <= min_change:
             return None
-        return None, f"more than {format_amount(least, rule.unit)} from the baseline's {baseline}"
+        return None, f"more than {format_amount(min_change, rule.unit)} from the baseline's {baseline}"
     if before.mean <= 0:
         return None
-    threshold = before.mean * (1 + least if how == "rise" else 1 - least)
+    threshold = before.mean * (1 + min_change if how == "rise" else 1 - min_change)
     beyond = test.mean > threshold if how == "rise" else test.mean < threshold
     if not beyond:
         return None
     word = "above" if how == "rise" else "below"
-    return threshold, f"more than {format_amount(100 * least, '%')} {word} the baseline's {baseline}"
+    return threshold, f"more than {format_amount(100 * min_change, '%')} {word} the baseline's {baseline}"
 
 
 def is_worse(rule: Rule, test: RuleTest, before: RuleTest) -> bool:
-    """Whether the value is worse than in the baseline by more than noise."""
+    """Return whether the value is worse than in the baseline by more than noise."""
     if test.mean is None or before.mean is None:
         return False
     if rule.compare in ("<", "<="):

@@ -27,7 +27,7 @@ _COUNTED = {
 def build_answer(
     findings: FindingsResult, *, most: int | None = None, missing: bool = False, now: datetime | None = None
 ) -> Answer:
-    """The findings, then the rules that were not checked; `most`: subjects of a rule and system."""
+    """Return the findings, then the unchecked rules; `most`: maximum subjects of a rule and system."""
     left, program = f"FINDINGS  Run {now or datetime.now():%Y/%m/%d %H:%M:%S}", f"zlens {VERSION}"
     blocks = _blocks(findings.rows)
     return Answer(
@@ -53,7 +53,7 @@ def _lead(findings: FindingsResult, blocks: list[list[Finding]]) -> Iterator[str
 
 
 def _inputs(session: FindingsSession) -> Iterator[str]:
-    """The systems of a session and their time spans."""
+    """Yield the systems of a session and their time ranges."""
     spans = session.sql(
         "SELECT system, source, count(*), min(interval_start), max(interval_end) "
         'FROM "interval" GROUP BY ALL ORDER BY ALL'
@@ -64,7 +64,7 @@ def _inputs(session: FindingsSession) -> Iterator[str]:
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
-    """Findings grouped by rule and system, ordered by the worst of each group."""
+    """Group findings by rule and system, ordered by the worst of each group."""
     blocks: dict[tuple[object, ...], list[Finding]] = {}
     for finding in rows:
         blocks.setdefault((finding.rule.id, finding.system, finding.data), []).append(finding)
@@ -92,7 +92,7 @@ def _entry(block: list[Finding], findings: FindingsResult, most: int | None) -> 
 
 
 def _summary(finding: Finding, findings: FindingsResult) -> str:
-    """Subject, value against threshold, and time."""
+    """Return subject, value compared with the threshold, and time."""
     parts = [*_values(finding, limit=True), _interval(finding, findings)]
     text = "; ".join(filter(None, parts))
     on_subject = f"{finding.subject}: {text}" if finding.subject and text else finding.subject or text
@@ -100,7 +100,7 @@ def _summary(finding: Finding, findings: FindingsResult) -> str:
 
 
 def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
-    """Facts common to all subjects of a block: the threshold and the time span."""
+    """Yield facts common to all subjects of a block: the threshold and the time range."""
     limits = {finding.limit for finding in block}
     if len(limits) == 1 and block[0].limit and block[0].value is not None:
         yield f"against {block[0].limit}"
@@ -111,7 +111,7 @@ def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
 
 
 def _subject(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
-    """One of several subjects of a rule: its value and number of intervals."""
+    """Return the value and number of intervals of one of several subjects of a rule."""
     parts = _values(finding, limit=limit)
     if finding.rule.compare == "exists" or not finding.worst:
         parts += [f"{finding.held:,} times"] if finding.held > 1 else []
@@ -123,7 +123,7 @@ def _subject(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
 
 
 def _values(finding: Finding, *, limit: bool) -> list[str]:
-    """The value (with its threshold if `limit`), the detail, and the mean with a baseline."""
+    """Return the value (with its threshold if `limit`), the detail, and the mean with a baseline."""
     parts = []
     value = format_amount(finding.value, finding.rule.unit)
     threshold = finding.limit if limit else ""
@@ -197,5 +197,5 @@ def _unchecked(findings: FindingsResult, missing: bool) -> Iterator[tuple[str, s
 
 
 def _table(name: str) -> str:
-    """The measure of a missing column; a baseline is not a column."""
+    """Return the measure of a missing column; a baseline is not a column."""
     return "the baseline" if " " in name else name.rpartition(".")[0]

@@ -21,16 +21,16 @@ from zlens.findings import baseline
 from zlens.findings.finding import Finding, RuleTest, format_amount
 from zlens.schema.wording import phrase
 
-#: Classes checked by default: all but our own rules of thumb.
+#: Classes checked by default: all but heuristics.
 USUAL = tuple(name for name in CLASSES if name != "ours")
 
 _SMALL = ("<", "<=")
-#: The columns of a rule's question.
+#: Columns of the query of a rule.
 _TESTED = tuple(field.name for field in fields(RuleTest))
 
 
 def _is_sparse(table: str) -> bool:
-    """Whether a table without rows or values is an answer: nothing happened."""
+    """Return whether a table without rows or values is a result: nothing occurred."""
     return table in OTHER_TABLES or (
         table in measures.measure_names() and measures.load_measure(table).sparse
     )
@@ -44,7 +44,7 @@ class _Answer(Protocol):
 
 
 class FindingsSession(Protocol):
-    """The interface of a session that findings need."""
+    """Interface of a session that findings need."""
 
     def sql(self, query: str) -> _Answer: ...
 
@@ -101,29 +101,29 @@ def find(
     folders: Iterable[str | os.PathLike[str]] = (),
     baseline: FindingsSession | None = None,
 ) -> FindingsResult:
-    """The findings of a session by the rules of the catalog, the user and more folders."""
-    rules, wanted = _wanted(load(*folders), classes, only)
-    return evaluate(session, rules, classes=wanted, baseline=baseline)
+    """Return the findings of a session by the rules of the catalog, the user and more folders."""
+    rules, requested = _wanted(load(*folders), classes, only)
+    return evaluate(session, rules, classes=requested, baseline=baseline)
 
 
 def find_in_stages(
     session: FindingsSession, *, classes: Iterable[str] | None = None
 ) -> Iterator[FindingsResult]:
-    """The findings of a session by the rules of the catalog and the user, stage by stage."""
-    rules, wanted = _wanted(load(), classes, None)
-    return evaluate_in_stages(session, rules, classes=wanted)
+    """Yield the findings of a session by the rules of the catalog and the user, stage by stage."""
+    rules, requested = _wanted(load(), classes, None)
+    return evaluate_in_stages(session, rules, classes=requested)
 
 
 def _wanted(
     rules: Mapping[str, Rule], classes: Iterable[str] | None, only: Iterable[str] | None
 ) -> tuple[Mapping[str, Rule], frozenset[str]]:
-    """The rules to check, and the classes of those that are."""
-    wanted = frozenset(USUAL if classes is None else classes)
-    if wanted - set(CLASSES):
-        unknown = ", ".join(sorted(wanted - set(CLASSES)))
+    """Return the rules to check and their classes."""
+    requested = frozenset(USUAL if classes is None else classes)
+    if requested - set(CLASSES):
+        unknown = ", ".join(sorted(requested - set(CLASSES)))
         raise QueryError(f"there is no class {unknown}", expected=", ".join(CLASSES))
     if only is None:
-        return rules, wanted
+        return rules, requested
     named = [name.upper() for name in only]
     for name in named:
         if name not in rules:
@@ -142,24 +142,24 @@ def evaluate(
     classes: Collection[str] = USUAL,
     baseline: FindingsSession | None = None,
 ) -> FindingsResult:
-    """The findings of a session.
+    """Return the findings of a session.
 
-    Rules of classes not requested are left out; balances are always checked. With a baseline, rules that
-    compare with one are checked too, and those of class `ours` count if the baseline was clearly better.
+    Rules of classes not requested are omitted; balances are always checked. With a baseline, rules that
+    compare with one are checked too, and heuristics count if the baseline was clearly better.
     """
     findings = FindingsResult(session, baseline=baseline)
     for part in _evaluate(session, rules, classes, baseline, at_once=True):
         findings.add(part)
-    place = {name: index for index, name in enumerate(rules)}
-    findings.asked.sort(key=lambda rule: place[rule.id])
-    findings.missing.sort(key=lambda entry: place[entry[0].id])
+    order = {name: index for index, name in enumerate(rules)}
+    findings.asked.sort(key=lambda rule: order[rule.id])
+    findings.missing.sort(key=lambda entry: order[entry[0].id])
     return findings
 
 
 def evaluate_in_stages(
     session: FindingsSession, rules: Mapping[str, Rule], *, classes: Collection[str] = USUAL
 ) -> Iterator[FindingsResult]:
-    """The findings of a session, stage by stage: first of the rules whose measures cost least."""
+    """Yield the findings of a session stage by stage, first of the rules whose measures cost least."""
     return _evaluate(session, rules, classes, None, at_once=False)
 
 
@@ -171,17 +171,17 @@ def _evaluate(
     *,
     at_once: bool,
 ) -> Iterator[FindingsResult]:
-    chosen: list[Rule] = []
+    selected: list[Rule] = []
     off: list[Rule] = []
     for rule in rules.values():
         if not rule.computable:
             continue
         if rule.kind == "balance" or rule.threshold_class in classes or (baseline and _may_relate(rule)):
-            chosen.append(rule)
+            selected.append(rule)
         else:
             off.append(rule)
-    checker = RuleChecker(session, chosen)
-    baseline_checker = RuleChecker(baseline, chosen) if baseline is not None else None
+    checker = RuleChecker(session, selected)
+    baseline_checker = RuleChecker(baseline, selected) if baseline is not None else None
     if baseline_checker is not None:
         for stage in baseline_checker.stages(at_once=True):
             baseline_checker.count(stage)
@@ -192,7 +192,7 @@ def _evaluate(
         checker.run_rules(stage)
         findings = FindingsResult(session, baseline=baseline)
         for rule in stage:
-            report_progress(len(missing) + len(tested), len(chosen), f"rule {rule.id}")
+            report_progress(len(missing) + len(tested), len(selected), f"rule {rule.id}")
             absent = checker.missing_columns(rule)
             if rule.baseline and not rule.compare:
                 if baseline_checker is None:
@@ -219,7 +219,7 @@ def _evaluate(
 
 
 def check(session: FindingsSession, rules: Mapping[str, Rule]) -> list[str]:
-    """Errors of rules whose query fails, one sentence each; a session without inputs suffices."""
+    """Return the errors of rules whose query fails, one sentence each; a session without inputs suffices."""
     errors = []
     checker = RuleChecker(session, ())
     for rule in rules.values():
@@ -241,12 +241,12 @@ def _may_relate(rule: Rule) -> bool:
 
 
 class RuleChecker:
-    """A session that rules are checked against; the data they share are computed once."""
+    """Checks rules against a session; data that rules share is computed once."""
 
     def __init__(self, session: FindingsSession, rules: Collection[Rule]) -> None:
         self._session = session
         self._rules = {rule.id: rule for rule in rules}
-        #: The columns of each table that rules need.
+        #: Required columns of each table.
         self._needed: dict[str, list[str]] = {}
         for rule in rules:
             unknown = missing_columns(rule)
@@ -261,9 +261,9 @@ class RuleChecker:
                 columns = self._needed.setdefault(table, [])
                 if column not in columns:
                     columns.append(column)
-        #: Systems with values, for each column that rules need.
+        #: Systems with values, for each required column.
         self._with_values: dict[str, frozenset[str]] = {}
-        #: Answers to questions of rules that were asked together.
+        #: Results of queries of rules that ran in one statement.
         self._answers: dict[str, list[tuple[Any, ...]]] = {}
 
     def _has_values(self, column: str) -> bool:
@@ -271,18 +271,18 @@ class RuleChecker:
         return _is_sparse(table) or self._session.has_data(table)
 
     def _counted_needs(self, rule: Rule) -> list[str]:
-        """The columns that may be without values although their tables have rows.
+        """Return the columns that may have no values although their tables have rows.
 
-        None of a rule that lacks a whole table: making the others would not help it.
+        None of a rule without an entire table, because the others could not help it.
         """
         if not all(map(self._has_values, rule.needs)):
             return []
         return [name for name in rule.needs if not _is_sparse(name.rpartition(".")[0])]
 
     def stages(self, *, at_once: bool) -> Iterator[list[Rule]]:
-        """The rules stage by stage: those whose data are computed by now, the cheapest first; or all at once.
+        """Yield the rules whose data is computed, the cheapest first; or all at once.
 
-        A rule comes no earlier than the data of those that disagree with it.
+        A rule comes no earlier than the data of the rules that disagree with it.
         """
         questions = {name: self._questions(rule) for name, rule in self._rules.items()}
         waiting = {
@@ -306,7 +306,7 @@ class RuleChecker:
                 yield stage
 
     def _questions(self, rule: Rule) -> list[str]:
-        """The queries that a rule is checked with."""
+        """Return the queries of a rule."""
         tables = dict.fromkeys(name.rpartition(".")[0] for name in self._counted_needs(rule))
         questions = [_count(table, self._needed[table]) for table in tables]
         if rule.query and all(map(self._has_values, rule.needs)):
@@ -316,17 +316,17 @@ class RuleChecker:
         return questions
 
     def _with_disagreeing_rules(self, name: str) -> set[str]:
-        """A rule, those that disagree with it, and so on."""
-        found: set[str] = set()
+        """Return a rule and, transitively, the rules that disagree with it."""
+        names: set[str] = set()
         pending = {name}
         while pending:
-            found |= pending
+            names |= pending
             others = {other for known in pending for other in self._rules[known].disagrees}
-            pending = (others & self._rules.keys()) - found
-        return found
+            pending = (others & self._rules.keys()) - names
+        return names
 
     def missing_columns(self, rule: Rule) -> list[str]:
-        """The columns without any value that a rule needs; if it lacks whole tables, only theirs."""
+        """Return the required columns without any value; if entire tables are missing, only theirs."""
         unfilled = [name for name in rule.needs if not self._has_values(name)]
         return unfilled or [name for name in self._counted_needs(rule) if not self._systems_of(name)]
 
@@ -334,14 +334,15 @@ class RuleChecker:
         """Run the queries of the rules in as few statements as possible."""
         rules = list(rules)
         self.count(rules)
-        # The user's own are asked one by one, so that an error is that of one rule.
+        # The user's rules run separately, so that an error belongs to one rule.
         asked = [rule for rule in rules if not rule.own and not self.missing_columns(rule)]
-        few = [rule for rule in asked if not _is_large(rule)]
-        many = [rule for rule in asked if _is_large(rule)]
-        rows = self._session.run_together([rule_rows_sql(rule) for rule in few], over=_tests_of_each)
-        rows += self._session.run_together([rule_sql(rule) for rule in many])
+        small = [rule for rule in asked if not _is_large(rule)]
+        large = [rule for rule in asked if _is_large(rule)]
+        rows = self._session.run_together([rule_rows_sql(rule) for rule in small], over=_tests_of_each)
+        rows += self._session.run_together([rule_sql(rule) for rule in large])
         self._answers |= {
-            rule_sql(rule): sorted(own, key=_in_order) for rule, own in zip([*few, *many], rows, strict=True)
+            rule_sql(rule): sorted(rule_rows, key=_in_order)
+            for rule, rule_rows in zip([*small, *large], rows, strict=True)
         }
 
     def count(self, rules: Iterable[Rule]) -> None:
@@ -356,16 +357,16 @@ class RuleChecker:
                 )
 
     def _systems_of(self, column: str) -> frozenset[str]:
-        """The systems with values in a column."""
+        """Return the systems with values in a column."""
         return self._with_values[column]
 
     def systems(self, rule: Rule) -> frozenset[str] | None:
-        """The systems with values in all columns that a rule needs; None if it needs no column."""
+        """Return the systems with values in all columns that a rule needs; None if it needs no column."""
         needed = [self._systems_of(name) for name in self._counted_needs(rule)]
         return frozenset.intersection(*needed) if needed else None
 
     def test_rule(self, rule: Rule, *, baseline: bool = False) -> list[RuleTest]:
-        """The result of a rule for every subject."""
+        """Return the result of a rule for every subject."""
         if rule.own:
             self.check_columns(rule, baseline=baseline)
         text = rule_sql(rule, baseline=baseline)
@@ -378,7 +379,7 @@ class RuleChecker:
         return [RuleTest(*row) for row in rows]
 
     def check_columns(self, rule: Rule, *, baseline: bool = False) -> None:
-        """CatalogError if the columns of a rule's query are not those that the rule gives."""
+        """Raise CatalogError if the columns of a rule's query differ from those that the rule declares."""
         try:
             columns = self._session.sql(f"SELECT * FROM ({rule.sql(baseline=baseline)}) LIMIT 0").columns
         except QueryError as error:
@@ -399,17 +400,17 @@ def _count(table: str, columns: Iterable[str]) -> str:
 
 
 def _tests_of_each(rows: str) -> str:
-    """The statement over the rows of several rules."""
+    """Return the statement over the rows of several rules."""
     return summary_sql(f"({rows})", by='"#", ')
 
 
 def _in_order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
-    """Rows by system, source and subject, as a question orders them."""
+    """Return the sort key of rows by system, source and subject."""
     return [(value is None, str(value)) for value in row[:3]]
 
 
 def threshold(rule: Rule) -> str:
-    """SQL of the threshold of a rule; NULL if it compares no number."""
+    """Return SQL of the threshold of a rule; NULL if it compares no number."""
     if "threshold" in rule.gives:
         return "CAST(threshold AS DOUBLE)"
     if "T" not in rule.threshold or rule.compare in ("exists", "holds", ""):
@@ -418,7 +419,7 @@ def threshold(rule: Rule) -> str:
 
 
 def condition_sql(rule: Rule) -> str:
-    """SQL of the condition of a rule on a row of its query."""
+    """Return SQL of the condition of a rule on a row of its query."""
     conditions = []
     if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
         conditions.append(f"CAST(value AS DOUBLE) {rule.compare} {threshold(rule)}")
@@ -428,9 +429,9 @@ def condition_sql(rule: Rule) -> str:
 
 
 def rule_rows_sql(rule: Rule, *, baseline: bool = False) -> str:
-    """SQL of what a rule tests, a row per system, subject and interval; the same columns for all rules."""
+    """Return SQL of the rows that a rule tests, by system, subject and interval, with equal columns."""
     detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "CAST(NULL AS VARCHAR)"
-    # Building the text of every tested row costs more than the test; only a baseline needs it.
+    # Building the text of every tested row costs more than the test, and only a baseline needs it.
     every_detail = detail if rule.baseline else "CAST(NULL AS VARCHAR)"
     limit = "CAST(threshold AS DOUBLE)" if "threshold" in rule.gives else "CAST(NULL AS DOUBLE)"
     # Of occurrences without a value, such as events, the first is shown.
@@ -451,7 +452,7 @@ FROM (
 
 
 def summary_sql(rows: str, *, by: str = "", detail: bool = True) -> str:
-    """SQL of the fields of `Tested` for each system and subject of such rows, and for each value of `by`."""
+    """Return SQL of the fields of `RuleTest` for each system and subject, and for each value of `by`."""
     text = "coalesce(arg_max(detail, rank) FILTER (WHERE held), '')" if detail else "''"
     return f"""
 SELECT {by}system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
@@ -467,12 +468,12 @@ ORDER BY {by}system, source, subject
 
 
 def rule_sql(rule: Rule, *, baseline: bool = False) -> str:
-    """The SQL of a rule: one row per system and subject that its query tests."""
+    """Return the SQL of a rule: one row per system and subject that its query tests."""
     rows = rule_rows_sql(rule, baseline=baseline)
     if not ("detail" in rule.gives and _is_large(rule)):
         return summary_sql(f"({rows})")
     # Of many rows only the texts of the worst ones are built.
-    names = [f"c{place}" for place in range(len(_TESTED))]
+    names = [f"c{index}" for index in range(len(_TESTED))]
     system, source, subject, text, worst_end = (
         names[_TESTED.index(name)] for name in ("system", "data", "subject", "detail", "worst")
     )
@@ -493,7 +494,7 @@ ORDER BY {system}, {source}, {subject}
 
 
 def _is_large(rule: Rule) -> bool:
-    """Whether a rule is about a measure with many rows."""
+    """Return whether a rule is about a measure with many rows."""
     names = {name.rpartition(".")[0] for name in rule.needs}.intersection(measures.measure_names())
     return any(measures.load_measure(name).lazy for name in names)
 
@@ -501,7 +502,7 @@ def _is_large(rule: Rule) -> bool:
 def _rule_findings(
     rule: Rule, tested: list[RuleTest], earlier: list[RuleTest], with_baseline: bool, classes: Collection[str]
 ) -> list[Finding]:
-    """The findings of one rule: beyond its threshold, or changed from the baseline."""
+    """Return the findings of one rule: beyond its threshold, or changed from the baseline."""
     findings: list[Finding] = []
     pairs = baseline.match_subjects(tested, earlier) if with_baseline else {}
     for index, test in enumerate(tested):
@@ -575,7 +576,7 @@ def _severity(rule: Rule, value: float | None) -> str:
 
 
 def _limit_of(rule: Rule, value: float | None, threshold: float | None) -> str:
-    """The threshold in words, with the critical one if the value is beyond it."""
+    """Return the threshold in words, with the critical one if the value is beyond it."""
     text = describe_threshold(rule, threshold)
     if rule.critical is None or _severity(rule, value) == rule.severity:
         return text
@@ -584,7 +585,7 @@ def _limit_of(rule: Rule, value: float | None, threshold: float | None) -> str:
 
 
 def describe_threshold(rule: Rule, threshold: float | None) -> str:
-    """The threshold in words: the rule's own text, or its comparison."""
+    """Return the threshold in words: the rule's own text, or its comparison."""
     if rule.limit:
         text = rule.limit
         for name, number in rule.threshold.items():
@@ -604,27 +605,27 @@ def _disagreeing_results(
     tested: Mapping[str, list[RuleTest]],
     absent: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
-    """The results of rules that disagree with the rule of a finding, whether they hold or not."""
+    """Return the results of rules that disagree with the rule of a finding, whether they hold or not."""
     texts = []
     for name in finding.rule.disagrees:
         other = rules.get(name)
         if other is None:
             continue
-        head = f"{other.id} ({other.threshold_class}): {other.title}"
+        label = f"{other.id} ({other.threshold_class}): {other.title}"
         own_tests = [
             test
             for test in tested.get(name, ())
             if (test.system, test.data) == (finding.system, finding.data)
         ]
         if name in absent:
-            texts.append(f"{head}: not computable here, without {', '.join(absent[name])}; {other.meaning}")
+            texts.append(f"{label}: not computable here, without {', '.join(absent[name])}; {other.meaning}")
         elif not own_tests:
-            texts.append(f"{head}: not checked; {other.meaning}")
+            texts.append(f"{label}: not checked; {other.meaning}")
         for test in own_tests:
             threshold = test.threshold if test.threshold is not None else other.threshold.get("T")
             value = test.value if test.held else test.mean
             state = "holds too" if test.held else "does not hold"
             number = f", {format_amount(value, other.unit)}" + ("" if test.held else " on average")
             threshold_text = describe_threshold(other, threshold)
-            texts.append(f"{head}: {state}{number} against {threshold_text}; {other.meaning}")
+            texts.append(f"{label}: {state}{number} against {threshold_text}; {other.meaning}")
     return tuple(texts)

@@ -12,14 +12,14 @@ from zlens.errors import QueryError
 from zlens.findings.evaluate import FindingsSession, condition_sql, threshold
 from zlens.schema.wording import phrase
 
-#: Maximum points, about the width of a screen; omitted ones lie between extremes of a stretch.
+#: Maximum number of points, about the width of a screen; omitted ones are between the extremes of a segment.
 POINTS = 1500
 
 
 class FindingSeries(Struct, frozen=True):
-    """Points in order of time: end of the interval (UTC), value, threshold, and whether the condition held.
+    """Points in order of time: interval end (UTC), value, threshold, and whether the condition held.
 
-    With more than `POINTS` intervals, the smallest and largest value of each stretch, unchanged.
+    With more than `POINTS` intervals, the minimum and maximum of each segment, unchanged.
     """
 
     rule: Rule
@@ -30,7 +30,7 @@ class FindingSeries(Struct, frozen=True):
 def evidence(
     session: FindingsSession, name: str, system: str, subject: str, *, points: int = POINTS
 ) -> FindingSeries:
-    """The values of a rule for one subject of a system; QueryError for an unknown rule."""
+    """Return the values of a rule for one subject of a system; QueryError for an unknown rule."""
     rule = load().get(name.upper())
     if rule is None or not rule.computable:
         raise QueryError(f"there is no rule {name}", cure=phrase("rules"))

@@ -1,4 +1,4 @@
-"""One finding: a rule that holds on one subject of one system."""
+"""A finding: a rule that holds for one subject of one system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORST = 1e6
 class RuleTest(Struct, frozen=True):
     """The result of a rule for one subject of one system.
 
-    value, threshold, detail, first, last and worst are of the rows where it holds, the others of all rows;
+    value, threshold, detail, first, last and worst cover the rows where it holds, the others all rows;
     any_detail is empty if the rule has no baseline.
     """
 
@@ -41,7 +41,7 @@ class RuleTest(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """A rule, the subject it holds for, and the values.
+    """A rule, the subject that it holds for, and the values.
 
     value      the worst value where the rule holds; with a baseline, the mean of all
     threshold  the threshold, None if the rule compares no number
@@ -72,7 +72,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def excess(self) -> float:
-        """The factor by which the value exceeds its threshold; 1 if there is no ratio."""
+        """Factor by which the value exceeds its threshold; 1 if there is no ratio."""
         if self.value is None or not self.threshold or self.value * self.threshold <= 0:
             return 1.0
         ratio = self.value / self.threshold
@@ -94,7 +94,7 @@ class Finding(Struct, frozen=True):
         )
 
     def to_row(self) -> dict[str, object]:
-        """The finding as one flat row for CSV, JSON and the page."""
+        """Return the finding as one flat row for CSV, JSON and the web UI."""
         rule = self.rule
         return {
             "rule": rule.id,
@@ -132,7 +132,7 @@ def finite(value: float | None) -> float | None:
 
 
 def format_amount(value: float | None, unit: str = "") -> str:
-    """A number with its significant digits and unit.
+    """Format a number with its significant digits and unit.
 
     >>> amount(81.2345, "%"), amount(0.000257, "s"), amount(60.0), amount(None)
     ('81.23 %', '0.000257 s', '60', '')
@@ -142,6 +142,6 @@ def format_amount(value: float | None, unit: str = "") -> str:
     text = f"{value:,.0f}" if abs(value) >= 10**_DIGITS else f"{value:.{_DIGITS}g}"
     if "e" in text:
         text = f"{value:.3g}"
-    # Four digits: a value printed as equal to a threshold that it exceeds would look like a mistake.
+    # Four digits, because a value that exceeds its threshold must not be printed as equal to it.
     shown = {"ratio": "", "index": "", "count": ""}.get(unit, unit)
     return f"{text} {shown}".strip() if not shown.startswith("/") else f"{text}{shown}"

@@ -10,15 +10,15 @@ from zlens.catalog import roles
 from zlens.catalog.compile.compile_cache import CompileCache
 from zlens.inputs.problems import Problem
 
-#: Rows of a helper with some columns.
+#: Returns the rows of a helper, for the named columns.
 Rows = Callable[[str, Sequence[str]], list[tuple[Any, ...]]]
-#: The columns read from each view.
+#: Columns read from each helper.
 COLUMNS = ("system", "source", "kind", "detail")
 
 
 @cache
 def quality_views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
-    """Helpers that find problems, the records concerned, and the roles without which they find nothing."""
+    """Return the helpers that find problems, the records concerned, and roles of which one is required."""
     return (
         ("_counter_problems", "CPU MF", ("counter",)),
         ("_moved_systems", None, ("counter", "own_partition")),
@@ -27,17 +27,17 @@ def quality_views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
 
 
 def _bounded_entities() -> tuple[str, ...]:
-    """The entities with bounds; to find them takes reading all."""
-    kept = CompileCache("roles", "")
-    names = kept.read("bounded")
+    """Return the entities with bounds; cached, because finding them reads all roles."""
+    cache_file = CompileCache("roles", "")
+    names = cache_file.read("bounded")
     if names is None:
         names = roles.bounded_entities()
-        kept.write(names, "bounded")
+        cache_file.write(names, "bounded")
     return tuple(names)
 
 
 def find_quality_problems(rows: Rows, filled: Collection[str]) -> list[Problem]:
-    """The problems of an input; `rows` is Engine.rows, `filled` the roles that the input fills."""
+    """Return the problems of an input; `rows` is Engine.rows, `filled` the roles with data in the input."""
     problems = []
     for view, record, needed in quality_views():
         if any(entity in filled for entity in needed):

@@ -1,4 +1,4 @@
-"""Whose records are: what tells systems of one name apart."""
+"""Identity of the records of a system, which distinguishes systems of the same name."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-#: A stretch of records of one writer: from and to, in microseconds UTC, and whose they are by component.
-#: Those of one name that differ in a component that both have, and overlap, are different systems.
+#: A time range of records of one writer: start and end in microseconds UTC, and the identity by component.
+#: Ranges of one name that overlap and differ in a component that both have are different systems.
 IdentityRange = tuple[int, int, Mapping[str, str]]
 
 
 class KnownSystem(Struct, frozen=True):
-    """A system that other inputs of a source have: its name, that in records, and whose these are.
+    """A system of other inputs of a source: its name, its name in records, and the identity of its records.
 
-    The reader of this source gives its records to the same system, or to one of another name if they
-    contradict it.
+    The reader of this source assigns its records to this system, or to one of another name if they contradict
+    it.
     """
 
     source: str
@@ -25,15 +25,15 @@ class KnownSystem(Struct, frozen=True):
 
 
 def merge_ranges(ranges: Iterable[IdentityRange]) -> list[IdentityRange]:
-    """Ranges in order of time; those of one identity that meet or overlap are one."""
+    """Return the ranges in order of time; ranges of one identity that touch or overlap are merged."""
     merged: list[IdentityRange] = []
     latest: dict[frozenset[tuple[str, str]], int] = {}
-    for begin, end, identity in sorted(ranges, key=lambda one: one[:2]):
+    for start, end, identity in sorted(ranges, key=lambda item: item[:2]):
         key = frozenset(identity.items())
-        at = latest.get(key)
-        if at is not None and begin <= merged[at][1]:
-            merged[at] = merged[at][0], max(end, merged[at][1]), identity
+        index = latest.get(key)
+        if index is not None and start <= merged[index][1]:
+            merged[index] = merged[index][0], max(end, merged[index][1]), identity
         else:
             latest[key] = len(merged)
-            merged.append((begin, end, identity))
+            merged.append((start, end, identity))
     return merged

@@ -1,4 +1,4 @@
-"""Options that apply to any query: which systems, which times, and how they are shown.
+"""Options that apply to any query: systems, times and presentation.
 
 Times without a zone are local times of the system concerned (UTC with `utc`).
 """
@@ -13,11 +13,11 @@ from msgspec import Struct
 from zlens.errors import QueryError
 from zlens.inputs.identity import KnownSystem
 
-#: Measures have the rows of every source, even where they repeat each other.
+#: Value of `source`: measures have the rows of every source, even if they repeat each other.
 ALL = "all"
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
-#: Compiled when used: most commands have none of these.
+#: Compiled when used, because most commands use none of these.
 _DURATION = r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?"
 _CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2}))?"
 _OFFSET = r"([+-])(\d{1,2}):?(\d{2})"
@@ -32,7 +32,7 @@ class TimeSpec(Struct, frozen=True):
     zone: dt.tzinfo | None = None
 
     def utc(self, zone: dt.tzinfo, day: dt.date) -> dt.datetime:
-        """The moment in UTC; `zone` and `day` are the defaults if it names none."""
+        """Return the time in UTC; `zone` and `day` are the defaults if it names none."""
         local = dt.datetime.combine(self.date or day, self.time, tzinfo=self.zone or zone)
         return local.astimezone(dt.UTC)
 
@@ -45,7 +45,7 @@ class Shift(Struct, frozen=True):
     end: dt.time
 
     def contains(self, local: dt.datetime) -> bool:
-        """Whether an interval that ends at `local` lies in the shift (ends count, starts do not)."""
+        """Return whether an interval that ends at `local` is in the shift (only its end counts)."""
         clock, day = local.time(), local.weekday()
         if self.start < self.end:
             return day in self.days and self.start < clock <= self.end
@@ -55,27 +55,27 @@ class Shift(Struct, frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """The options that every command shares.
+    """Options that every command shares.
 
     systems       only these systems; empty: all
-    source        where several sources say the same of a system, the one whose rows measures have; None: the
-                  one with the longest recording; ALL: every source
+    source        the source whose rows measures have if several describe a system; None: the one with the
+                  longest recording; ALL: every source
     start, end    only intervals that end after start and not after end
     shift         only intervals of this shift
-    peak_minutes  only the busiest stretch of this length, per system
+    peak_minutes  only the busiest time range of this length, per system
     every_s       sum intervals up to this length
     tz            zone of sources that have only local times
-    date          date of listings that have none
+    date          date of listings without one
     utc           show times in UTC instead of the system's local time
     leap          leap seconds to subtract from TOD values; None: as recorded, else 0
     allow_unverified  include metrics whose formula no source confirms
     weights       file with the user's own numbers for RNI and finite CPI
     group         file with the user's groups of guests, devices, volumes and partitions (catalog/groups.py)
-    throughput    CSV file of what an application achieved (readers/throughput/table.py)
-    throughput_columns   the meaning of its columns: 'time=When,rate=Load:per min'
-    throughput_offset_s  seconds to add to its times to fit the system's clock
-    as_published  round as published tables do where zlens does not: ITR
-    known         systems that other inputs have; one of the same name that contradicts them gets another name
+    throughput    CSV file with the throughput of an application (readers/throughput/table.py)
+    throughput_columns   meaning of its columns: 'time=When,rate=Load:per min'
+    throughput_offset_s  seconds to add to its times to match the system's clock
+    as_published  round ITR as published tables do
+    known         systems of other inputs; a system of the same name that contradicts them gets another name
     """
 
     systems: tuple[str, ...] = ()
@@ -100,12 +100,12 @@ class Options(Struct, frozen=True):
 
     @property
     def is_selective(self) -> bool:
-        """Whether some intervals may be left out."""
+        """Whether the options may exclude intervals."""
         return bool(self.start or self.end or self.shift or self.peak_minutes)
 
 
 def parse_duration(text: str, longest: int = 366) -> int:
-    """Seconds of '90s', '15m', '1h30m', '1d' or a bare number of seconds; at most `longest` days."""
+    """Parse '90s', '15m', '1h30m', '1d' or a number of seconds; returns seconds, at most `longest` days."""
     clean = text.strip().lower()
     if clean.isdecimal() and len(clean) < 10:
         seconds = int(clean)
@@ -122,7 +122,7 @@ def parse_duration(text: str, longest: int = 366) -> int:
 
 
 def parse_offset(text: str) -> float:
-    """Seconds of '+90', '-1h', '2m30s' or '-0.5', for --throughput-offset."""
+    """Parse '+90', '-1h', '2m30s' or '-0.5' for --throughput-offset; returns seconds."""
     clean = text.strip()
     sign = -1 if clean.startswith("-") else 1
     bare = clean.removeprefix("-").removeprefix("+")
@@ -137,7 +137,7 @@ def parse_offset(text: str) -> float:
 
 
 def parse_minutes(text: str) -> int:
-    """Whole minutes of a duration, for --peak."""
+    """Parse a duration for --peak; returns minutes."""
     seconds = parse_duration(text)
     if seconds % 60:
         raise QueryError(f"{text!r} is not a whole number of minutes", expected="something like 60m")
@@ -145,14 +145,14 @@ def parse_minutes(text: str) -> int:
 
 
 def parse_leap(text: str) -> int:
-    """Leap seconds, for --leap."""
+    """Parse leap seconds for --leap."""
     if not (text.isascii() and text.isdecimal() and len(text) < 3):
         raise QueryError(f"{text!r} is not a number of leap seconds", expected="0 to 99; 27 since 2017")
     return int(text)
 
 
 def parse_zone(text: str) -> dt.tzinfo:
-    """A zone by name (Europe/Berlin), by offset (+02:00), or UTC."""
+    """Parse a zone: a name (Europe/Berlin), an offset (+02:00) or UTC."""
     if text.upper() in {"UTC", "Z"}:
         return dt.UTC
     match = re.fullmatch(_OFFSET, text)
@@ -173,7 +173,7 @@ def parse_zone(text: str) -> dt.tzinfo:
 
 
 def parse_date(text: str) -> dt.date:
-    """A date, for --date: '2026-03-02'."""
+    """Parse a date for --date: '2026-03-02'."""
     try:
         return dt.date.fromisoformat(text.strip().replace("/", "-"))
     except ValueError:
@@ -181,17 +181,16 @@ def parse_date(text: str) -> dt.date:
 
 
 def parse_time_spec(text: str | float) -> TimeSpec:
-    """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day); a number: seconds
-    since 1970.
+    """Parse '2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02', '09:15' or seconds since 1970.
 
     A zone may follow as reports print it: '2026-03-02 09:15:00 (UTC+02:00)'.
     """
     if not isinstance(text, str):
         try:
-            stamp = dt.datetime.fromtimestamp(text, dt.UTC)
+            time = dt.datetime.fromtimestamp(text, dt.UTC)
         except (ValueError, OverflowError, OSError):
             raise QueryError(f"{text:g} is not a time", expected="seconds since 1970") from None
-        return TimeSpec(stamp.date(), stamp.time(), dt.UTC)
+        return TimeSpec(time.date(), time.time(), dt.UTC)
     bare, _, printed = text.strip().removesuffix(")").partition(" (UTC")
     clean = bare.replace("/", "-")
     clock = re.fullmatch(_CLOCK, clean)
@@ -199,16 +198,16 @@ def parse_time_spec(text: str | float) -> TimeSpec:
         zone = parse_zone(printed or "UTC") if " (UTC" in text else None
         if clock:
             return TimeSpec(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)), zone)
-        stamp = dt.datetime.fromisoformat(clean)
+        time = dt.datetime.fromisoformat(clean)
     except (ValueError, QueryError):
         raise QueryError(
             f"{text!r} is not a time", expected="something like 2026-03-02 09:15, 2026-03-02 or 09:15"
         ) from None
-    return TimeSpec(stamp.date(), stamp.time(), stamp.tzinfo or zone)
+    return TimeSpec(time.date(), time.time(), time.tzinfo or zone)
 
 
 def parse_instant(text: str | float, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
-    """A time with a date in UTC; `zone` is the default if it names none."""
+    """Parse a time with a date; returns UTC. `zone` is the default if the text names none."""
     spec = parse_time_spec(text)
     if spec.date is None:
         raise QueryError(f"{text!r} has no date", expected="something like 2026-03-02 09:15 or 2026-03-02")
@@ -216,20 +215,20 @@ def parse_instant(text: str | float, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
 
 
 def parse_shift(text: str) -> Shift:
-    """'Mon-Fri 08:00-17:00', 'Sat,Sun 00:00-12:00', '22:00-06:00' (all days, over midnight)."""
+    """Parse 'Mon-Fri 08:00-17:00', 'Sat,Sun 00:00-12:00' or '22:00-06:00' (all days, over midnight)."""
     match = re.fullmatch(_SHIFT, text.strip())
     expected = "something like 'Mon-Fri 08:00-17:00'"
     if match is None or len(text) > 100:
         raise QueryError(f"{text!r} is not a shift", expected=expected)
     days: set[int] = set()
-    for part in (match["days"] or "Mon-Sun").replace(" ", "").split(","):
-        first, _, last = part.partition("-")
+    for day_range in (match["days"] or "Mon-Sun").replace(" ", "").split(","):
+        first, _, last = day_range.partition("-")
         try:
-            a = WEEKDAYS.index(first[:3].lower())
-            b = WEEKDAYS.index(last[:3].lower()) if last else a
+            first_day = WEEKDAYS.index(first[:3].lower())
+            last_day = WEEKDAYS.index(last[:3].lower()) if last else first_day
         except ValueError:
-            raise QueryError(f"{part!r} is not a day of the week", expected=expected) from None
-        days.update((a + step) % 7 for step in range((b - a) % 7 + 1))
+            raise QueryError(f"{day_range!r} is not a day of the week", expected=expected) from None
+        days.update((first_day + step) % 7 for step in range((last_day - first_day) % 7 + 1))
     try:
         start, end = (dt.time.fromisoformat(match[side].zfill(5)) for side in ("start", "end"))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Intervals of record types that have their own: RMF's next to those of the counters of SMF 113, or SMF 30's.
+"""Intervals of record types with intervals of their own, such as RMF, SMF 113 and SMF 30.
 
-The intervals of a system are the union over its record types: finer intervals divide coarser ones, and where
-there are no finer ones the coarser ones remain. The rows of each record type belong to its own intervals.
+The intervals of a system are the union over its record types: finer intervals divide coarser ones, and
+coarser ones remain where there are no finer ones. The rows of a record type belong to its own intervals.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from typing import Any
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
 
-#: The source of such records.
+#: Source of these records.
 SOURCE = "smf"
 COLUMNS = ("system", "source", "interval_end", "seconds", "flag")
 QUERY = (
     "SELECT system, source, epoch_us(interval_end), max(seconds), max(flag), count(*) FROM records "
     "WHERE interval_end IS NOT NULL GROUP BY system, source, interval_end ORDER BY interval_end"
 )
-#: An interval may be a little longer than its nominal length: RMF ends it when it can.
+#: Tolerance of interval lengths: RMF may end an interval slightly after its nominal length.
 SLACK = 1.02
 
-#: Ends that differ by less, in microseconds, are of one interval: each processor's record has its own time.
+#: Ends that differ by less, in microseconds, belong to one interval: the records of each processor differ.
 SAME_US = 20_000
 
 Found = tuple[SystemInfo, Interval]
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """Return the intervals of a system from those of its record types, in order of time.
+    """Return the union of the intervals of a system's record types, in order of time.
 
-    An interval counts where those of lower layers leave more than 2 % of it uncovered, unless one of them
-    ends when it ends. Of several with the same end and layer, the first counts.
+    An interval counts if lower layers leave more than 2 % of it uncovered and none of their intervals has the
+    same end. Of several intervals with the same end and layer, the first counts.
     """
     layers: dict[int, dict[int, Interval]] = {}
     for interval in intervals:
@@ -46,9 +46,9 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Interval]:
-    """The coarser intervals that the finer ones, which are in order of time, do not cover."""
+    """Return the coarser intervals that the finer ones, in order of time, do not cover."""
     ends = [interval.end_us for interval in finer]
-    # Covered time as spans that do not touch.
+    # Covered time as disjoint spans.
     starts: list[int] = []
     stops: list[int] = []
     for start, end in sorted((interval.start_us, interval.end_us) for interval in finer):
@@ -65,7 +65,7 @@ def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Inter
         start, end = interval.start_us, interval.end_us
         first, last = bisect_left(stops, start), bisect_right(starts, end)
         spans = zip(starts[first:last], stops[first:last], strict=True)
-        covered = sum(min(stop, end) - max(begin, start) for begin, stop in spans)
+        covered = sum(min(stop, end) - max(span_start, start) for span_start, stop in spans)
         # An interval of unknown length is a point in time.
         return covered * SLACK >= end - start if start < end else first < last
 
@@ -73,9 +73,9 @@ def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Inter
 
 
 def find_record_intervals(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
-    """All of them in order of time, including those that end with an interval of the first kind.
+    """Return all intervals in order of time, including those that end with an interval of the first kind.
 
-    rows: those of QUERY over the raw tables with intervals (smf_sections.interval_tables)
+    rows: the rows of QUERY over the raw tables with intervals (smf_sections.interval_tables)
     """
     infos = {(info.system, info.source): info for info in systems}
     return [
@@ -85,10 +85,10 @@ def find_record_intervals(systems: Iterable[SystemInfo], rows: Iterable[tuple[An
     ]
 
 
-def within_time_range(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:
-    """Those whose middle lies in the time that the kept intervals of their system span."""
+def within_time_range(others: Iterable[Found], selected: Iterable[Found]) -> list[Found]:
+    """Return the intervals whose middle is in the time range of the selected intervals of their system."""
     spans: dict[int, tuple[int, int]] = {}
-    for info, interval in kept:
+    for info, interval in selected:
         first, last = spans.get(id(info), (interval.end_us, interval.end_us))
         spans[id(info)] = (min(first, interval.start_us), max(last, interval.end_us))
     return [
@@ -99,15 +99,15 @@ def within_time_range(others: Iterable[Found], kept: Iterable[Found]) -> list[Fo
     ]
 
 
-def replace_intervals(kept: Iterable[Found], others: Iterable[Found]) -> list[Found]:
-    """The other intervals, and the kept ones of systems that have no others."""
-    of_records = list(others)
-    systems = {id(info) for info, _ in of_records}
-    return [entry for entry in kept if id(entry[0]) not in systems] + of_records
+def replace_intervals(selected: Iterable[Found], others: Iterable[Found]) -> list[Found]:
+    """Return the other intervals, and the selected ones of systems without others."""
+    record_intervals = list(others)
+    systems = {id(info) for info, _ in record_intervals}
+    return [pair for pair in selected if id(pair[0]) not in systems] + record_intervals
 
 
 def problems(others: Iterable[Found], every_s: int) -> list[Problem]:
-    """The problems of intervals that are longer than --every."""
+    """Return the problems of intervals that are longer than --every."""
     long: dict[tuple[str, str], list[float]] = {}
     for info, interval in others:
         if interval.seconds is not None and interval.seconds > SLACK * every_s:

@@ -8,10 +8,10 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def from_unix_us(us: int) -> dt.datetime:
-    """A time in UTC; OverflowError if Python has no such time."""
+    """Return a time in UTC; OverflowError if Python cannot represent it."""
     return EPOCH + dt.timedelta(microseconds=us)
 
 
 def to_unix_us(time: dt.datetime) -> int:
-    """Exact, unlike a timestamp in seconds."""
+    """Return microseconds since 1970, exact unlike a float of seconds."""
     return (time - EPOCH) // dt.timedelta(microseconds=1)

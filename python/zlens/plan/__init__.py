@@ -1,8 +1,8 @@
 """What-ifs on a measured interval (`zlens plan`): one module for each family.
 
 `FAMILIES` lists them in the order in which they are applied. Each has `FORMS` (its keys), `NEEDS` (the
-scenario it changes: "machine" or "guests") and `change(case, asked)`, which changes the scenarios of the case
-and records the change; weights.py is the one to copy.
+scenario it changes: "machine" or "guests") and `change(case, setting)`, which changes the scenarios of the
+case and records the change; weights.py is the simplest template.
 """
 
 from __future__ import annotations

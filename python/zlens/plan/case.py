@@ -1,4 +1,4 @@
-"""A measured interval and its what-ifs: the scenarios before, and those that what-ifs change."""
+"""A measured interval and its what-ifs: the scenarios before, and the changed ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from zlens.schema.wording import phrase, sentence
 class WhatIfKey(Struct, frozen=True):
     """A key of what-ifs.
 
-    scopes: what it applies to: own (the partition that the data are from), partition (by name), machine, user
+    scopes: own (the partition that the data is from), partition (by name), machine, user
     example: a value to try; value: description of the values
     beside: setting of the same subject that it requires
     """
@@ -36,7 +36,7 @@ class WhatIfKey(Struct, frozen=True):
     beside: str = ""
 
     def setting(self, key: str, example: str) -> str:
-        """How to set it."""
+        """Return the text that explains how to set it."""
         words = phrase("set", what=f"{key}={example}")
         if not self.beside:
             return words
@@ -45,9 +45,9 @@ class WhatIfKey(Struct, frozen=True):
         )
 
     def full_keys(self) -> list[str]:
-        """The key as written for each scope."""
-        before = {"partition": "partition.NAME.", "user": "user.NAME."}
-        return [before.get(scope, "") + self.field for scope in self.scopes]
+        """Return the key as written for each scope."""
+        prefixes = {"partition": "partition.NAME.", "user": "user.NAME."}
+        return [prefixes.get(scope, "") + self.field for scope in self.scopes]
 
 
 class Setting(Struct, frozen=True):
@@ -60,11 +60,11 @@ class Setting(Struct, frozen=True):
     kind: str | None = None
 
     def setting_error(self, why: str, cure: str, expected: str | None = None) -> ScenarioError:
-        """The error that says why the setting is invalid."""
+        """Return the error that states why the setting is invalid."""
         return ScenarioError(f"{self.key}={self.value}: {why}", expected=expected, cure=cure)
 
     def amount(self, allowed: Integer, current: Any = None) -> int:
-        """A whole number, absolute or relative (+1, -2) to the current one."""
+        """Parse an integer, absolute or relative (+1, -2) to the current one."""
         text = self.value
         if text[:1] in "+-" and text[1:].isdecimal():
             if current is None:
@@ -78,13 +78,13 @@ class Setting(Struct, frozen=True):
         return self.number(text, allowed, allowed.describe())
 
     def number(self, text: str, allowed: Integer, words: str) -> int:
-        """A whole number from a value."""
+        """Parse an integer from a value."""
         if not text.strip().isdecimal():
             raise ScenarioErrors(None).value(self.key, self.value, words)
         return allowed.check(int(text), self.key, ScenarioErrors(None))
 
     def decimal(self, allowed: Number) -> float:
-        """A number, with or without decimals."""
+        """Parse a number, with or without decimals."""
         try:
             value = float(self.value)
         except ValueError:
@@ -93,9 +93,9 @@ class Setting(Struct, frozen=True):
 
 
 class MeasuredInterval(Struct, frozen=True):
-    """A measured interval: scenarios of the machine and of the guests, None if the data do not report them.
+    """A measured interval: scenarios of the machine and of the guests, None if the data does not report them.
 
-    shown: the end in the system's local time; own: the partition that the data are from; threads: logical
+    shown: the end in the system's local time; own: the partition that the data is from; threads: logical
     processors per core of a type, for guests.
     """
 
@@ -109,11 +109,11 @@ class MeasuredInterval(Struct, frozen=True):
 
 
 def situation(session: interval_choice.QuerySession, system: str, end: dt.datetime) -> MeasuredInterval:
-    """The situation in an interval."""
-    where = interval_choice.interval_sql(system, end)
+    """Return the measured interval of a system with this end."""
+    condition = interval_choice.interval_sql(system, end)
 
     def rows(table: str) -> bool:
-        return bool(session.sql(f'SELECT count(*) FROM "{table}" WHERE {where}').rows[0][0])
+        return bool(session.sql(f'SELECT count(*) FROM "{table}" WHERE {condition}').rows[0][0])
 
     machine = partitions.measured_partitions(session, system, end) if rows("partition") else None
     guests = None
@@ -125,7 +125,7 @@ def situation(session: interval_choice.QuerySession, system: str, end: dt.dateti
             f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL"
         ).rows
     ]
-    query = f"SELECT cpu_type, max(threads) FROM core WHERE {where} AND threads > 0 GROUP BY cpu_type"
+    query = f"SELECT cpu_type, max(threads) FROM core WHERE {condition} AND threads > 0 GROUP BY cpu_type"
     threads = session.sql(query).rows if guests is not None else []
     shown = interval_choice.local_time(session, system, end)
     return MeasuredInterval(
@@ -136,7 +136,7 @@ def situation(session: interval_choice.QuerySession, system: str, end: dt.dateti
 class WhatIfCase(Struct):
     """The scenarios that what-ifs change, and their changes.
 
-    before   scenario of the machine as it was; machine and guests: those with the what-ifs
+    before   scenario of the machine as measured; machine and guests: those with the what-ifs
     changes  rows: setting, subject, unit, before, after, difference
     parts    parts of each split partition
     limited  guests whose share was changed
@@ -154,24 +154,26 @@ class WhatIfCase(Struct):
     limited: dict[str, Setting] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
 
-    def record_change(self, asked: Setting, subject: str, unit: str, before: Value, after: Value) -> None:
+    def record_change(self, setting: Setting, subject: str, unit: str, before: Value, after: Value) -> None:
         """Record what a setting changes; each kind of what-if changes a subject only once."""
-        if any(row[1] == subject and self.fields[str(row[0])] == asked.form.field for row in self.changes):
-            raise asked.setting_error(f"the {subject} is already changed", "use a separate plan for each")
-        self.fields[f"{asked.key}={asked.value}"] = asked.form.field
+        if any(row[1] == subject and self.fields[str(row[0])] == setting.form.field for row in self.changes):
+            raise setting.setting_error(f"the {subject} is already changed", "use a separate plan for each")
+        self.fields[f"{setting.key}={setting.value}"] = setting.form.field
         difference = None
         if isinstance(before, int | float) and isinstance(after, int | float):
             difference = after - before
-        self.changes.append((f"{asked.key}={asked.value}", subject, unit or None, before, after, difference))
+        self.changes.append(
+            (f"{setting.key}={setting.value}", subject, unit or None, before, after, difference)
+        )
 
     def assume(self, assumption: Assumption) -> None:
         """Record an assumption of the answer once."""
         if all(assumption.name != earlier.name for earlier in self.assumptions):
             self.assumptions.append(assumption)
 
-    def set_facts(self, at: int, **values: Any) -> None:
+    def set_facts(self, index: int, **values: Any) -> None:
         """Set values of a partition that apply before and after; call before any changes."""
-        self.replace(at, **values)
+        self.replace(index, **values)
         self.before = self.machine
 
     def replace(self, at: int, **values: Any) -> None:
@@ -180,72 +182,74 @@ class WhatIfCase(Struct):
         entry = {**entries[at], **values}
         self.machine = {**self.machine, "partition": [*entries[:at], entry, *entries[at + 1 :]]}
 
-    def display_name(self, at: int) -> str:
-        """Name of a partition in answers."""
-        return list(partitions.display_names(self.machine))[at]
+    def display_name(self, index: int) -> str:
+        """Return the name of a partition in answers."""
+        return list(partitions.display_names(self.machine))[index]
 
-    def partitions(self, asked: Setting) -> list[int]:
-        """Indexes of the requested partition: one for each of its types."""
+    def partitions(self, setting: Setting) -> list[int]:
+        """Return the indices of the requested partition: one for each of its types."""
         entries = self.machine["partition"]
-        name = asked.name or self.own_partition(asked)
+        name = setting.name or self.own_partition(setting)
         if all(entry["name"] != name for entry in entries):
             name = name.upper()
-        own = [at for at, entry in enumerate(entries) if entry["name"] == name]
+        own_indices = [index for index, entry in enumerate(entries) if entry["name"] == name]
         names = list(dict.fromkeys(entry["name"] for entry in entries))
-        if not own:
+        if not own_indices:
             split = any(name == split_name for split_name, _ in self.parts)
-            raise asked.setting_error(
+            raise setting.setting_error(
                 f"{name} is already split"
                 if split
                 else f"there is no partition {name} with cores and a weight",
                 "split each only once" if split else "name one of them",
                 None if split else ", ".join(names),
             )
-        places = [at for at in own if asked.kind in (None, entries[at].get("type", "CP"))]
-        if not places:
-            kinds = ", ".join(entries[at].get("type", "CP") for at in own)
-            raise asked.setting_error(f"{name} has no cores of type {asked.kind}", "name one it has", kinds)
-        return places
+        indices = [index for index in own_indices if setting.kind in (None, entries[index].get("type", "CP"))]
+        if not indices:
+            kinds = ", ".join(entries[index].get("type", "CP") for index in own_indices)
+            raise setting.setting_error(
+                f"{name} has no cores of type {setting.kind}", "name one it has", kinds
+            )
+        return indices
 
-    def one_partition(self, asked: Setting) -> int:
-        """Index of the requested partition if it has a single type; an error otherwise."""
-        places = self.partitions(asked)
-        if len(places) > 1:
+    def one_partition(self, setting: Setting) -> int:
+        """Return the index of the requested partition if it has a single type; raises an error otherwise."""
+        indices = self.partitions(setting)
+        if len(indices) > 1:
             entries = self.machine["partition"]
-            kinds = [entries[at].get("type", "CP") for at in places]
-            name = entries[places[0]]["name"]
-            raise asked.setting_error(
+            kinds = [entries[index].get("type", "CP") for index in indices]
+            name = entries[indices[0]]["name"]
+            raise setting.setting_error(
                 f"{name} has cores of {len(kinds)} types",
-                phrase("write_set", what=f"partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}"),
+                phrase("write_set", what=f"partition.{name}.{kinds[0]}.{setting.form.field}={setting.value}"),
                 ", ".join(kinds),
             )
-        return places[0]
+        return indices[0]
 
-    def one_type(self, asked: Setting) -> str:
-        """The requested type of physical cores; by default that of the own partition."""
+    def one_type(self, setting: Setting) -> str:
+        """Return the requested type of physical cores; by default that of the own partition."""
         kinds = list(self.machine["processors"])
-        if asked.kind in kinds:
-            return str(asked.kind)
+        if setting.kind in kinds:
+            return str(setting.kind)
         own = [
             entry.get("type", "CP")
             for entry in self.machine["partition"]
-            if asked.kind is None and entry["name"] == self.situation.own
+            if setting.kind is None and entry["name"] == self.situation.own
         ] or kinds
-        if asked.kind is not None or len(own) != 1:
-            raise asked.setting_error(
-                f"the machine has no cores of type {asked.kind}" if asked.kind else "the type is missing",
-                phrase("write_set", what=f"{asked.form.field}.{own[0]}={asked.value}"),
+        if setting.kind is not None or len(own) != 1:
+            raise setting.setting_error(
+                f"the machine has no cores of type {setting.kind}" if setting.kind else "the type is missing",
+                phrase("write_set", what=f"{setting.form.field}.{own[0]}={setting.value}"),
                 ", ".join(kinds),
             )
         return str(own[0])
 
-    def own_partition(self, asked: Setting) -> str:
-        """Name of the partition that the data are from."""
+    def own_partition(self, setting: Setting) -> str:
+        """Return the name of the partition that the data is from."""
         names: Sequence[str] = list(dict.fromkeys(entry["name"] for entry in self.machine["partition"]))
         if self.situation.own in names:
             return str(self.situation.own)
-        raise asked.setting_error(
+        raise setting.setting_error(
             f"the data do not show which partition {self.situation.system} runs in",
-            phrase("write_set", what=f"partition.{names[0]}.{asked.form.field}={asked.value}"),
+            phrase("write_set", what=f"partition.{names[0]}.{setting.form.field}={setting.value}"),
             ", ".join(names),
         )

@@ -1,4 +1,4 @@
-"""Cores: logical ones of a partition, or physical ones of the machine."""
+"""Cores: logical cores of a partition, or physical cores of the machine."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ FORMS = (
 _CORES = Integer(1, 1000)
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
+def change(case: WhatIfCase, setting: Setting) -> None:
     """Change the number of cores."""
-    if asked.form.field == "physical_cores":
-        _physical(case, asked)
+    if setting.form.field == "physical_cores":
+        _physical(case, setting)
         return
-    at = case.one_partition(asked)
-    own = case.machine["partition"][at]
-    after = asked.amount(_CORES, own["cores"])
-    case.record_change(asked, f"logical cores of {case.display_name(at)}", "cores", own["cores"], after)
-    case.replace(at, cores=after)
-    if own.get("dedicated"):
+    index = case.one_partition(setting)
+    partition = case.machine["partition"][index]
+    after = setting.amount(_CORES, partition["cores"])
+    case.record_change(
+        setting, f"logical cores of {case.display_name(index)}", "cores", partition["cores"], after
+    )
+    case.replace(index, cores=after)
+    if partition.get("dedicated"):
         case.notes.append(
-            f"{case.display_name(at)}: its cores are dedicated, so the others share "
-            f"{_fewer_or_more(after - own['cores'])}"
+            f"{case.display_name(index)}: its cores are dedicated, so the others share "
+            f"{_fewer_or_more(after - partition['cores'])}"
         )
 
 
-def _physical(case: WhatIfCase, asked: Setting) -> None:
-    kind = case.one_type(asked)
+def _physical(case: WhatIfCase, setting: Setting) -> None:
+    kind = case.one_type(setting)
     current = case.machine["processors"][kind]
-    after = asked.amount(_CORES, current)
-    case.record_change(asked, f"physical cores of type {kind}", "cores", current, after)
+    after = setting.amount(_CORES, current)
+    case.record_change(setting, f"physical cores of type {kind}", "cores", current, after)
     case.machine = {**case.machine, "processors": {**case.machine["processors"], kind: after}}
 
 

@@ -33,66 +33,70 @@ _EXCLUDES = {
 _UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
+def change(case: WhatIfCase, setting: Setting) -> None:
     """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa.
 
-    As SET SHARE without a type, it applies to virtual processors of all types.
+    Like SET SHARE without a type, it applies to virtual processors of all types.
     """
-    field = asked.form.field
+    field = setting.form.field
     users = case.guests["user"]
-    places = _places(case, asked)
-    own: dict[str, Any] = dict(users[places[0]])
-    before = own.get(field, "none" if field == "limit" else None)
+    indices = _places(case, setting)
+    guest: dict[str, Any] = dict(users[indices[0]])
+    before = guest.get(field, "none" if field == "limit" else None)
     after: Any
     if field == "limit":
-        after = Choice(("hard", "soft", "none")).check(asked.value, asked.key, ScenarioErrors(None))
+        after = Choice(("hard", "soft", "none")).check(setting.value, setting.key, ScenarioErrors(None))
     elif field.endswith("relative"):
-        after = asked.amount(_RELATIVE, before)
+        after = setting.amount(_RELATIVE, before)
     else:
-        after = asked.decimal(_ABSOLUTE)
+        after = setting.decimal(_ABSOLUTE)
     instead = _EXCLUDES.get(field)
-    if instead in own:
-        old = own[instead]
+    if instead in guest:
+        old = guest[instead]
         case.record_change(
-            asked, f"{instead.replace('_', ' ')} share of {own['name']}", _UNITS.get(instead, ""), old, None
+            setting,
+            f"{instead.replace('_', ' ')} share of {guest['name']}",
+            _UNITS.get(instead, ""),
+            old,
+            None,
         )
     subject = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
-    case.record_change(asked, f"{subject} of {own['name']}", _UNITS.get(field, ""), before, after)
-    gone = {instead} if after != "none" else {"maximum_relative", "maximum_absolute"}
+    case.record_change(setting, f"{subject} of {guest['name']}", _UNITS.get(field, ""), before, after)
+    removed = {instead} if after != "none" else {"maximum_relative", "maximum_absolute"}
     changed = [
-        {**{key: kept for key, kept in user.items() if key not in gone}, field: after}
-        if at in places
+        {**{key: value for key, value in user.items() if key not in removed}, field: after}
+        if index in indices
         else user
-        for at, user in enumerate(users)
+        for index, user in enumerate(users)
     ]
     case.guests = {**case.guests, "user": changed}
-    case.limited[own["name"]] = asked
+    case.limited[guest["name"]] = setting
 
 
 def check_limits(case: WhatIfCase) -> None:
     """Check after all changes that every limit has a maximum share and vice versa."""
-    for own in case.guests.get("user", ()):
-        asked = case.limited.get(own["name"])
-        limit = own.get("limit", "none") != "none"
-        maximum = any(key in own for key in ("maximum_relative", "maximum_absolute"))
-        if asked is None or limit == maximum:
+    for guest in case.guests.get("user", ()):
+        setting = case.limited.get(guest["name"])
+        limit = guest.get("limit", "none") != "none"
+        maximum = any(key in guest for key in ("maximum_relative", "maximum_absolute"))
+        if setting is None or limit == maximum:
             continue
         missing = "limit=hard" if maximum else "maximum_absolute=25"
-        raise asked.setting_error(
+        raise setting.setting_error(
             "a maximum share needs a limit" if maximum else "a limit needs a maximum share",
-            phrase("add_set", what=f"user.{own['name']}.{missing}"),
+            phrase("add_set", what=f"user.{guest['name']}.{missing}"),
         )
 
 
-def _places(case: WhatIfCase, asked: Setting) -> list[int]:
+def _places(case: WhatIfCase, setting: Setting) -> list[int]:
     names = [user["name"] for user in case.guests["user"]]
-    for wanted in (asked.name, (asked.name or "").upper()):
-        if wanted in names:
-            return [at for at, name in enumerate(names) if name == wanted]
+    for requested in (setting.name, (setting.name or "").upper()):
+        if requested in names:
+            return [index for index, name in enumerate(names) if name == requested]
     names = list(dict.fromkeys(names))
-    near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
-    raise asked.setting_error(
-        f"the data report no guest {asked.name} with a share",
+    near = difflib.get_close_matches((setting.name or "").upper(), names, 1)
+    raise setting.setting_error(
+        f"the data report no guest {setting.name} with a share",
         f"did you mean {near[0]}?" if near else phrase("plan_of_file"),
         ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
     )

@@ -18,19 +18,19 @@ FORMS = (
 )
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
-    """Put the fact into both scenarios."""
-    at = case.one_partition(asked)
-    own = case.machine["partition"][at]
-    field = asked.form.field
-    if own.get("dedicated"):
-        raise asked.setting_error("its cores are dedicated, so this does not apply", "leave it out")
+def change(case: WhatIfCase, setting: Setting) -> None:
+    """Add the fact to both scenarios."""
+    index = case.one_partition(setting)
+    partition = case.machine["partition"][index]
+    field = setting.form.field
+    if partition.get("dedicated"):
+        raise setting.setting_error("its cores are dedicated, so this does not apply", "leave it out")
     value: Any
     if field == "absolute_cap":
-        value = asked.decimal(Number(0, 1000, above=True))
+        value = setting.decimal(Number(0, 1000, above=True))
     elif field == "capped":
-        value = Choice(("true", "false")).check(asked.value, asked.key, ScenarioErrors(None)) == "true"
+        value = Choice(("true", "false")).check(setting.value, setting.key, ScenarioErrors(None)) == "true"
     else:
-        value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, ScenarioErrors(None))
-    case.set_facts(at, **{field: value})
-    case.notes.append(f"{asked.key}={asked.value} applies before and after: assumed")
+        value = Choice(("vertical", "horizontal")).check(setting.value, setting.key, ScenarioErrors(None))
+    case.set_facts(index, **{field: value})
+    case.notes.append(f"{setting.key}={setting.value} applies before and after: assumed")

@@ -1,8 +1,8 @@
 """What-ifs on a measured interval: the keys, the settings, and the answer before and after.
 
 The scenarios are those of the models partitions and shares, as built by `zlens solve ... --from`; the
-families change them. If both are available, what the own partition could get on the machine determines the
-number of processors for its guests.
+families change them. If both are available, the attainable share of the own partition determines the number
+of processors for its guests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
 from zlens.schema.wording import phrase
 
-#: The measure that each of the two scenarios is built from.
+#: Measure that each of the two scenarios is built from.
 TABLES = {"machine": "partition", "guests": "guest"}
 _FORMS = (
     AnswerColumn("key", "Key"),
@@ -40,12 +40,12 @@ _FORMS = (
 
 
 def families() -> list[ModuleType]:
-    """The modules of what-ifs, in the order in which they are applied."""
+    """Return the modules of what-ifs, in the order in which they are applied."""
     return [import_module(f"zlens.plan.{name}") for name in FAMILIES]
 
 
 def all_keys() -> Iterator[tuple[ModuleType, WhatIfKey]]:
-    """All keys with their families."""
+    """Yield all keys with their families."""
     # Facts that the user adds are listed last.
     facts, *changing = families()
     for family in (*changing, facts):
@@ -54,7 +54,7 @@ def all_keys() -> Iterator[tuple[ModuleType, WhatIfKey]]:
 
 
 def parse_setting(setting: str) -> tuple[ModuleType, Setting]:
-    """A parsed setting and its family; ScenarioError if there is none."""
+    """Parse a setting; returns its family and the setting, ScenarioError if there is no such what-if."""
     key, equals, value = (part.strip() for part in setting.partition("="))
     if not equals or not key or not value:
         raise ScenarioError(
@@ -95,30 +95,30 @@ class PlanRequest(Struct, frozen=True):
 
 
 def parse_question(settings: Sequence[str]) -> PlanRequest:
-    """The settings, checked as far as possible without data; ScenarioError if they are invalid."""
+    """Parse the settings, checked where possible without data; ScenarioError if they are invalid."""
     switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
     if switch:
         return _parse_switch(settings, switch)
-    wanted = [parse_setting(setting) for setting in settings]
-    _check_combinations(wanted)
-    return PlanRequest(wanted)
+    what_ifs = [parse_setting(setting) for setting in settings]
+    _check_combinations(what_ifs)
+    return PlanRequest(what_ifs)
 
 
 def plan(
     session: Any, settings: Sequence[str], *, system: str | None = None, at: str | float | None = None
 ) -> Answer:
-    """The answer for the busiest interval of an input, or for the one at a given time."""
-    question = parse_question(settings)
-    if question.threads is not None:
+    """Return the answer for the busiest interval of an input, or for the one at a given time."""
+    parsed = parse_question(settings)
+    if parsed.threads is not None:
         name = _system(session, "cpu", system)
         end = interval_choice.choose_interval(
             session, name, None if at is None else parse_time_spec(at), shares.busy()
         )
-        return smt.answer(session, name, end, question.threads, question.beside)
-    wanted = question.wanted
-    name, end = choose_interval(session, wanted, system, at)
+        return smt.answer(session, name, end, parsed.threads, parsed.beside)
+    what_ifs = parsed.wanted
+    name, end = choose_interval(session, what_ifs, system, at)
     interval = situation(session, name, end)
-    for family, request in wanted:
+    for family, request in what_ifs:
         _check_reported(interval, family.NEEDS, request)
     case = WhatIfCase(interval)
     if interval.machine is not None:
@@ -126,15 +126,15 @@ def plan(
     if interval.guests is not None:
         case.guests = interval.guests.scenario
     for family in families():
-        for own, request in wanted:
-            if own is family:
+        for setting_family, request in what_ifs:
+            if setting_family is family:
                 family.change(case, request)
     guest_shares.check_limits(case)
-    return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in wanted))
+    return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in what_ifs))
 
 
 def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest:
-    """Multithreading on or off, which is a plan by itself."""
+    """Parse a change of multithreading, which is a separate plan."""
     others = [setting for setting in settings if setting not in switch]
     fields = {form.field for _, form in all_keys()}
     mixed = [setting for setting in others if setting.partition("=")[0].split(".")[-1].strip() in fields]
@@ -148,7 +148,7 @@ def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest
 
 
 def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
-    """Refuse duplicate and contradictory settings."""
+    """Reject duplicate and contradictory settings."""
     seen: set[str] = set()
     for _, request in wanted:
         if request.key in seen:
@@ -170,7 +170,7 @@ def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
 def choose_interval(
     session: Any, wanted: Sequence[tuple[ModuleType, Setting]], system: str | None, at: str | float | None
 ) -> tuple[str, dt.datetime]:
-    """System and end of the interval."""
+    """Return system and end of the interval."""
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     machine = any(family.NEEDS == "machine" for family, _ in wanted)
     when = None if at is None else parse_time_spec(at)
@@ -189,13 +189,13 @@ def _has_rows(session: Any, table: str) -> bool:
     return bool(session.sql(f'SELECT count(*) FROM "{table}"').rows[0][0])
 
 
-def _system(session: Any, table: str, wanted: str | None) -> str:
-    """The only system in a table; if the table is empty, the error names the data it needs."""
+def _system(session: Any, table: str, requested: str | None) -> str:
+    """Return the only system in a table; if the table is empty, the error names the data it needs."""
     if not _has_rows(session, table):
         raise QueryError(
             f"the input has no data for table {table}", expected=required_records(table), cure=_explain(table)
         )
-    return interval_choice.choose_system(session, table, wanted)
+    return interval_choice.choose_system(session, table, requested)
 
 
 def _explain(table: str) -> str:
@@ -203,7 +203,7 @@ def _explain(table: str) -> str:
 
 
 def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -> None:
-    """Refuse settings for which the interval has no data."""
+    """Reject settings for which the interval has no data."""
     measured = interval.machine if needed == "machine" else interval.guests
     entries = () if measured is None else measured.scenario["partition" if needed == "machine" else "user"]
     if entries:
@@ -216,34 +216,34 @@ def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -
 
 
 def required_records(table: str) -> str:
-    """The records that a table needs, from its classic report."""
+    """Return the records that a table needs, from its classic report."""
     return definition.load_report(_REPORTS[table]).needs
 
 
 def list_settings(
     session: Any | None = None, *, system: str | None = None, at: str | float | None = None
 ) -> Answer:
-    """List the keys; for an input, those that its data support, with its own names."""
+    """List the keys; for an input, those that its data supports, with its own names."""
     if session is None:
-        every = [
+        rows_of_all = [
             (key, form.setting(key, form.example), form.value, form.text)
             for _, form in all_keys()
             for key in form.full_keys()
         ]
-        every.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
-        table = AnswerTable("whatifs", "", _FORMS, every)
+        rows_of_all.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
+        table = AnswerTable("whatifs", "", _FORMS, rows_of_all)
         return Answer("plan", "What-ifs for a measured interval", [table], notes=list(_NOTES))
     name, end = choose_interval(session, (), system, at)
     interval = situation(session, name, end)
     rows, notes = [], []
-    silent: dict[str, list[str]] = {}
+    keys_without_data: dict[str, list[str]] = {}
     for family, form in all_keys():
         for key, value, current in _keys_of_interval(interval, form, family.NEEDS):
             if value is None:
-                silent.setdefault(family.NEEDS, []).append(key)
+                keys_without_data.setdefault(family.NEEDS, []).append(key)
             else:
                 rows.append((key, form.setting(key, value), form.value, current))
-    for needed, keys in silent.items():
+    for needed, keys in keys_without_data.items():
         notes.append(
             f"{', '.join(keys)}: not available, because this interval has no data for it; "
             f"needs: {required_records(TABLES[needed])}"
@@ -265,7 +265,7 @@ def list_settings(
 def _keys_of_interval(
     interval: MeasuredInterval, form: WhatIfKey, needed: str
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Keys of a form with names of an interval: key, value to try (None: no data), current value."""
+    """Yield keys of a form with names of an interval: key, value to try (None: no data), current value."""
     machine = None if interval.machine is None else interval.machine.scenario
     guests = None if interval.guests is None else interval.guests.scenario
     if (needed == "machine" and not (machine or {}).get("partition")) or (
@@ -274,19 +274,19 @@ def _keys_of_interval(
         yield from ((key, None, None) for key in form.full_keys())
         return
     if needed == "guests" and guests is not None:
-        own = guests["user"][0]
-        yield f"user.{own['name']}.{form.field}", form.example, _current_value(own.get(form.field))
+        guest = guests["user"][0]
+        yield f"user.{guest['name']}.{form.field}", form.example, _current_value(guest.get(form.field))
     elif machine is not None and needed == "machine":
         entries = machine["partition"]
         entry = next((entry for entry in entries if entry["name"] == interval.own), entries[0])
         field = "cores" if form.field == "logical_cores" else form.field
         for scope, key in zip(form.scopes, form.full_keys(), strict=True):
             kind = entry.get("type", "CP")
-            alone = sum(peer["name"] == entry["name"] for peer in entries) == 1
-            if scope == "own" and (entry["name"] != interval.own or not alone):
+            is_single_type = sum(peer["name"] == entry["name"] for peer in entries) == 1
+            if scope == "own" and (entry["name"] != interval.own or not is_single_type):
                 continue
             if scope == "partition":
-                dotted = entry["name"] if alone else f"{entry['name']}.{kind}"
+                dotted = entry["name"] if is_single_type else f"{entry['name']}.{kind}"
                 yield f"partition.{dotted}.{form.field}", form.example, _current_value(entry.get(field))
             elif form.field == "physical_cores":
                 for of_type, number in machine["processors"].items():
@@ -298,7 +298,7 @@ def _keys_of_interval(
 
 
 def _current_value(value: Any) -> str | None:
-    """A value as listed; None for flags and missing values."""
+    """Format a value for the list; None for flags and missing values."""
     if value is None or isinstance(value, bool):
         return None
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Multithreading on or off, on its own: bounds, rarely a point value, from models/smt/measurement.py."""
+"""Multithreading on or off: bounds, rarely a point value, from models/smt/measurement.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = "smt"
 TEXT = "multithreading of the cores of the system, by itself"
 VALUE = "on or off"
 THREADS = {"on": 2, "off": 1}
-#: Settings allowed with it.
+#: Settings that can be combined with it.
 COMPATIBLE_SETTINGS = (
     "max_capacity_factor",
     "path",
@@ -26,7 +26,7 @@ COMPATIBLE_SETTINGS = (
 
 
 def threads(setting: str) -> int:
-    """Requested threads per core."""
+    """Return the requested threads per core."""
     value = setting.partition("=")[2].strip()
     return THREADS[Choice(tuple(THREADS)).check(value, KEY, ScenarioErrors(None))]
 
@@ -38,5 +38,5 @@ def answer(
     threads: int,
     settings: Sequence[str],
 ) -> Answer:
-    """Bounds on throughput, and IBM's published range."""
+    """Return bounds on throughput, and IBM's published range."""
     return measurement.switch_bounds(session, system, end, threads, settings)

@@ -35,7 +35,7 @@ _NAMES = (AnswerColumn("name", "Partition"), AnswerColumn("type", "Type"))
 
 
 def _three(unit: str, text: str, decimals: int = 2, difference: str = "") -> tuple[AnswerColumn, ...]:
-    """Columns before, after and difference of a solved value."""
+    """Return the columns before, after and difference of a solved value."""
     return (
         AnswerColumn("before", "Before", unit, f"solved: {text}", decimals),
         AnswerColumn("after", "After", unit, f"solved: {text}, with the what-ifs", decimals),
@@ -43,12 +43,14 @@ def _three(unit: str, text: str, decimals: int = 2, difference: str = "") -> tup
     )
 
 
-def _two(key: str, head: str, unit: str, kind: str, text: str, decimals: int = 1) -> tuple[AnswerColumn, ...]:
-    """Columns before and after of a value."""
+def _two(
+    key: str, heading: str, unit: str, kind: str, text: str, decimals: int = 1
+) -> tuple[AnswerColumn, ...]:
+    """Return the columns before and after of a value."""
     after = kind if kind == _SOLVED else _GIVEN
     return (
-        AnswerColumn(f"{key}_before", f"{head} before", unit, f"{kind}: {text}", decimals),
-        AnswerColumn(f"{key}_after", f"{head} after", unit, f"{after}: {text}", decimals),
+        AnswerColumn(f"{key}_before", f"{heading} before", unit, f"{kind}: {text}", decimals),
+        AnswerColumn(f"{key}_after", f"{heading} after", unit, f"{after}: {text}", decimals),
     )
 
 
@@ -114,17 +116,17 @@ class SolvedPartitions(Struct):
 
 
 def solved(values: dict[str, Any]) -> SolvedPartitions:
-    """Solve a scenario, and again for each partition as if it wanted all."""
+    """Solve a scenario, and again for each partition with unlimited demand."""
     result = SolvedPartitions(models.solve("partitions", values))
     rows, polarity = (by_name(result.answer.table(key)) for key in ("partitions", "polarization"))
-    for at, (name, pair) in enumerate(partitions.display_names(values).items()):
+    for index, (name, pair) in enumerate(partitions.display_names(values).items()):
         result.partitions[pair], result.polarity[pair] = rows[name], polarity[name]
-        result.could[pair] = partitions.attainable_share(values, at, name)
+        result.could[pair] = partitions.attainable_share(values, index, name)
     return result
 
 
 def answer(case: WhatIfCase, *, machine: bool) -> Answer:
-    """The answer before and after. machine: whether partitions or cores are affected."""
+    """Return the answer before and after. machine: whether partitions or cores are affected."""
     interval = case.situation
     title = f"Plan for {interval.system}, interval that ended {interval.shown}"
     result = Answer("plan", title, [])
@@ -148,7 +150,7 @@ def answer(case: WhatIfCase, *, machine: bool) -> Answer:
 
 
 def _kinds(tables: Sequence[AnswerTable]) -> Iterator[Row]:
-    """Rows that list the measured, solved and assumed columns of each table."""
+    """Yield rows that list the measured, solved and assumed columns of each table."""
     for table in tables:
         headings: dict[str, list[str]] = {"measured": [], "solved": [], "assumed": []}
         for column in table.columns:
@@ -160,18 +162,20 @@ def _kinds(tables: Sequence[AnswerTable]) -> Iterator[Row]:
                 headings[kind].append(column.heading)
         title = table.title.partition(":")[0]
         yield from (
-            (title, kind, ", ".join(_merge_headings(heads))) for kind, heads in headings.items() if heads
+            (title, kind, ", ".join(_merge_headings(kind_headings)))
+            for kind, kind_headings in headings.items()
+            if kind_headings
         )
 
 
-def _merge_headings(heads: Sequence[str]) -> list[str]:
+def _merge_headings(headings: Sequence[str]) -> list[str]:
     """Merge `Vh before` and `Vh after` into one heading."""
-    names = [head.removesuffix(" before") for head in heads]
-    both = {name for name in names if f"{name} before" in heads and f"{name} after" in heads}
+    names = [heading.removesuffix(" before") for heading in headings]
+    both = {name for name in names if f"{name} before" in headings and f"{name} after" in headings}
     return [
-        f"{name} before and after" if name in both else head
-        for name, head in zip(names, heads, strict=True)
-        if head.removesuffix(" after") not in both or head.endswith(" before")
+        f"{name} before and after" if name in both else heading
+        for name, heading in zip(names, headings, strict=True)
+        if heading.removesuffix(" after") not in both or heading.endswith(" before")
     ]
 
 
@@ -186,18 +190,20 @@ def _add_machine(result: Answer, case: WhatIfCase, before: SolvedPartitions, aft
     pairs = partitions.display_names(_before_and_parts(case))
     for name, pair in pairs.items():
         old, new = before.partitions.get(pair, {}), after.partitions.get(pair, {})
-        begin: Row = (name, pair[1])
+        leading: Row = (name, pair[1])
         if pair in case.parts:
             parts = [after.partitions[part] for part in case.parts[pair]]
             new = {key: _sum(parts, key) for key in ("weight", "entitlement", "allocation")}
-        entitled.append((*begin, old.get("weight"), new.get("weight"), *_difference(old, new, "entitlement")))
-        expected.append((*begin, observed.get(pair), *_difference(old, new, "allocation")))
+        entitled.append(
+            (*leading, old.get("weight"), new.get("weight"), *_difference(old, new, "entitlement"))
+        )
+        expected.append((*leading, observed.get(pair), *_difference(old, new, "allocation")))
         was, would = before.could.get(pair, (None, None)), after.could.get(pair, (None, None))
-        could.append((*begin, was[0], would[0], _subtract(would[0], was[0]), was[1], would[1]))
+        could.append((*leading, was[0], would[0], _subtract(would[0], was[0]), was[1], would[1]))
         old, new = before.polarity.get(pair, {}), after.polarity.get(pair, {})
         if "vertical" in (old.get("polarization"), new.get("polarization")):
             columns = ("high", "medium", "low", "medium_pct")
-            polarity.append((*begin, *(side.get(key) for key in columns for side in (old, new))))
+            polarity.append((*leading, *(side.get(key) for key in columns for side in (old, new))))
     result.tables += [
         AnswerTable("entitled", "Entitled: by weights", _ENTITLED, entitled),
         AnswerTable("expected", "Expected: what each gets if it wants what it used", _EXPECTED, expected),
@@ -220,15 +226,15 @@ def _add_machine(result: Answer, case: WhatIfCase, before: SolvedPartitions, aft
 
 
 def _before_and_parts(case: WhatIfCase) -> dict[str, Any]:
-    """Partitions before and their parts, each split one followed by its parts."""
+    """Return the partitions before and their parts, each split one followed by its parts."""
     by_pair = {(entry["name"], entry.get("type", "CP")): entry for entry in case.machine["partition"]}
-    every: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for entry in case.before["partition"]:
-        every += [
+        entries += [
             entry,
             *(by_pair[part] for part in case.parts.get((entry["name"], entry.get("type", "CP")), ())),
         ]
-    return {"partition": every}
+    return {"partition": entries}
 
 
 def _pools(before: SolvedPartitions, after: SolvedPartitions) -> Iterator[Row]:
@@ -275,8 +281,8 @@ def _add_notes(
         )
     for note in after.answer.notes:
         result.notes.append(note if note in before.answer.notes else f"With the what-ifs: {note}")
-    gone = [note for note in before.answer.notes if note not in after.answer.notes]
-    result.notes += [f"Only before the what-ifs: {note}" for note in gone]
+    removed_notes = [note for note in before.answer.notes if note not in after.answer.notes]
+    result.notes += [f"Only before the what-ifs: {note}" for note in removed_notes]
 
 
 def _add_guests(
@@ -331,10 +337,10 @@ def _add_guests(
         shares.append((*user, *limits, *entitled))
         gets.append((*user, interval.guests.waited.get(user), interval.guests.observed.get(user), *got,
                      before_row["bound_by"], after_row["bound_by"]))  # fmt: skip
-    alike = sum(abs(_number(_subtract(row[4], row[3]))) < _NEGLIGIBLE for row in gets)
+    same_count = sum(abs(_number(_subtract(row[4], row[3]))) < _NEGLIGIBLE for row in gets)
     result.notes.append(
-        f"Expected before equals Used for {alike} of {len(gets)} guests; the others waited, or are limited "
-        "by those that are"
+        f"Expected before equals Used for {same_count} of {len(gets)} guests; the others waited, or are "
+        "limited by those that are"
     )
     more = sum(_number(row[6]) for row in gets)
     result.figures.append(
@@ -373,7 +379,7 @@ def _add_guests(
 
 
 def _share(values: dict[str, Any], name: str) -> str:
-    """SET SHARE of a user, as written by CP."""
+    """Format SET SHARE of a user as CP writes it."""
     user = {user["name"]: user for user in values["user"]}[name]
     words = f"REL {user['relative']}" if "relative" in user else f"ABS {user['absolute']:g}%"
     if user.get("limit", "none") != "none":
@@ -393,9 +399,9 @@ def _subtract(value: Value, base: Value) -> Value:
 
 def _sum(rows: Sequence[dict[str, Value]], key: str) -> Value:
     present = [row[key] for row in rows if row[key] is not None]
-    all_whole = all(isinstance(value, int) for value in present)
+    all_integers = all(isinstance(value, int) for value in present)
     total = sum(map(_number, present))
-    return None if not present else int(total) if all_whole else total
+    return None if not present else int(total) if all_integers else total
 
 
 def _number(value: Value) -> float:

@@ -1,4 +1,4 @@
-"""Remove vertical-low cores from one partition or from all."""
+"""Removes vertical-low cores from one partition or from all."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ FORMS = (
 )
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
-    """Leave vertical partitions only the high and medium cores of their entitlement."""
-    Choice(("removed",)).check(asked.value, asked.key, ScenarioErrors(None))
-    wanted = range(len(case.machine["partition"])) if asked.name is None else case.partitions(asked)
+def change(case: WhatIfCase, setting: Setting) -> None:
+    """Reduce vertical partitions to the high and medium cores of their entitlement."""
+    Choice(("removed",)).check(setting.value, setting.key, ScenarioErrors(None))
+    indices = range(len(case.machine["partition"])) if setting.name is None else case.partitions(setting)
     rows = by_name(models.solve("partitions", case.machine).table("polarization"))
     names = list(partitions.display_names(case.machine))
     any_removed = False
-    for at in wanted:
-        row = rows[names[at]]
-        if asked.kind not in (None, row["type"]) or row["polarization"] != "vertical":
+    for index in indices:
+        row = rows[names[index]]
+        if setting.kind not in (None, row["type"]) or row["polarization"] != "vertical":
             continue
         high, medium, low = (int(str(row[key])) for key in ("high", "medium", "low"))
-        # A partition keeps at least one core.
+        # A partition has at least one core.
         after = max(1, high + medium)
         if not low or after == high + medium + low:
             continue
         any_removed = True
-        own = case.machine["partition"][at]
-        case.record_change(asked, f"logical cores of {names[at]}", "cores", own["cores"], after)
-        case.replace(at, cores=after)
-        used = own.get("demand")
+        partition = case.machine["partition"][index]
+        case.record_change(setting, f"logical cores of {names[index]}", "cores", partition["cores"], after)
+        case.replace(index, cores=after)
+        used = partition.get("demand")
         if used is not None and used > after:
             case.notes.append(
-                f"{names[at]} used {used:.2f} cores, but without its vertical-lows only {after} are left: it "
-                "would get less than it used"
+                f"{names[index]} used {used:.2f} cores, but without its vertical-lows only {after} are left: "
+                "it would get less than it used"
             )
     if not any_removed:
-        case.notes.append(f"{asked.key}: no vertical-low cores to remove")
+        case.notes.append(f"{setting.key}: no vertical-low cores to remove")

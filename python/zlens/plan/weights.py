@@ -14,14 +14,14 @@ FORMS = (
 _WEIGHT = Integer(1, 999)
 
 
-def change(case: WhatIfCase, asked: Setting) -> None:
-    """Set the weight. PR/SM allows whole numbers from 1 to 999."""
-    at = case.one_partition(asked)
-    own = case.machine["partition"][at]
-    if own.get("dedicated"):
-        raise asked.setting_error(
+def change(case: WhatIfCase, setting: Setting) -> None:
+    """Set the weight. PR/SM allows integers from 1 to 999."""
+    index = case.one_partition(setting)
+    partition = case.machine["partition"][index]
+    if partition.get("dedicated"):
+        raise setting.setting_error(
             "its cores are dedicated, so it has no weight", "set logical_cores or split instead"
         )
-    after = asked.amount(_WEIGHT, own["weight"])
-    case.record_change(asked, f"weight of {case.display_name(at)}", "", own["weight"], after)
-    case.replace(at, weight=after)
+    after = setting.amount(_WEIGHT, partition["weight"])
+    case.record_change(setting, f"weight of {case.display_name(index)}", "", partition["weight"], after)
+    case.replace(index, weight=after)

@@ -1,1 +1,1 @@
-"""Import of IBM's record layout pages: from their text to layouts of the catalog."""
+"""Imports IBM's record pages: converts their text to layouts of the catalog."""

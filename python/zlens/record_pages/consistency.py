@@ -1,4 +1,4 @@
-"""Whether a record page is consistent: table, cross reference and record length."""
+"""Consistency checks of a record page: table, cross reference and record length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from zlens.record_pages.table import Bit, FieldRow, RecordPage, Reference, Struc
 
 
 def inconsistencies(page: RecordPage) -> list[str]:
-    """The inconsistencies on a page, one sentence each, in the order of the table."""
+    """Return the inconsistencies of a record page, one sentence each, in table order."""
     problems = list(page.findings)
     if page.null:
         return problems
@@ -28,7 +28,7 @@ def inconsistencies(page: RecordPage) -> list[str]:
 
 
 def confirmed(page: RecordPage, row: FieldRow) -> bool:
-    """Whether the cross reference confirms the offset and length of this field."""
+    """Return whether the cross reference confirms the offset and length of this field."""
     return any(_same(row, ref) for ref in page.references.get(row.name, ()))
 
 
@@ -88,7 +88,7 @@ def _row(row: FieldRow, page: RecordPage) -> list[str]:
 
 
 def _same(row: FieldRow, ref: Reference) -> bool:
-    # Some tables give the length of one element of an array, some that of the array.
+    # Some tables state the length of one element of an array, others that of the array.
     return ref.offset == row.offset and ref.length in (row.length, row.length * row.count)
 
 

@@ -1,8 +1,8 @@
-"""The kinds of fields on a record page: from the catalog, from the user, and from the page's words.
+"""Kinds of fields on a record page: from the catalog, from the user, and from the page's words.
 
-A field whose kind the catalog knows keeps it wherever the field is on the page; fields are identified by
-name, with the record's prefix and then without it. Other fields are unknown unless a rule of
-`page_words.toml` applies, and an unknown field is never differenced.
+Fields are identified by name, with the record's prefix and then without it; a kind known to the catalog
+applies at any offset. Other fields are unknown unless a rule of `page_words.toml` applies, and an unknown
+field is never differenced.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _WORDS = re.compile(r"[a-z0-9]+")
-#: The attributes of a field that are carried over from the catalog.
+#: Attributes of a field that are copied from the catalog.
 _CARRIED = ("kind", "kind_status", "unit", "direction", "note")
 
 
 class KindRule(Struct, frozen=True):
-    """Words that allow only one reading of what a field is."""
+    """Words of a description that determine the kind of a field."""
 
     name: str
     kind: str
@@ -50,26 +50,28 @@ class KindRule(Struct, frozen=True):
 
 
 class KnownRecord(Struct, frozen=True):
-    """What the built-in catalog knows about one record, including zlens' own pack: a field that was only
-    known to exist is the same field if a page gives its place."""
+    """Facts of the built-in catalog about one record, including its synthetic layouts.
+
+    A field known only by name is the same field if a record page states its offset.
+    """
 
     file: RecordFile | None
-    #: By names in upper case: some pages have names in mixed case.
+    #: By name in upper case, because some pages have names in mixed case.
     by_name: dict[str, MonitorField]
     by_short: dict[str, MonitorField]
 
     def field(self, name: str) -> MonitorField | None:
-        """The known field with that name, with the record's prefix or without it."""
+        """Return the known field with that name, with the record's prefix or without it."""
         return self.by_name.get(name.upper()) or self.by_short.get(short(name.upper()))
 
 
 def short(name: str) -> str:
-    """A field's name without the prefix of its record."""
+    """Return a field's name without the prefix of its record."""
     return name.split("_", 1)[-1]
 
 
 def known_record(record: str) -> KnownRecord:
-    """The fields of a record known to the built-in catalog, from the newest layout that gives their kind."""
+    """Return the fields of a record known to the catalog, from the newest layout that states their kind."""
     path = monitor_root() / file_name(record)
     if not path.is_file():
         return KnownRecord(None, {}, {})
@@ -96,7 +98,7 @@ def known_record(record: str) -> KnownRecord:
 
 @cache
 def rules() -> tuple[KindRule, ...]:
-    """The rules of the catalog, read once."""
+    """Return the rules of the catalog, read once."""
     path = FACTS / "zvm" / "page_words.toml"
     data = document.load_unchecked(path)
     rule_list = []
@@ -122,12 +124,12 @@ def rules() -> tuple[KindRule, ...]:
 
 
 def normalize(text: str) -> str:
-    """Words in lower case with a blank around each, so that phrases match whole words."""
+    """Return words in lower case with a blank around each, so that phrases match complete words."""
     return f" {' '.join(_WORDS.findall(text.lower()))} "
 
 
 def match_rule(text: str, type_: str, length: int) -> KindRule | None:
-    """The rule that the words of a description match; None if none does or two disagree."""
+    """Return the rule that a description matches; None if no rule matches or two disagree."""
     words = normalize(text)
     matching = [
         rule
@@ -141,9 +143,9 @@ def match_rule(text: str, type_: str, length: int) -> KindRule | None:
 
 
 def field(row: FieldRow, knowledge: KnownRecord) -> tuple[MonitorField, bool]:
-    """A row as a field, and whether the catalog knows it by name."""
+    """Convert a row to a field; returns it and whether the catalog knows its name."""
     if row.name == "*":
-        # The content of a reserved area is unknown: it is bytes, whatever type the page gives.
+        # The content of a reserved area is unknown, so it is bytes whatever type the page states.
         reserved = MonitorField(
             "*", row.offset, row.length, text=row.text or None, count=row.count, first=row.first
         )
@@ -167,7 +169,7 @@ def field(row: FieldRow, knowledge: KnownRecord) -> tuple[MonitorField, bool]:
 
 
 def _from_page(result: MonitorField, row: FieldRow) -> MonitorField:
-    """What the page itself shows about a field of unknown kind."""
+    """Return a field of unknown kind with the kind that the page itself shows."""
     if any(bit.name != "*" for bit in row.bits):
         return replace(result, kind="flags", kind_status="stated", note="by the named bits on the page")
     rule = match_rule(row.text, row.type, row.length)

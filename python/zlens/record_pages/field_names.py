@@ -1,6 +1,6 @@
-"""Fields that the catalog knows under a zlens name, because no public page gives theirs.
+"""Fields that the catalog knows only under a zlens name, because no public page names them.
 
-The user names the field on the page. The field is then available under both names, together with what
+The user names the field on the record page. The field is then available under both names, together with what
 depends on it: entries that it locates, records that it joins.
 """
 
@@ -18,27 +18,27 @@ from zlens.record_pages.page_layout import carried_sections
 def add_zlens_names(
     layout: RecordLayout, names: Mapping[str, str], refuse: Callable[[str], None]
 ) -> RecordLayout:
-    """The layout with fields of the page under zlens names, too; `refuse` is called with each problem."""
+    """Return the layout with fields of the page under zlens names, too; calls `refuse` with each problem."""
     knowledge = known_record(layout.record)
     page_fields = {field.name: field for field in layout.fields if not field.reserved}
     added = []
-    for ours, theirs in names.items():
-        known_field, field = knowledge.by_name.get(ours), page_fields.get(theirs)
+    for zlens_name, page_name in names.items():
+        known_field, field = knowledge.by_name.get(zlens_name), page_fields.get(page_name)
         if known_field is None:
-            refuse(f"names: {ours} is not a field that the catalog knows")
-        elif ours in page_fields:
-            refuse(f"names: the page itself has a field {ours}")
+            refuse(f"names: {zlens_name} is not a field that the catalog knows")
+        elif zlens_name in page_fields:
+            refuse(f"names: the page itself has a field {zlens_name}")
         elif field is None:
-            refuse(f"names: there is no field {theirs}")
+            refuse(f"names: there is no field {page_name}")
         elif field.length != known_field.length or field.count != known_field.count:
-            refuse(f"names: {theirs} does not have the {known_field.length} bytes of {ours}")
+            refuse(f"names: {page_name} does not have the {known_field.length} bytes of {zlens_name}")
         else:
             added.append(
                 replace(
                     known_field,
                     offset=field.offset,
                     overlay=True,
-                    note=f"{theirs} of the page, as the user says",
+                    note=f"{page_name} of the page, as the user says",
                 )
             )
     fields = tuple(sorted((*layout.fields, *added), key=lambda field: field.offset))

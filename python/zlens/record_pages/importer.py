@@ -1,9 +1,8 @@
-"""`zlens catalog import`: record pages that the user downloaded become a layout pack.
+"""`zlens catalog import`: converts downloaded record pages to a layout pack.
 
-IBM publishes a page for every monitor record of every z/VM release, which anybody can download; the
-catalog itself contains the layouts of one old release. Every page is checked for consistency, and
-whatever does not agree is reported. A page that cannot be used is skipped with the reason; the others
-are imported.
+IBM publishes a record page for every monitor record of every z/VM release; the catalog itself contains the
+layouts of one old release. Every page is checked for consistency, and inconsistencies are reported. A page
+that cannot be used is skipped with the reason; the others are imported.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from zlens.schema.wording import phrase
 
 
 class Imported(Struct, frozen=True):
-    """One imported record, and the page it came from."""
+    """One imported record, and its record page."""
 
     release: str
     record: str
@@ -60,26 +59,26 @@ class ImportReport(Struct, frozen=True):
 
     @property
     def fields(self) -> int:
-        """Named fields of all records."""
+        """Number of named fields of all records."""
         return sum(record.fields for record in self.imported)
 
     @property
     def new_fields(self) -> tuple[str, ...]:
-        """Fields that the catalog did not have, as `D0R2 NAME`."""
+        """Fields that were missing from the catalog, as `D0R2 NAME`."""
         return tuple(f"{record.record} {name}" for record in self.imported for name in record.new)
 
     @property
     def unknown_kinds(self) -> tuple[str, ...]:
-        """Fields of unknown kind, as `D0R2 NAME`: they stay raw."""
+        """Fields of unknown kind, as `D0R2 NAME`; they stay raw."""
         return tuple(f"{record.record} {name}" for record in self.imported for name in record.unknown)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """The inconsistencies on the pages, as `D0R2: sentence`."""
+        """Inconsistencies of the pages, as `D0R2: sentence`."""
         return tuple(f"{record.record}: {finding}" for record in self.imported for finding in record.findings)
 
     def text(self, *, full: bool = False) -> str:
-        """The report for a terminal; `full` lists everything, otherwise long lists are cut."""
+        """Return the report for a terminal; `full` lists everything, otherwise long lists are truncated."""
         return "\n".join(_report(self, None if full else 20)) + "\n"
 
 
@@ -92,29 +91,29 @@ def import_pages(
     replace: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ImportReport:
-    """Imports record pages (files, folders or zip archives of them) into the pack of their release.
+    """Import record pages (files, folders or zip archives of them) into the pack of their release.
 
-    `release` is for pages that do not state theirs, and takes precedence over what they state. Records that a
-    pack already has and that are not among the pages stay, unless `replace` is given. Without paths, a
-    release applies that pack's changed `user.toml`. `progress` is called with the pages read and in total.
+    `release` is for pages that do not state theirs, and takes precedence over the stated one. Records of the
+    pack that are not among the pages are preserved, unless `replace` is set. Without paths, a release applies
+    that pack's changed `user.toml`. `progress` is called with the pages read and in total.
     """
-    release_wanted = None if release is None else packs.release_name(release)
+    requested_release = None if release is None else packs.release_name(release)
     if not paths:
-        if release_wanted is None:
+        if requested_release is None:
             raise CatalogError("no pages are named", expected="saved record pages, folders or zips of them")
-        problems = [] if dry_run else packs.apply_user_settings(release_wanted, pack_root)
-        pack = (pack_root or packs.root()) / release_wanted
+        problems = [] if dry_run else packs.apply_user_settings(requested_release, pack_root)
+        pack = (pack_root or packs.root()) / requested_release
         return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
     files = page_files.gather(paths)
     with contextlib.closing(files):
-        chosen, errors = _read_all(files, release_wanted, pack_root, replace, progress)
+        pages_by_key, errors = _read_all(files, requested_release, pack_root, replace, progress)
     skipped = files.skipped
-    if not chosen:
+    if not pages_by_key:
         raise _no_pages_error(errors, skipped)
     written: list[Path] = []
     user_problems: list[str] = []
-    for name in () if dry_run else sorted({name for name, _ in chosen}):
-        pairs = [pair for key, pair in chosen.items() if key[0] == name]
+    for name in () if dry_run else sorted({name for name, _ in pages_by_key}):
+        pairs = [pair for key, pair in pages_by_key.items() if key[0] == name]
         path, problems = packs.save(
             name,
             [built.file for page, built in pairs if not page.null],
@@ -124,7 +123,7 @@ def import_pages(
         )
         written.append(path)
         user_problems += problems
-    ordered = sorted(chosen.items(), key=lambda item: (item[0][0], record_key(item[0][1])))
+    ordered = sorted(pages_by_key.items(), key=lambda item: (item[0][0], record_key(item[0][1])))
     imported = tuple(_imported(name, page, built) for (name, _), (page, built) in ordered)
     return ImportReport(imported, tuple(skipped), tuple(written), tuple(user_problems), dry_run)
 
@@ -135,42 +134,42 @@ _Chosen = dict[tuple[str, str], tuple[page_table.RecordPage, BuiltLayout]]
 
 def _read_all(
     files: page_files.PageFiles,
-    release_wanted: str | None,
+    requested_release: str | None,
     pack_root: Path | None,
     replace: bool,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[_Chosen, list[CatalogError]]:
-    """The page used for each record; files that give nothing are added to the skipped ones."""
-    chosen: _Chosen = {}
+    """Return the page used for each record; files without a usable page are added to the skipped ones."""
+    pages_by_key: _Chosen = {}
     seen: dict[str, str] = {}
     errors: list[CatalogError] = []
     for done, source in enumerate(files.found):
         if progress:
             progress(done, len(files.found))
         try:
-            page, built, name = _read(source, release_wanted, seen)
+            page, built, name = _read(source, requested_release, seen)
             if not replace:
                 _no_loss(built, name, pack_root, source.name)
-            previous = chosen.get((name, built.record))
+            previous = pages_by_key.get((name, built.record))
             if previous is not None:
                 page, built = _choose_longer((page, built), previous, files.skipped)
-            chosen[name, built.record] = (page, built)
+            pages_by_key[name, built.record] = (page, built)
         except CatalogError as error:
             errors.append(error)
             files.skip(source.name, _reason(error))
     if progress:
         progress(len(files.found), len(files.found))
-    return chosen, errors
+    return pages_by_key, errors
 
 
 def _read(
-    source: PageFile, release_wanted: str | None, seen: dict[str, str]
+    source: PageFile, requested_release: str | None, seen: dict[str, str]
 ) -> tuple[page_table.RecordPage, BuiltLayout, str]:
     text = source.read()
     if text.sha256 in seen:
         raise CatalogError(f"the same page as {seen[text.sha256]}", file=source.name)
     page = page_table.parse(text)
-    release = release_wanted or page.release
+    release = requested_release or page.release
     if release is None:
         raise CatalogError(
             f"the page of {page.record} does not state its z/VM release",
@@ -184,12 +183,16 @@ def _read(
 
 
 def _no_loss(built: BuiltLayout, release: str, pack_root: Path | None, file: str) -> None:
-    """Refuses a truncated page if the pack already has the whole of it."""
+    """Reject a truncated page if the pack already has the complete record."""
     pack_file = (pack_root or packs.root()) / release / file_name(built.record)
     if not built.file.layouts or built.file.layouts[0].complete or not pack_file.is_file():
         return
-    before = read(pack_file, release).layouts
-    if before and before[0].complete and len(before[0].fields) > len(built.file.layouts[0].fields):
+    existing_layouts = read(pack_file, release).layouts
+    if (
+        existing_layouts
+        and existing_layouts[0].complete
+        and len(existing_layouts[0].fields) > len(built.file.layouts[0].fields)
+    ):
         raise CatalogError(
             f"the page describes {built.record} in part, but the pack has all of it",
             file=file,
@@ -202,7 +205,7 @@ def _choose_longer(
     previous: tuple[page_table.RecordPage, BuiltLayout],
     skipped: list[Skipped],
 ) -> tuple[page_table.RecordPage, BuiltLayout]:
-    """Of two pages of one record, the one that describes more: service adds fields at the end."""
+    """Return the page that describes more of the record, because service adds fields at the end."""
 
     def reach(pair: tuple[page_table.RecordPage, BuiltLayout]) -> tuple[int, int]:
         return max((layout.length for layout in pair[1].file.layouts), default=0), pair[1].fields

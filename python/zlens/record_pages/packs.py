@@ -1,17 +1,17 @@
 """Layout packs: imported record pages, one folder per z/VM release.
 
-A pack is in the user's data folder (`ZLENS_DATA`, else the system's usual place) and contains
-record files of the same form as the built-in catalog, plus two more files:
+A pack is in the user's data folder (`ZLENS_DATA`, else the system's default) and contains record files in the
+format of the built-in catalog, plus two more files:
 
 `pack.toml` records what was imported, when, from which pages, and their inconsistencies.
 
-`user.toml` has the user's settings for fields, which take precedence over the page and the catalog. A
-new pack has one with comments only, which explain its form; after that zlens never writes it, and it
-stays when pages are imported again. `refresh` applies it after a change. A record that it changes keeps
-its imported form under `imported/`.
+`user.toml` has the user's settings for fields, which take precedence over the page and the catalog. A new
+pack has one with comments that explain its format; zlens never writes it again, and further imports preserve
+it. `apply_user_settings` applies it after a change. The imported version of a record that it changes is under
+`imported/`.
 
-A pack is changed by building the new one next to it and exchanging the folders: an import that is
-interrupted leaves the old pack unchanged.
+A pack is changed by building the new one next to it and exchanging the folders, so an interrupted import
+leaves the old pack unchanged.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ _RECORD = re.compile(r"D\d{1,2}R\d{1,5}")
 _FOLDER = re.compile(r"\d{1,2}\.\d{1,2}")
 _STAGING = ".new-"
 _OLD = ".old-"
-#: CALLEVEL has at most this many bits; layouts name far lower ones.
+#: Maximum bit number of CALLEVEL; layouts name far lower ones.
 _MAX_BIT = 511
 _MAX_TOML = 4 * 1024 * 1024
 _AGAIN = "import the pages again"
 
 
 class PageEntry(Struct, frozen=True):
-    """The result of one page: a row of `pack.toml`."""
+    """The result of one record page: a row of `pack.toml`."""
 
     record: str
     name: str
@@ -109,7 +109,7 @@ class PageEntry(Struct, frozen=True):
 
 
 class LayoutPack(Struct, frozen=True):
-    """One pack: its release and the pages it was made from."""
+    """A pack: its release and its record pages."""
 
     release: str
     path: Path
@@ -117,7 +117,7 @@ class LayoutPack(Struct, frozen=True):
 
     @property
     def records(self) -> list[str]:
-        """Ids of the records that the pack has layouts for."""
+        """Ids of the records for which the pack has layouts."""
         return [page.record for page in self.pages if not page.null]
 
     @property
@@ -127,12 +127,12 @@ class LayoutPack(Struct, frozen=True):
 
 
 def root() -> Path:
-    """The folder of all packs; it need not exist."""
+    """Return the folder of all packs; it need not exist."""
     return layouts.pack_root()
 
 
 def release_name(text: str) -> str:
-    """A release as packs are named (7.3), from 7.3, 7.3.0 or V7R3.0."""
+    """Return a release as packs are named (7.3), from 7.3, 7.3.0 or V7R3.0."""
     match = _RELEASE.fullmatch(text.strip())
     if match is None:
         raise CatalogError(f"{text[:40]!r} is not a z/VM release", expected="a release such as 7.3")
@@ -140,14 +140,14 @@ def release_name(text: str) -> str:
 
 
 def installed_packs(base: Path | None = None) -> list[LayoutPack]:
-    """The user's imported packs, oldest release first; packs made otherwise have no list of pages."""
+    """Return the user's imported packs, oldest release first; other packs have no list of pages."""
     base_folder = root() if base is None else base
     names = [name for name in layouts.packs(base_folder) if _FOLDER.fullmatch(name)]
     return [load(name, base_folder) for name in names if (base_folder / name / PACK_FILE).is_file()]
 
 
 def load(release: str, base: Path | None = None) -> LayoutPack:
-    """A pack with its list of pages."""
+    """Return a pack with its list of pages."""
     name = release_name(release)
     pack_folder = (root() if base is None else base) / name
     return LayoutPack(name, pack_folder, _pages(pack_folder))
@@ -185,10 +185,10 @@ def save(
     base: Path | None = None,
     keep: bool = True,
 ) -> tuple[Path, list[str]]:
-    """Writes a pack. With `keep`, records that are not imported now stay; otherwise the pack is rebuilt.
+    """Write a pack; returns its folder and the problems in the user's settings.
 
-    `user.toml` stays in either case. Returns the pack's folder, and the problems in the user's
-    settings.
+    With `keep`, records that are not imported now are preserved; otherwise the pack is rebuilt. `user.toml`
+    is preserved in either case.
     """
     base_folder = root() if base is None else base
     name = release_name(release)
@@ -213,7 +213,7 @@ def save(
 
 
 def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
-    """Applies a changed `user.toml`; returns its problems, one sentence each."""
+    """Apply a changed `user.toml`; returns its problems, one sentence each."""
     base_folder = root() if base is None else base
     name = release_name(release)
     if not (base_folder / name).is_dir():
@@ -229,7 +229,7 @@ def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
 def _previous_pages(staging: Path) -> tuple[PageEntry, ...]:
     with contextlib.suppress(CatalogError):
         return _pages(staging)
-    # A missing or broken list of pages starts again with the pages imported now.
+    # If the list of pages is missing or broken, it restarts with the pages imported now.
     return ()
 
 
@@ -274,7 +274,7 @@ def _pack_text(release: str, pages: list[PageEntry]) -> str:
 
 
 def _quote(text: str) -> str:
-    """A string in TOML: as in JSON, without the characters that JSON allows and TOML does not."""
+    """Return a TOML string: as in JSON, without the characters that JSON allows and TOML does not."""
     return json.dumps(
         "".join(
             " " if character == "\x7f" or 0xD800 <= ord(character) < 0xE000 else character
@@ -302,9 +302,9 @@ def _toml(path: Path, cure: str) -> dict[str, Any]:
 
 
 def _apply_user(folder: Path) -> list[str]:
-    """Makes every record file of a pack the imported one with the user's settings applied.
+    """Replace every record file of a pack by the imported one with the user's settings applied.
 
-    Returns the problems in these settings, one sentence each: they are left out, the rest applies.
+    Returns the problems in these settings, one sentence each; invalid settings are skipped, the rest applies.
     """
     path = folder / USER_FILE
     user_table = _toml(path, "correct the file or remove it") if path.is_file() else {}
@@ -332,7 +332,7 @@ def _apply_user(folder: Path) -> list[str]:
 
 
 def _location(text: str, where: str) -> str:
-    """The place in the user's file: `user.toml:12: `."""
+    """Return the location in the user's file: `user.toml:12: `."""
     line = line_of(text, where)
     return f"{USER_FILE}:{line}: " if line is not None else ""
 
@@ -365,7 +365,7 @@ class _UserSettings:
         return ()
 
     def bits(self, value: Any) -> tuple[int, ...] | None:
-        """Numbers of bits; None if there are none."""
+        """Return bit numbers; None if the list is empty or invalid."""
         if isinstance(value, list) and all(type(bit) is int and 0 <= bit <= _MAX_BIT for bit in value):
             return tuple(value) or None
         self.refuse(f"callevel is not a list of bit numbers up to {_MAX_BIT}", "callevel")
@@ -420,7 +420,7 @@ class _UserSettings:
             and field.kind in DIFFERENCED
             and field.kind_status == "unknown"
         ):
-            # It was held back only because the record's subject was unknown.
+            # It was not differenced only because the record's subject was unknown.
             field = replace(field, kind_status="inferred")
         changes = {
             key: value
@@ -458,24 +458,24 @@ class _UserSettings:
     def section(self, section: MonitorSection, layout: RecordLayout) -> MonitorSection:
         self.used.add(section.name)
         changes = dict(self.sections.get(section.name, {}))
-        place = f"section {section.name}"
-        subject = self.names(f"{place}: subject", changes.pop("subject")) if "subject" in changes else ()
+        location = f"section {section.name}"
+        subject = self.names(f"{location}: subject", changes.pop("subject")) if "subject" in changes else ()
         unknown = [name for name in subject if name not in {field.name for field in section.fields}]
         if unknown:
             self.refuse(
-                f"{place}: subject names {unknown[0]}, which is not a field of an entry",
+                f"{location}: subject names {unknown[0]}, which is not a field of an entry",
                 f"section.{section.name}.subject",
             )
             subject = ()
         for key, value in changes.items():
             is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
             if key not in ("offset", "stride", "count"):
-                problem = f"{place}: unknown key {key}; use offset, stride, count or subject"
+                problem = f"{location}: unknown key {key}; use offset, stride, count or subject"
                 self.refuse(problem, f"section.{section.name}")
                 changes = {}
                 break
             if not is_number and (not isinstance(value, str) or layout.field(value) is None):
-                problem = f"{place}: {key} is {value!r}, neither a number nor a field of the record"
+                problem = f"{location}: {key} is {value!r}, neither a number nor a field of the record"
                 self.refuse(problem, f"section.{section.name}")
                 changes = {}
                 break
@@ -484,12 +484,12 @@ class _UserSettings:
         return replace(changed, **changes, note="placed by the user") if changes else changed
 
 
-# Changing a pack as a whole or not at all
+# Atomic changes of a pack
 
 
 @contextlib.contextmanager
 def _locked(base: Path) -> Iterator[None]:
-    """Keeps a second import from changing packs at the same time; the system frees a dead one's lock."""
+    """Prevent a second import from changing packs; the system releases the lock of a dead process."""
     try:
         base.mkdir(parents=True, exist_ok=True)
         handle = os.open(base / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -505,7 +505,7 @@ def _locked(base: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _staged(base: Path, name: str, keep: bool) -> Iterator[Path]:
-    """A copy of a pack to change, which replaces the pack at the end and vanishes on any failure."""
+    """Yield a copy of a pack to change, which replaces the pack at the end and is removed after an error."""
     target = base / name
     try:
         staging = Path(tempfile.mkdtemp(prefix=f"{_STAGING}{name}-", dir=base))
@@ -537,7 +537,7 @@ def _swap_folders(staging: Path, target: Path) -> None:
             target.rename(old)
         staging.rename(target)
     except BaseException:
-        # Ctrl-C between the two: the old pack goes back to its place.
+        # After Ctrl-C between the two renames, restore the old pack.
         if old.exists() and not target.exists():
             old.rename(target)
         raise
@@ -547,7 +547,7 @@ def _swap_folders(staging: Path, target: Path) -> None:
 
 
 def _recover(base: Path) -> None:
-    """Cleans up after an import that was killed: restores an old pack whose new one never came."""
+    """Clean up after an import that was killed: restore an old pack without a new one."""
     for path in base.iterdir():
         if path.name.startswith(_OLD):
             name = path.name.removeprefix(_OLD).rsplit("-", 1)[0]

@@ -1,8 +1,8 @@
-"""The files that record pages are read from: single files, folders, and zip archives of them.
+"""Files that record pages are read from: single files, folders, and zip archives of them.
 
-Nothing of an archive is ever written to disk, and its own claims are not trusted: the size of its member
-list is limited before it is read, every member is read up to the size of a page and no further, and an
-archive made to do harm is refused as a whole.
+No data of an archive is ever written to disk, and its own claims are not trusted: the size of its member list
+is limited before it is read, every member is read only up to the size of a page, and a malicious archive is
+rejected completely.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from msgspec import Struct, field
 from zlens.errors import CatalogError
 from zlens.record_pages import text as page_text
 
-#: A release has some 200 record pages; a folder with far more is not a download of them.
+#: Maximum number of files; a release has some 200 record pages.
 MAX_FILES = 5_000
-#: All members of an archive together, unpacked. A release's pages take some 20 MB.
+#: Maximum size of all unpacked members of an archive, in bytes. A release's pages take some 20 MB.
 MAX_UNPACKED = 256 * 1024 * 1024
-#: The list of members at the end of an archive; that of 5,000 pages is far smaller.
+#: Maximum size of an archive's member list, in bytes; a list of 5,000 pages is far smaller.
 _MAX_LIST = 4 * 1024 * 1024
 _SUFFIXES = frozenset(("", ".html", ".htm", ".xhtml", ".txt", ".text"))
 _ARCHIVE = ".zip"
-#: Compression methods whose unpacking always needs little memory.
+#: Compression methods that always unpack with little memory.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
 _CURE = "unpack it yourself and name the folder, or create the archive again from the saved pages"
@@ -40,30 +40,30 @@ _BROKEN = (
 
 
 class Skipped(Struct, frozen=True):
-    """A file that gave no page, and why."""
+    """A file without a page, and the reason."""
 
     file: str
     reason: str
 
 
 class PageFile(Struct, frozen=True):
-    """A possible page: its name, and how to read it."""
+    """A possible page: its name, and a function that reads it."""
 
     name: str
     read: Callable[[], page_text.PageText]
 
 
 class PageFiles(Struct):
-    """The files to read, and those that are not read."""
+    """Files to read, and skipped files."""
 
     found: list[PageFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
-    #: Files whose names show that they are not pages.
+    #: Number of files whose names show that they are not pages.
     others: int = 0
     _archive: zipfile.ZipFile | None = None
 
     def archive(self, path: Path) -> zipfile.ZipFile:
-        """An archive, opened once for all members that are read one after the other."""
+        """Return an archive, opened once for all members that are read in sequence."""
         if self._archive is None or self._archive.filename != str(path):
             self.close()
             self._archive = zipfile.ZipFile(path)
@@ -85,7 +85,7 @@ class PageFiles(Struct):
 
 
 def gather(paths: Sequence[Path]) -> PageFiles:
-    """All files under these paths that may be pages, including those in zip archives."""
+    """Return all files under these paths that may be pages, including those in zip archives."""
     files = PageFiles()
     for path in dict.fromkeys(paths):
         if path.is_dir():
@@ -140,7 +140,7 @@ def _is_archive(path: Path) -> bool:
 
 
 def _archive(path: Path, files: PageFiles) -> None:
-    """Adds the members of an archive; raises a `CatalogError` if it is not opened at all."""
+    """Add the members of an archive; raises `CatalogError` if it cannot be opened."""
     try:
         _bounded(path)
         with zipfile.ZipFile(path) as archive:
@@ -163,10 +163,10 @@ def _archive(path: Path, files: PageFiles) -> None:
 
 
 def _bounded(path: Path) -> None:
-    """Refuses a member list that would take much memory to read.
+    """Reject a member list that would take much memory to read.
 
-    The end of an archive gives the length of the list, and `zipfile` reads that much; it looks for that end
-    in these places only.
+    The end of an archive states the length of the list, and `zipfile` reads that much; it searches for that
+    end at these offsets only.
     """
     with path.open("rb") as stream:
         size = stream.seek(0, os.SEEK_END)
@@ -186,7 +186,7 @@ def _bounded(path: Path) -> None:
 
 
 def _escapes(name: str) -> bool:
-    """Whether a member's name would lead outside the folder where an archive is unpacked."""
+    """Return whether unpacking a member would write outside the folder of the archive."""
     parts = name.replace("\\", "/").split("/")
     return parts[0] == "" or ".." in parts or re.match(r"[A-Za-z]:", name) is not None
 
@@ -210,7 +210,7 @@ def _member(path: Path, member: zipfile.ZipInfo, files: PageFiles) -> None:
 
 
 def _read(files: PageFiles, path: Path, member: zipfile.ZipInfo, display_name: str) -> page_text.PageText:
-    """One member, up to one byte more than a page may have."""
+    """Read one member, up to one byte more than a page may have."""
     try:
         with files.archive(path).open(member) as stream:
             data = stream.read(page_text.MAX_BYTES + 1)

@@ -1,7 +1,7 @@
-"""From a record page to a record file of a pack: offsets from the page, kinds from what is known.
+"""Converts a record page to a record file of a pack: offsets from the page, kinds from known facts.
 
-The page decides on offsets; the catalog adds the kinds of fields, the fields that identify a subject and
-where the entries of a section are, all by name, so that nothing depends on our offsets.
+The page determines offsets; the catalog adds the kinds of fields, the fields that identify a subject and the
+location of section entries, all by name, so that nothing depends on zlens' own offsets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from zlens.record_pages.field_kinds import KnownRecord, known_record, normalize,
 from zlens.record_pages.field_kinds import field as make_field
 from zlens.record_pages.table import MAX_RECORD, FieldRow, RecordPage, Structure
 
-#: More disagreements than this on a page are summed up.
+#: Maximum number of inconsistencies listed for a page.
 MAX_FINDINGS = 40
 _MAX_WORDS = 2_000
 
@@ -45,7 +45,7 @@ class BuiltLayout(Struct):
 
     @property
     def fields(self) -> int:
-        """The number of fields that the page names."""
+        """Number of fields that the page names."""
         return sum(
             sum(1 for page_field in fields if not page_field.reserved)
             for layout in self.file.layouts
@@ -54,7 +54,7 @@ class BuiltLayout(Struct):
 
 
 def build(page: RecordPage, release: str) -> BuiltLayout:
-    """The layout that a page gives for a release."""
+    """Return the layout that a page defines for a release."""
     problems = inconsistencies(page)
     domain, number = _key(page, problems)
     record = layouts.record_id(domain, number)
@@ -84,7 +84,7 @@ def build(page: RecordPage, release: str) -> BuiltLayout:
 
 @cache
 def _numbers() -> dict[str, tuple[int, int]]:
-    """Domain and number of every record in the catalog, by its page's name."""
+    """Return domain and number of every record in the catalog, by the name of its page."""
     keys = {}
     for path in sorted(layouts.monitor_root().glob("d??r*.toml")):
         head = layouts.read(path).head
@@ -93,7 +93,7 @@ def _numbers() -> dict[str, tuple[int, int]]:
 
 
 def _key(page: RecordPage, problems: list[str]) -> tuple[int, int]:
-    """Domain and number: from the catalog if it knows the page's name, otherwise from the prolog."""
+    """Return domain and number: from the catalog if it knows the page's name, otherwise from the prolog."""
     from_prolog = None if page.domain is None or page.number is None else (page.domain, page.number)
     from_catalog = _numbers().get(page.record)
     if from_catalog is None and from_prolog is None:
@@ -129,8 +129,10 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     fields = _fields(rows, knowledge, built)
     known_file = knowledge.file
     all_end = max((row.end for row in rows), default=HEADER_LENGTH)
-    holes = _uncovered_bytes(rows, HEADER_LENGTH)
-    built.findings += [f"bytes {begin} to {end} are in no row of the table" for begin, end in holes]
+    gaps = _uncovered_bytes(rows, HEADER_LENGTH)
+    built.findings += [
+        f"bytes {gap_start} to {gap_end} are in no row of the table" for gap_start, gap_end in gaps
+    ]
     variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
     lookup = _lookup(fields)
     subject = _match_names(known_file.subject, lookup) if known_file else ()
@@ -149,7 +151,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
         release=release,
         length=length,
         variable=variable,
-        complete=page.ended and not page.rejected and not holes and (variable or all_end >= length),
+        complete=page.ended and not page.rejected and not gaps and (variable or all_end >= length),
         source=f"record page {page.record} of z/VM {page.release or release}, imported",
         status="unverified" if built.findings else "verified",
         note=None,
@@ -164,18 +166,18 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
     built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
 
 
-def _uncovered_bytes(rows: list[FieldRow], begin: int) -> list[tuple[int, int]]:
-    """Bytes between rows that no row describes, not even as reserved: lines are missing on the page."""
-    holes = []
+def _uncovered_bytes(rows: list[FieldRow], start: int) -> list[tuple[int, int]]:
+    """Return the uncovered bytes between rows, not even reserved: lines are missing on the page."""
+    gaps = []
     for row in sorted(rows, key=lambda row: row.offset):
-        if row.offset > begin:
-            holes.append((begin, row.offset))
-        begin = max(begin, row.end)
-    return holes
+        if row.offset > start:
+            gaps.append((start, row.offset))
+        start = max(start, row.end)
+    return gaps
 
 
 def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: RecordInfo) -> bool:
-    """Whether the record's subject is known: rows of two subjects must not be differenced."""
+    """Return whether the record's subject is known; rows of two subjects must not be differenced."""
     if old is not None and old.subject:
         return len(subject) == len(old.subject)
     return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
@@ -197,27 +199,27 @@ def _usable_rows(
     structure: Structure,
     page: RecordPage,
     built: BuiltLayout,
-    begin: int,
+    start_offset: int,
     sections: frozenset[str] = frozenset(),
 ) -> tuple[int, list[FieldRow]]:
-    """The length of a structure and those of its rows that are fields within it."""
-    body = [row for row in structure.rows if row.offset >= begin]
+    """Return the length of a structure, and its rows that are fields within it."""
+    body = [row for row in structure.rows if row.offset >= start_offset]
     last = max((row.offset for row in body if row.length), default=-1)
     length = structure.length
-    over = [row for row in body if row.end > length and not structure.variable]
-    sure = [row for row in over if row.name != "*" and confirmed(page, row)]
-    if sure and len(sure) == sum(row.name != "*" for row in over):
-        # Table and cross reference agree on the fields: the length is wrong.
-        length = max(row.end for row in sure)
+    overlong = [row for row in body if row.end > length and not structure.variable]
+    confirmed_rows = [row for row in overlong if row.name != "*" and confirmed(page, row)]
+    if confirmed_rows and len(confirmed_rows) == sum(row.name != "*" for row in overlong):
+        # Table and cross reference agree on the fields, so the length is wrong.
+        length = max(row.end for row in confirmed_rows)
         built.findings.append(f"{structure.name}: taken as {length} bytes long, as its fields are")
-        over = [row for row in over if row.end > length]
-    if over:
+        overlong = [row for row in overlong if row.end > length]
+    if overlong:
         built.findings.append(
-            f"{structure.name}: {len(over)} fields run past its {length} bytes and are left out, "
-            f"the first being {over[0].name} at {over[0].offset}"
+            f"{structure.name}: {len(overlong)} fields run past its {length} bytes and are left out, "
+            f"the first being {overlong[0].name} at {overlong[0].offset}"
         )
-        page.rejected += len(over)
-    beyond = {id(row) for row in over}
+        page.rejected += len(overlong)
+    beyond = {id(row) for row in overlong}
     rows: list[FieldRow] = []
     seen: set[str] = set()
     for row in body:
@@ -231,7 +233,7 @@ def _usable_rows(
 
 
 def _open_end(row: FieldRow, length: int, last: int, sections: frozenset[str]) -> bool:
-    """Whether a row without length is text up to the record's end; others are marks and group labels."""
+    """Return whether a row without length is text up to the record's end; others are marks and labels."""
     return (
         row.name != "*"
         and row.offset == length
@@ -247,21 +249,21 @@ def _fields(rows: list[FieldRow], knowledge: KnownRecord, built: BuiltLayout) ->
     covered = bytearray(2 * MAX_RECORD)
     for row in rows:
         row.text = row.text[:_MAX_WORDS]
-        made_field, is_known = make_field(row, knowledge)
+        result_field, is_known = make_field(row, knowledge)
         if any(covered[row.offset : row.end]):
-            # The first row at a place names it, later ones overlay it.
-            made_field = replace(made_field, overlay=True)
+            # The first row at an offset names it; later ones overlay it.
+            result_field = replace(result_field, overlay=True)
         covered[row.offset : row.end] = b"\1" * (row.end - row.offset)
-        result.append(made_field)
+        result.append(result_field)
         if not is_known:
-            built.new.append(made_field.name)
-        if made_field.kind == "unknown" and not made_field.reserved:
-            built.unknown.append(made_field.name)
+            built.new.append(result_field.name)
+        if result_field.kind == "unknown" and not result_field.reserved:
+            built.unknown.append(result_field.name)
     return tuple(result)
 
 
 def _lookup(fields: tuple[MonitorField, ...]) -> dict[str, str]:
-    """Names on the page, by possible names in the catalog: in upper case, with or without the prefix."""
+    """Return the names on the page by possible catalog names: in upper case, with or without the prefix."""
     field_names = [page_field.name for page_field in fields if not page_field.reserved]
     return {name.upper(): name for name in field_names} | {
         short(name.upper()): name for name in reversed(field_names)
@@ -297,7 +299,7 @@ def _sections(
 def carried_sections(
     lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[MonitorField, ...]
 ) -> Iterator[MonitorSection]:
-    """Sections that follow from fields of the record, wherever these are, and are not tables on a page."""
+    """Yield sections that follow from fields of the record at any offset and are not tables on a page."""
 
     def require(name: str) -> str:
         field_name = lookup.get(name) or lookup.get(short(name))
@@ -342,30 +344,32 @@ def _section(
     fields = _fields([row for row in rows if row.length], knowledge, built)
     known_section, fixed_length = _old_section(structure, fields, knowledge)
     name = known_section.name if known_section else short(structure.name)
-    places = (
+    locators = (
         {}
         if known_section is None
         else {"offset": known_section.offset, "stride": known_section.stride, "count": known_section.count}
     )
-    for key, place in places.items():
-        if isinstance(place, str):
-            places[key] = next(iter(_match_names((place,), lookup)), None)
-    # Numbers apply to other lengths: of entries that follow the fixed part, and each other.
+    for key, field_name in locators.items():
+        if isinstance(field_name, str):
+            locators[key] = next(iter(_match_names((field_name,), lookup)), None)
+    # Numbers apply to other lengths, if entries follow the fixed part and each other.
     if known_section is not None and known_section.offset == fixed_length:
-        places["offset"] = page.structures[0].length
+        locators["offset"] = page.structures[0].length
     if known_section is not None and known_section.stride == known_section.length:
-        places["stride"] = length
-    placed = known_section is not None and places["offset"] is not None and places["stride"] is not None
-    if known_section is not None and isinstance(known_section.count, str) and places["count"] is None:
-        placed = False
+        locators["stride"] = length
+    is_located = (
+        known_section is not None and locators["offset"] is not None and locators["stride"] is not None
+    )
+    if known_section is not None and isinstance(known_section.count, str) and locators["count"] is None:
+        is_located = False
     note = None
-    if not placed:
-        places = {"offset": 0, "stride": max(length, 1), "count": 0}
+    if not is_located:
+        locators = {"offset": 0, "stride": max(length, 1), "count": 0}
         note = "the place of the entries is unknown; give offset, stride and count in user.toml"
         built.findings.append(f"section {name}: {note}{_likely_locators(page, lookup)}")
         fields = _without_differences(fields)
     entry_lookup = _lookup(fields)
-    offset, stride = places["offset"], places["stride"]
+    offset, stride = locators["offset"], locators["stride"]
     assert offset is not None
     assert stride is not None
     return MonitorSection(
@@ -374,7 +378,7 @@ def _section(
         length=length,
         offset=offset,
         stride=stride,
-        count=places["count"],
+        count=locators["count"],
         fields=fields,
         subject=_match_names(known_section.subject, entry_lookup) if known_section else (),
         subject_kind=known_section.subject_kind if known_section else None,
@@ -384,7 +388,7 @@ def _section(
     )
 
 
-#: Words with which pages describe the fields that locate entries: one of each list.
+#: Words with which pages describe fields that locate entries: one of each list.
 _PARTS = ("entry", "entries", "section", "sections", "element", "elements", "array")
 _TELLING = {
     "offset": (("offset", "displacement"),),
@@ -394,7 +398,7 @@ _TELLING = {
 
 
 def _likely_locators(page: RecordPage, lookup: dict[str, str]) -> str:
-    """Fields of the fixed part whose words suggest that they locate entries: candidates to check."""
+    """Return fields of the fixed part whose words suggest that they locate entries."""
     candidates = []
     for key, lists in _TELLING.items():
         names = [
@@ -413,13 +417,13 @@ def _likely_locators(page: RecordPage, lookup: dict[str, str]) -> str:
 def _old_section(
     structure: Structure, fields: tuple[MonitorField, ...], knowledge: KnownRecord
 ) -> tuple[MonitorSection | None, int]:
-    """The catalog's section with this name or with most of these fields, and the length of its fixed part."""
+    """Return the catalog's section with this name or with most of these fields, and its fixed length."""
     if knowledge.file is None:
         return None, 0
     names = {short(page_field.name.upper()) for page_field in fields if not page_field.reserved}
     best: MonitorSection | None = None
     fixed_length = 0
-    most = len(names) // 2
+    max_shared = len(names) // 2
     for layout in knowledge.file.layouts:
         for section in layout.sections:
             if section.derived:
@@ -427,6 +431,6 @@ def _old_section(
             if section.name in (structure.name, short(structure.name)):
                 return section, layout.length
             shared = len(names & {short(page_field.name.upper()) for page_field in section.fields})
-            if shared > most:
-                best, fixed_length, most = section, layout.length, shared
+            if shared > max_shared:
+                best, fixed_length, max_shared = section, layout.length, shared
     return best, fixed_length

@@ -1,4 +1,4 @@
-"""Writes record files in the form that `layouts` reads, one line per field."""
+"""Writes record files in the format that `layouts` reads, one line per field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def text(file: RecordFile) -> str:
-    """The text of a record file."""
+    """Return the text of a record file."""
     head = file.head
     lines = [f"# {head.record} {_plain(f'{head.dsect}: {head.title}')}"]
     lines += _head(head)
@@ -40,7 +40,7 @@ def text(file: RecordFile) -> str:
 
 
 def save(file: RecordFile, path: Path) -> None:
-    """Writes a record file in place of an older one; readers never see half of it."""
+    """Write a record file in place of an older one; readers never see a partial file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.part")
     partial.write_text(text(file), encoding="utf-8")
@@ -48,7 +48,7 @@ def save(file: RecordFile, path: Path) -> None:
 
 
 def record_file(head: RecordInfo, layouts: tuple[RecordLayout, ...]) -> RecordFile:
-    """A file of layouts with the same subject fields."""
+    """Return a file of layouts with the union of their subject fields."""
 
     def union(lists: list[tuple[str, ...]]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for names in lists for name in names))
@@ -155,7 +155,7 @@ def _fields(fields: tuple[MonitorField, ...], key: str = "fields") -> list[str]:
     return [f"{key} = [", *(f"    {_field(field)}," for field in fields), "]"]
 
 
-#: Members of a field in the order they are written, with the value that is left out.
+#: Members of a field in write order, with the value that is omitted.
 _MEMBERS = [(m.name, m.default) for m in members(MonitorField)]
 _ORDER = (
     "name",
@@ -179,7 +179,7 @@ def _field(field: MonitorField) -> str:
     parts = []
     for name in _ORDER:
         value = getattr(field, name)
-        # The type is left out only for reserved areas, whose bytes mean nothing.
+        # The type is omitted only for reserved areas, whose bytes have no meaning.
         if value == ("character" if name == "type" and field.reserved else _DEFAULTS[name]):
             continue
         shown = (
@@ -210,12 +210,12 @@ def _plain(value: str) -> str:
 
 
 def _quote(value: str) -> str:
-    shown = []
+    escaped = []
     for character in value:
         if character in _ESCAPES:
-            shown.append(_ESCAPES[character])
+            escaped.append(_ESCAPES[character])
         elif character < " " or character == "\x7f":
-            shown.append(f"\\u{ord(character):04x}")
+            escaped.append(f"\\u{ord(character):04x}")
         else:
-            shown.append(character)
-    return '"' + "".join(shown) + '"'
+            escaped.append(character)
+    return '"' + "".join(escaped) + '"'

@@ -1,8 +1,8 @@
-"""The contents of a monitor record page: prolog, table of fields, cross reference, release.
+"""Parses the contents of a monitor record page: prolog, table of fields, cross reference, release.
 
 Depending on how pages were saved, they have columns (three sets of them over the years), closed-up columns,
-or the whole table on one line. No column is relied on: a row is recognized by
-its form, and by its decimal and hexadecimal offsets being the same number.
+or the entire table on one line. No column position is relied on: a row is recognized by its pattern, and by
+equal decimal and hexadecimal offsets.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from zlens.record_pages.text import PageText
 
 #: A monitor record never crosses a 4 KB frame, so this limits every offset and length.
 MAX_RECORD = 4096
-#: More rows than any page has; a page with more is rejected.
+#: Maximum number of rows; a page with more is rejected.
 MAX_ROWS = 4_000
 _MAX_DOMAIN = 31
 _MAX_NUMBER = 999
 _MAX_BITS = 64
-#: How often a name may occur in the cross reference (once in the record and in each section).
+#: Maximum occurrences of a name in the cross reference (once in the record and in each section).
 _MAX_PLACES = 16
-#: Widths of the name column over the releases; a name that fills it runs into its description.
+#: Widths of the name column over the releases; a name of this width runs into its description.
 _WIDTHS = (23, 20)
 _LEAST_WIDTH = 20
-#: Every record begins with the same header.
+#: Length of the record header.
 _HEADER = 20
-#: More names than any page has; with more, cut names are not looked up.
+#: Maximum number of names for which truncated names are looked up.
 _MAX_SEARCHED = 1_000
 _MAX_PROLOG = 100_000
 
-#: Known types; any other capitalized word in their place is reported.
+#: Known types; any other capitalized word at their position is reported.
 TYPES = {
     "Structure": "character",
     "Character": "character",
@@ -53,7 +53,7 @@ _DESCRIBED = re.compile(
     r"Record ?(\d{1,5}) ?[-:] ?(.{1,160})",
     re.IGNORECASE,
 )
-#: The words that follow the record's title in a prolog.
+#: Words that follow the record's title in a prolog.
 _TITLE_END = re.compile(
     r" (?:(?:DESCRIPTION|NOTES?|COMMENTS?|FUNCTION|IMPLICATIONS|GENERAL NOTES?)\b"
     r"|(?i:description|notes?|comments?) ?[-:]|MR[A-Z0-9]{3,8} |This information|Offsets Dec|Last updated)"
@@ -104,7 +104,7 @@ class Bit(Struct, frozen=True):
 
 
 class FieldRow(Struct):
-    """A row of the table as on the page; `length` is that of one element."""
+    """A row of the table as on the page; `length` is the length of one element."""
 
     name: str
     offset: int
@@ -114,7 +114,7 @@ class FieldRow(Struct):
     text: str = ""
     count: int = 1
     first: int = 1
-    #: The bounds of the array were cut by the next column; the count is derived from the next offset.
+    #: The next column truncated the array bounds; the count is derived from the next offset.
     cut: bool = False
     bits: list[Bit] = field(default_factory=list)
 
@@ -135,7 +135,7 @@ class Structure(Struct):
 
 
 class Reference(Struct, frozen=True):
-    """A line of the cross reference. A bit has a value in place of a length."""
+    """A line of the cross reference. A bit has a value instead of a length."""
 
     offset: int
     length: int | None
@@ -143,7 +143,7 @@ class Reference(Struct, frozen=True):
 
 
 class RecordPage(Struct):
-    """One record page as read; `findings` are its inconsistencies, one sentence each."""
+    """A parsed record page; `findings` are its inconsistencies, one sentence each."""
 
     file: str
     sha256: str
@@ -157,14 +157,14 @@ class RecordPage(Struct):
     structures: list[Structure]
     references: dict[str, list[Reference]]
     findings: list[str]
-    #: A cross reference or a footer followed the table, so the page was not cut off.
+    #: A cross reference or a footer followed the table, so the page is not truncated.
     ended: bool = True
-    #: Rows that contradict themselves and were left out.
+    #: Number of rows that contradict themselves and were omitted.
     rejected: int = 0
 
     @property
     def null(self) -> bool:
-        """A page without a table: the record is no longer produced."""
+        """Whether the page has no table: the record is no longer produced."""
         return not self.structures
 
 
@@ -175,17 +175,17 @@ class _Item(Struct, frozen=True):
     row: re.Match[str] | None
     bits: str
     text: str
-    #: The text from the name to the description column, if the page has columns.
+    #: Text from the name to the description column, if the page has columns.
     column: str | None = None
 
 
 def parse(text: PageText) -> RecordPage:
-    """Reads a page; a `CatalogError` says why it is not one."""
+    """Parse a record page; raises `CatalogError` if it is not one."""
     text_body = "\n".join(text.lines)
     words = " ".join(text_body.split())
     record = _record(words, text)
-    begin, width = _table_begin(text_body)
-    head = " ".join(text_body[: begin if begin >= 0 else len(text_body)].split())[:_MAX_PROLOG]
+    start, width = _table_begin(text_body)
+    prolog = " ".join(text_body[: start if start >= 0 else len(text_body)].split())[:_MAX_PROLOG]
     problems: list[str] = []
     structures: list[Structure] = []
     references: dict[str, list[Reference]] = {}
@@ -193,7 +193,7 @@ def parse(text: PageText) -> RecordPage:
         file=text.file,
         sha256=text.sha256,
         record=record,
-        dsect=_first(_DSECT, head) or record[2:],
+        dsect=_first(_DSECT, prolog) or record[2:],
         domain=None,
         number=None,
         title="",
@@ -203,12 +203,12 @@ def parse(text: PageText) -> RecordPage:
         references=references,
         findings=problems,
     )
-    _prolog(head, page)
-    if begin < 0:
+    _prolog(prolog, page)
+    if start < 0:
         if "Control Block Contents" in words:
             raise _no_rows(text)
         return page
-    end = _TABLE_END.search(text_body, begin)
+    end = _TABLE_END.search(text_body, start)
     page.ended = end is not None
     stop = len(text_body) if end is None else end.start()
     cross = _CROSS.search(text_body, stop)
@@ -217,7 +217,7 @@ def parse(text: PageText) -> RecordPage:
         references.update(
             _references(text_body[cross.end() : len(text_body) if footer is None else footer.start()])
         )
-    items = _items(text_body[begin:stop], text_body.count("\n", 0, begin) + 1, width)
+    items = _items(text_body[start:stop], text_body.count("\n", 0, start) + 1, width)
     _structures(items, page)
     if not structures:
         raise _no_rows(text)
@@ -239,10 +239,10 @@ def _first(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def _record(words: str, text: PageText) -> str:
-    """The record's name: from the headings, which are more reliable than the names in the prolog."""
+    """Return the record's name: from the headings, which are more reliable than the names in the prolog."""
     name = _first(_HEADING, words) or _first(_NAMED, words)
     if name is None:
-        # Some saved copies lose their headings; the file may still be named after the record.
+        # Some saved copies have no headings, but the file may still be named after the record.
         stem = text.file.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0].upper()
         if RECORD_NAME.fullmatch(stem) and _TABLE.search("\n".join(text.lines)):
             return stem
@@ -263,8 +263,8 @@ def _release(words: str) -> str | None:
     return f"{int(version)}.{int(release)}"
 
 
-def _prolog(head: str, page: RecordPage) -> None:
-    match = _DESCRIBED.search(head)
+def _prolog(prolog: str, page: RecordPage) -> None:
+    match = _DESCRIBED.search(prolog)
     if match is None:
         return
     kind = _CLASSES.get(" ".join(match[1].lower().split()))
@@ -282,7 +282,7 @@ def _prolog(head: str, page: RecordPage) -> None:
 
 
 def _table_begin(text_body: str) -> tuple[int, int | None]:
-    """Where the rows begin, and the width of the name column if the page has columns."""
+    """Return the offset of the rows, and the width of the name column if the page has columns."""
     match = _TABLE.search(text_body)
     if match:
         heading = text_body[text_body.rfind("\n", 0, match.start()) + 1 : match.end()]
@@ -290,13 +290,13 @@ def _table_begin(text_body: str) -> tuple[int, int | None]:
             heading.index("Description") - heading.index("Name") if match[1] and "\n" not in heading else 0
         )
         return match.end(), width if width >= _LEAST_WIDTH else None
-    # Copies that lost the column headings.
+    # Copies without column headings.
     first = re.search(r"(?<!\S)0\s{1,20}0\s{1,20}Structure\s{1,20}\d", text_body)
     return (-1 if first is None else first.start()), None
 
 
 def _items(table: str, line: int, width: int | None) -> Iterator[_Item]:
-    """Rows and bit lines, line by line if each row has a line of its own, otherwise from the whole text."""
+    """Return rows and bit lines: by line if each row has its own line, otherwise from the entire text."""
     lines = [(number, raw, " ".join(raw.split())) for number, raw in enumerate(table.split("\n"), start=line)]
     starting = sum(1 for _, _, text in lines if _ROW.match(text))
     anywhere = sum(1 for _, _, text in lines for _ in _ROW_ANYWHERE.finditer(text))
@@ -329,7 +329,7 @@ def _items_of_lines(lines: list[tuple[int, str, str]], width: int | None) -> Ite
 
 
 def _column(raw: str, rest: str, width: int | None) -> str | None:
-    """The name column of a line whose name fills it, so that no blank separates the description."""
+    """Return the name column of a line whose name fills it, so that no blank separates the description."""
     word = rest.split(" ", 1)[0]
     if width is None or len(word) <= width:
         return None
@@ -386,7 +386,7 @@ def _structures(items: Iterator[_Item], page: RecordPage) -> None:
 
 
 def _restarts(row: FieldRow, structure: Structure) -> bool:
-    """Whether a row begins a section that has no Structure row of its own."""
+    """Return whether a row starts a section without a Structure row."""
     return row.offset == 0 and bool(structure.rows) and structure.rows[-1].offset >= _HEADER
 
 
@@ -427,7 +427,7 @@ def _bounded(row: FieldRow, bounds: re.Match[str], where: str, page: RecordPage)
         last = int(low) if low and closed else 1
     row.count = last - row.first + 1
     if closed and (row.first, last) == (1, 0):
-        # `(0)` marks the place of what follows.
+        # `(0)` marks the offset of what follows.
         row.count, row.length = 1, 0
     if row.count < 1 or (row.end > MAX_RECORD and not row.cut):
         page.findings.append(f"{row.name} ({where}): bounds {bounds[0].strip()} are impossible; left out")
@@ -436,14 +436,14 @@ def _bounded(row: FieldRow, bounds: re.Match[str], where: str, page: RecordPage)
 
 
 def _split(item: _Item, page: RecordPage, offset: int, length: int) -> tuple[str, re.Match[str] | None, str]:
-    """The name, the bounds of an array and the description, which may follow without a blank."""
+    """Return name, array bounds and description, which may follow without a blank."""
     token, _, text = item.text.partition(" ")
     match = _NAME.match(token)
     if item.column is not None and (match is None or match[1] not in page.references):
         token, text = item.column, item.text[len(item.column) :]
         match = _NAME.match(token)
     if match is None or (match[1] not in page.references and _is_word(match[1])):
-        # A row without a name: what follows is its description.
+        # A row without a name; the text is its description.
         return "*", None, item.text
     name, rest = match[1], match[2]
     if not rest:
@@ -459,7 +459,7 @@ def _split(item: _Item, page: RecordPage, offset: int, length: int) -> tuple[str
 
 
 def _is_at(name: str, page: RecordPage, offset: int) -> bool:
-    """Whether the cross reference has the name, and at this offset if the name may have been cut."""
+    """Return whether the cross reference has the name, at this offset if the name may be truncated."""
     refs = page.references.get(name, ())
     return bool(refs) and (len(name) < _LEAST_WIDTH or any(ref.offset == offset for ref in refs))
 
@@ -469,7 +469,7 @@ def _is_word(name: str) -> bool:
 
 
 def _referenced(name: str, page: RecordPage, offset: int, length: int) -> tuple[str, str]:
-    """The full name in the cross reference for a name that was cut, or that runs into its description."""
+    """Return the full name in the cross reference for a name that is cut off or runs into its description."""
     for end in range(len(name) - 1, _LEAST_WIDTH - 1, -1):
         if any(ref.offset == offset for ref in page.references.get(name[:end], ())):
             return name[:end], name[end:]
@@ -485,7 +485,7 @@ def _referenced(name: str, page: RecordPage, offset: int, length: int) -> tuple[
 
 
 def _bit(row: FieldRow, item: _Item) -> None:
-    """Adds a bit line; a bit that is not lower than the one before it begins the next byte."""
+    """Add a bit line; a bit that is not lower than the previous one starts the next byte."""
     pattern = item.bits.replace(" ", "")
     value = int(pattern.replace(".", "0"), 2)
     if value == 0 or len(row.bits) >= _MAX_BITS:
@@ -500,16 +500,16 @@ def _bit(row: FieldRow, item: _Item) -> None:
 
 
 def _array_counts(structure: Structure, page: RecordPage) -> None:
-    """Counts of arrays whose bounds were cut off by the next column: up to the next field."""
+    """Set counts of arrays with truncated bounds: up to the next field."""
     starts = sorted({row.offset for row in structure.rows})
     for row in structure.rows:
         if not row.cut:
             continue
         following = bisect_right(starts, row.offset)
-        after = starts[following] if following < len(starts) else structure.length
-        count, remainder = divmod(after - row.offset, row.length) if row.length else (0, 1)
+        end = starts[following] if following < len(starts) else structure.length
+        count, remainder = divmod(end - row.offset, row.length) if row.length else (0, 1)
         stated, last = row.count, str(row.first + row.count - 1)
-        # The rest of the upper bound, if any, is how it begins.
+        # The rest of the upper bound, if any, is its beginning.
         fits = remainder == 0 and count > 0 and (stated == 1 or str(row.first + count - 1).startswith(last))
         row.count = count if fits else stated
         if row.end > MAX_RECORD:
@@ -522,7 +522,7 @@ def _array_counts(structure: Structure, page: RecordPage) -> None:
 
 
 def _references(text: str) -> dict[str, list[Reference]]:
-    """The cross reference: name, hexadecimal offset, then a length or, for a bit, a hexadecimal value."""
+    """Parse the cross reference: name, hexadecimal offset, then a length or, for a bit, a value."""
     references: dict[str, list[Reference]] = {}
     lines = [line.split() for line in text.split("\n")]
     if any(len(words) > 4 for words in lines):
@@ -535,14 +535,14 @@ def _references(text: str) -> dict[str, list[Reference]]:
         value = int(words[-1], 16) if _HEX.fullmatch(words[-1]) else None
         if length is None and value is None:
             continue
-        places = references.setdefault(name, [])
-        if len(places) < _MAX_PLACES:
-            places.append(Reference(int(words[1], 16), length, value))
+        refs = references.setdefault(name, [])
+        if len(refs) < _MAX_PLACES:
+            refs.append(Reference(int(words[1], 16), length, value))
     return references
 
 
 def _triples(words: list[str]) -> Iterator[list[str]]:
-    """Lines of a cross reference that lost its line ends. A name may look like a hexadecimal number."""
+    """Yield lines of a cross reference without line ends. A name may look like a hexadecimal number."""
     index = 0
     while index + 2 < len(words):
         name, offset, length_word = words[index : index + 3]
@@ -550,7 +550,7 @@ def _triples(words: list[str]) -> Iterator[list[str]]:
             index += 1
             continue
         ahead = words[index + 3 : index + 7]
-        # A fourth word is a value if a whole line begins after it and none begins with it.
+        # A fourth word is a value if a complete line begins after it and none begins with it.
         fourth = bool(ahead) and bool(_HEX.fullmatch(ahead[0])) and not _begins(ahead) and _begins(ahead[1:])
         yield words[index : index + 4] if fourth else [name, offset, length_word]
         index += 4 if fourth else 3

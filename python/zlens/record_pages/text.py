@@ -1,8 +1,8 @@
-"""The text of a saved monitor record page: bytes to lines, HTML or plain.
+"""Extracts the text of a saved monitor record page: bytes to lines, HTML or plain.
 
-Tags are removed by hand: pages are untrusted, and the parser of the standard library
-takes quadratic time on some broken pages and fails on an entity with thousands of digits. Here
-every byte is examined once, and anything that is not understood stays as text.
+Tags are removed here, because pages are untrusted and the parser of the standard library takes quadratic time
+on some broken pages and fails on an entity with thousands of digits. This module examines every byte once;
+anything that it does not recognize stays as text.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from zlens.errors import CatalogError
 
-#: The largest published page is well under 1 MB; larger files are not record pages.
+#: Maximum size of a file in bytes; the largest published page is well under 1 MB.
 MAX_BYTES = 8 * 1024 * 1024
-#: Text without tags; a page of 4,000 rows is half a megabyte.
+#: Maximum length of text without tags; a page of 4,000 rows is half a megabyte.
 MAX_TEXT = 2 * 1024 * 1024
-#: No page has a word this long (the longest names have some 30 letters).
+#: Maximum length of a word; the longest names have some 30 letters.
 MAX_WORD = 2_000
-#: A longer tag is not a tag, and its `<` is text.
+#: Maximum length of a tag; the `<` of a longer one is text.
 _MAX_TAG = 20_000
 
 _CURE = "save the page again from the browser, as HTML or as text"
@@ -53,10 +53,10 @@ class PageText(Struct, frozen=True):
 
 
 def read(path: Path) -> PageText:
-    """Reads one file; a `CatalogError` says why it cannot be a page."""
+    """Read one file; raises `CatalogError` if it cannot be a page."""
     file = str(path)
     try:
-        # One byte more than allowed is enough to know, whatever size the directory reports.
+        # One byte more than allowed is enough to detect the excess, whatever size the directory reports.
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
@@ -68,7 +68,7 @@ def read(path: Path) -> PageText:
 
 
 def from_bytes(data: bytes, file: str) -> PageText:
-    """The text of a page given as bytes."""
+    """Return the text of a page in bytes."""
     if not data.strip():
         raise CatalogError("the page is empty", file=file, offset=0, cure=_CURE)
     if len(data) > MAX_BYTES:
@@ -109,16 +109,16 @@ def _decode(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        # Latin-1 maps every byte to a character: this cannot fail.
+        # Latin-1 maps every byte to a character, so this cannot fail.
         return data.decode("latin-1")
 
 
 def without_tags(text: str) -> str:
-    """HTML to text: preformatted lines are kept, elsewhere only block elements end a line."""
+    """Convert HTML to text: preformatted lines are preserved, elsewhere only block elements end a line."""
     out: list[str] = []
-    preformatted = 0  # how many preformatted elements are open
+    preformatted = 0  # number of open preformatted elements
     position = 0
-    close = -1  # the next `>`, looked for only once
+    close = -1  # position of the next `>`, searched for once
     while position < len(text):
         start = text.find("<", position)
         if start < 0:
@@ -135,7 +135,7 @@ def without_tags(text: str) -> str:
             close = text.find(">", start)
             close = len(text) if close < 0 else close
         if not (tag or declared) or close == len(text) or close - start > _MAX_TAG:
-            # A less-than sign, or a page that is cut off inside a tag.
+            # A less-than sign, or a page that is truncated inside a tag.
             out.append("<")
             position = start + 1
             continue
@@ -156,7 +156,7 @@ def without_tags(text: str) -> str:
 
 
 def _after(text: str, name: str, position: int) -> int:
-    """The position after a hidden element that has begun."""
+    """Return the position after a hidden element that has started."""
     end = re.compile(rf"</{name}", re.IGNORECASE).search(text, position)
     if end is None:
         return len(text)

@@ -11,18 +11,18 @@ from zlens.errors import InputError
 
 
 def is_special_file(path: str) -> bool:
-    """Whether a path exists and is a device or a pipe, not a regular file or folder."""
+    """Return whether a path exists and is a device or a pipe, not a regular file or folder."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 @contextmanager
 def atomic_write(path: str) -> Iterator[str]:
-    """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
+    """Yield a temporary name next to `path`; renamed to it at the end, removed after an error."""
     if os.path.isdir(path):
         raise InputError("this is a folder", file=path, cure="name a file to write to")
     target = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
     if is_special_file(target):
-        # Write to a device or pipe; replacing it by a file would destroy /dev/null.
+        # Write directly to a device or pipe; replacing /dev/null by a file would destroy it.
         yield target
         return
     folder, name = os.path.split(target)
@@ -40,7 +40,7 @@ def atomic_write(path: str) -> Iterator[str]:
         yield temporary
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp's own mode is for secrets
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp's mode is private
         # Replace the target of a link, not the link.
         os.replace(temporary, target)
     except BaseException:

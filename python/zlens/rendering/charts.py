@@ -1,7 +1,7 @@
-"""Charts as inline SVG: bars and lines, for self-contained pages.
+"""Charts as inline SVG: bars and lines, for self-contained HTML.
 
-Colors are those of Okabe and Ito, which people with color vision deficiency can distinguish; text takes the
-color of the page, so that charts are readable in dark mode.
+Colors are those of Okabe and Ito, which people with color vision deficiency can distinguish; text has the
+color of the document, so that charts are readable in dark mode.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from msgspec import Struct
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 WIDTH, HEIGHT = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 34, 46
-#: Average width of a letter of the labels.
+#: Average width of a character of the labels.
 _LETTER = 7.5
-#: A bar chart with more places shows the first of them and says so in its title.
+#: Maximum number of bars; a chart with more shows the first of them and says so in its title.
 MOST_BARS = 60
 
 
@@ -41,7 +41,7 @@ class Chart(Struct, frozen=True):
 
 
 def as_data(chart: Chart) -> dict[str, Any]:
-    """The chart as an object for programs and the page."""
+    """Return the chart as an object for programs and the web UI."""
     return {
         "title": chart.title,
         "kind": chart.kind,
@@ -53,7 +53,7 @@ def as_data(chart: Chart) -> dict[str, Any]:
 
 
 def svg(chart: Chart) -> str:
-    """The chart as one <svg> element; "" if it has no value."""
+    """Return the chart as one <svg> element; "" if it has no value."""
     chart = _cut(chart)
     values = [value for line in chart.series for value in line.values if value is not None]
     if not values:
@@ -72,13 +72,13 @@ def svg(chart: Chart) -> str:
 
 
 def axis(low: float, high: float) -> tuple[float, float, float]:
-    """Ends and step of an axis for this range: about five steps of 1, 2 or 5 times a power of ten."""
-    # Values too close for a power of ten to separate count as one value.
+    """Return ends and step of an axis for this range: about five steps of 1, 2 or 5 times a power of ten."""
+    # Values that differ by less than any power of ten count as one value.
     if high - low < 1e-300:
         high = low + 1
     raw = (high - low) / 5
     power = 10 ** math.floor(math.log10(raw))
-    step = next(power * times for times in (1, 2, 5, 10) if power * times >= raw * (1 - 1e-9))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * (1 - 1e-9))
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step
 
 
@@ -163,7 +163,7 @@ def _lines(chart: Chart, low: float, high: float) -> list[str]:
 
 
 def _runs(places: Sequence[float], values: Sequence[float | None]) -> list[list[tuple[float, float]]]:
-    """Runs of known points of a line, which does not bridge gaps."""
+    """Return the runs of known points; a line does not bridge gaps."""
     runs: list[list[tuple[float, float]]] = [[]]
     for place, value in zip(places, values, strict=True):
         if value is None:
@@ -173,10 +173,10 @@ def _runs(places: Sequence[float], values: Sequence[float | None]) -> list[list[
     return [run for run in runs if len(run) > 1]
 
 
-def _fitting(label: str, room: float) -> str:
-    """A label cut to the width between its neighbors."""
-    most = max(8, int(room / _LETTER))
-    return label if len(label) <= most else label[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+def _fitting(label: str, width: float) -> str:
+    """Truncate a label to the width between its neighbors."""
+    max_length = max(8, int(width / _LETTER))
+    return label if len(label) <= max_length else label[: max_length - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _legend(series: Sequence[ChartSeries], unit: str) -> list[str]:
@@ -191,7 +191,7 @@ def _legend(series: Sequence[ChartSeries], unit: str) -> list[str]:
 
 
 def _hover(place: str, name: str, value: float, unit: str) -> str:
-    """A tooltip with the exact value."""
+    """Return a tooltip with the exact value."""
     return f"<title>{escape(f'{place}, {name}: {value:,.6g} {unit}'.rstrip())}</title>"
 
 

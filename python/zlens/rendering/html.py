@@ -1,4 +1,4 @@
-"""The frame of HTML pages, which are self-contained files."""
+"""Frame of self-contained HTML files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
 
 
 def page(title: str, body: str, style: str = "", script: str = "", *, pictures: bool = False) -> str:
-    """A page; the title is escaped, the body, style and script are not. pictures: the script draws some."""
+    """Return a document; only the title is escaped. pictures: whether the script draws some."""
     return _FRAME.format(
         title=escape(title),
         body=body,

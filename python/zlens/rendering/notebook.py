@@ -1,4 +1,4 @@
-"""An answer as a notebook shows it: an HTML table of its first rows."""
+"""Query results in a notebook: an HTML table of the first rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zlens.session.session import CoreSession
 
 
 def table(answer: QueryResult, session: CoreSession) -> str:
-    """The first rows as a table, with their number below it if there are more."""
+    """Return the first rows as a table, with the number of rows below it if there are more."""
     rows, more = answer.first(MAX_TERMINAL_ROWS, longest=sys.maxsize, most=sys.maxsize)
     cells = format_columns(answer.types, rows, time_formatter(session, answer.columns))
     sides = ["right" if kind in ("int", "float") else "left" for kind in answer.types]

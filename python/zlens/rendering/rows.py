@@ -1,4 +1,4 @@
-"""Rows of an answer as text: a table for people, CSV and JSON for programs."""
+"""Rows of a result as text: a table for reading, CSV and JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 #: Maximum rows shown on a terminal by default.
 MAX_TERMINAL_ROWS = 60
-#: Digits of a number in a table. CSV and JSON have the shortest that read back as the same double, as in
-#: DuckDB's CSV: sums may end in ...999999, and rounding them would make two answers of one number.
+#: Digits of a number in a table. CSV and JSON use the shortest text that reads back as the same double, as
+#: DuckDB's CSV does: sums may end in ...999999, and rounding them would produce two values for one number.
 DIGITS = 6
 #: Maximum width of a column on a terminal.
 WIDEST = 100
 
-#: Formats a time, given its row, whose system decides the zone.
+#: Formats a time; the system of the row decides the zone.
 Show = Callable[[dt.datetime, Sequence[Any]], str]
 
 
 def time_formatter(session: CoreSession, columns: Sequence[str]) -> Show:
-    """Formats times in the zone of the row's system, with its UTC offset."""
+    """Return a function that formats times in the zone of the row's system, with its UTC offset."""
     system_index = columns.index("system") if "system" in columns else None
     unknown = {info.system for info in session.systems if info.local_time}
     offsets = {info.utc_offset_s for info in session.systems}
@@ -55,7 +55,7 @@ def write_table(
     show_time: Show,
     widest: int | None = None,
 ) -> None:
-    """Write aligned columns under their names: numbers right, the rest left, cut at `widest`."""
+    """Write aligned columns under their names: numbers right, the rest left, truncated at `widest`."""
     cells = format_columns(types, rows, show_time)
     aligned = [
         _aligned(name, column, kind in ("int", "float"), widest)
@@ -65,7 +65,7 @@ def write_table(
 
 
 def format_columns(types: Sequence[str], rows: Sequence[Sequence[Any]], show_time: Show) -> list[list[str]]:
-    """The cells of each column as text: numbers with one number of decimals, NULL, times by `show_time`."""
+    """Return the cells of each column as text: numbers with equal decimals, NULL, times by `show_time`."""
     return [_column(kind, index, rows, show_time) for index, kind in enumerate(types)]
 
 
@@ -77,7 +77,7 @@ def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 
 
 def _field(value: Any) -> str:
-    # The csv module does not quote a carriage return if lines end without one, and readers split there.
+    # The csv module does not quote a carriage return if lines end without one, and readers would split there.
     text = "" if value is None else str(value)
     if text and not any(char in text for char in '",\r\n'):
         return text
@@ -92,7 +92,7 @@ def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]
 
 
 def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Write one array of objects, whose names may differ."""
+    """Write one array of objects; their names may differ."""
     separator = "["
     for item in objects:
         plain = {name: _jsonable(value) for name, value in item.items()}
@@ -107,7 +107,7 @@ def write_object(out: TextIO, value: Mapping[str, Any]) -> None:
 
 
 def iso(value: dt.datetime) -> str:
-    """2010-03-09T08:30:00Z, with a fraction only if there is one."""
+    """Format a time: 2010-03-09T08:30:00Z, with a fraction only if it is not zero."""
     utc = value.astimezone(dt.UTC) if value.tzinfo else value.replace(tzinfo=dt.UTC)
     text = utc.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{text}.{utc.microsecond:06}Z" if utc.microsecond else f"{text}Z"
@@ -155,24 +155,24 @@ def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
 
 
 def _numbers(values: Sequence[Any]) -> list[str]:
-    """The column with one number of decimals, so that decimal points align."""
+    """Return the column with equal decimals, so that decimal points align."""
     finite = [abs(value) for value in values if isinstance(value, (int, float)) and math.isfinite(value)]
     largest = max(finite, default=0.0)
     smallest = min((value for value in finite if value), default=1.0)
     if largest >= 1e15 or (largest < 1e-3 and largest > 0):
         return ["NULL" if value is None else f"{value:.{DIGITS}g}" for value in values]
     integer_digits = len(str(int(largest)))
-    # As many decimals as the digits allow, but enough that small values do not vanish next to large ones.
-    most = max(DIGITS - integer_digits, min(4, 1 - math.floor(math.log10(smallest))), 0)
-    texts = [f"{value:.{most}f}" for value in finite]
-    needed = max((len(text.rstrip("0").partition(".")[2]) for text in texts if "." in text), default=0)
-    return ["NULL" if value is None else f"{value:.{needed}f}" for value in values]
+    # As many decimals as DIGITS allows, but enough to show small values next to large ones.
+    max_decimals = max(DIGITS - integer_digits, min(4, 1 - math.floor(math.log10(smallest))), 0)
+    texts = [f"{value:.{max_decimals}f}" for value in finite]
+    decimals = max((len(text.rstrip("0").partition(".")[2]) for text in texts if "." in text), default=0)
+    return ["NULL" if value is None else f"{value:.{decimals}f}" for value in values]
 
 
 def _aligned(name: str, column: Sequence[str], right: bool, widest: int | None) -> list[str]:
-    """A name, a line below it and the cells of its column, all of one width."""
+    """Return a name, a line below it and the cells of its column, all of one width."""
     texts = [name, "", *column]
-    # Nearly all columns: one character is one place.
+    # In ASCII, one character occupies one column of the terminal.
     plain = all(map(str.isascii, texts))
     width = max(map(len if plain else _width, texts))
     if widest is not None and width > widest:
@@ -196,12 +196,12 @@ def _width(text: str) -> int:
 def _clip(text: str, width: int) -> str:
     if _width(text) <= width:
         return text
-    kept = ""
+    clipped = ""
     for char in text:
-        if _width(kept + char) > width - 3:
+        if _width(clipped + char) > width - 3:
             break
-        kept += char
-    return kept + "..."
+        clipped += char
+    return clipped + "..."
 
 
 def _pad(text: str, width: int, right: bool) -> str:

@@ -10,7 +10,7 @@ WIDTH = 100
 
 
 def align_columns(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
-    """Rows of cells as lines: columns as wide as their widest cell, aligned left or right.
+    """Return rows of cells as lines: columns as wide as their widest cell, aligned left or right.
 
     >>> align_columns([["name", "n"], ["a", "10"]], [True, False])
     ['name   n', 'a     10']
@@ -20,7 +20,7 @@ def align_columns(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[s
 
 
 def line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
-    """One row of cells as a line without trailing blanks."""
+    """Return one row of cells as a line without trailing blanks."""
     padded = (
         cell.ljust(width) if side else cell.rjust(width)
         for cell, width, side in zip(cells, widths, left, strict=True)
@@ -29,7 +29,7 @@ def line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> s
 
 
 def wrap_hanging(head: str, text: str, *, width: int = WIDTH, indent: int | None = None) -> list[str]:
-    """Sentences as lines of whole words, the first after `head`, the others indented, by default as far."""
+    """Wrap sentences: the first line follows `head`, the others are indented, by default to its width."""
     return textwrap.wrap(
         " ".join(text.split()),
         max(width, len(head) + 40),

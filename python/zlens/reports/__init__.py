@@ -39,7 +39,7 @@ def render(
     only: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> str:
-    """A report of a session as one string; see `chunks`."""
+    """Return a report of a session as one string; see `chunks`."""
     return "".join(chunks(report, session, format, now=now, width=width, only=only, folder=folder))
 
 
@@ -53,10 +53,10 @@ def chunks(
     only: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> Iterator[str]:
-    """A report of a session in pieces, so that memory does not grow with its rows.
+    """Yield a report of a session in chunks, so that memory does not grow with its rows.
 
     `report` is a definition, a short name or an FCX number; `now` is the run time to print (default: the
-    local clock); `width` folds wide tables (for terminals; files keep their full width); `only` keeps the
+    local clock); `width` folds wide tables (for terminals; files have the full width); `only` selects the
     subjects that match these names or patterns.
     """
     if format not in FORMATS:
@@ -68,7 +68,7 @@ def chunks(
 
         definition = filter_subjects(definition, only, session)
     now = now or datetime.now()
-    # Imported on demand: a text report needs neither csv, json nor html.
+    # Imported on demand: a text report needs none of the others.
     if format == "csv":
         from zlens.reports import csv_format
 

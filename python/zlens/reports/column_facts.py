@@ -1,4 +1,4 @@
-"""Facts of the measures behind the columns of a report, from the catalog."""
+"""Catalog facts of the measures underlying the columns of a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zlens.errors import CatalogError
 
 
 def facts(column: ReportColumn) -> list[tuple[str, metrics.MeasureColumn]]:
-    """The measures behind a column of a report: `table.column` and its entry in the catalog."""
+    """Return the measures underlying a report column: `table.column` and its catalog entry."""
     measures = []
     for measure in column.measures:
         table, _, name = measure.partition(".")
@@ -26,30 +26,30 @@ def facts(column: ReportColumn) -> list[tuple[str, metrics.MeasureColumn]]:
 
 
 def status(column: ReportColumn) -> str:
-    """The status of a column: its own, else the weakest of its measures."""
+    """Return the status of a column: its own, else the weakest of its measures."""
     return column.status or max((fact.status for _, fact in facts(column)), key=STATUSES.index)
 
 
 def unit(column: ReportColumn) -> str:
-    """The unit of a column: its own, else that of its first measure."""
+    """Return the unit of a column: its own, else that of its first measure."""
     return column.unit or next((fact.unit for _, fact in facts(column)), "")
 
 
 def text(column: ReportColumn) -> str:
-    """The description of a column: its own, else those of its measures."""
+    """Return the description of a column: its own, else those of its measures."""
     return column.text or "; ".join(dict.fromkeys(fact.text for _, fact in facts(column)))
 
 
 def check(folder: Path = FOLDER) -> list[str]:
-    """Errors in the report files, one sentence each, including unknown measures."""
+    """Return the errors in the report files, one sentence each, including unknown measures."""
     errors = []
     for name, path in files(folder).items():
-        here = f"reports/{path.relative_to(folder).as_posix()}"
+        location = f"reports/{path.relative_to(folder).as_posix()}"
         try:
             report = load_report(name, folder)
             if path.parent.name != folder_of(report.group):
                 errors.append(
-                    f"{here}: its group {report.group!r} belongs in the folder {folder_of(report.group)}"
+                    f"{location}: its group {report.group!r} belongs in the folder {folder_of(report.group)}"
                 )
             for table in report.tables:
                 for column in table.columns:

@@ -26,7 +26,7 @@ def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str
 
 
 def fields(definition: ReportDefinition, table: ReportTable) -> list[str]:
-    """The names of the fields that precede the columns of the report."""
+    """Return the names of the fields that precede the columns of the report."""
     names = ["table"] if len(definition.tables) > 1 else []
     names += ["row", definition.block]
     return names + (["interval_end", "flag"] if table.time else [])

@@ -1,4 +1,4 @@
-"""Reports of listings: the rows that a report printed, which its own definition has read."""
+"""Reports of listings: the rows that a report printed, read with its own definition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.reports.rows import ReportSession, has_table_data, has_times
 
 #: Kinds of rows that are neither means nor totals.
 _PLAIN = ("interval", "row")
-#: The time of the row above that has one: rows with a label that follow it are of the same interval.
+#: Time of the nearest row above that has one: labeled rows that follow belong to the same interval.
 _ABOVE = (
     "last_value(CASE WHEN row_kind = 'interval' THEN interval_end END IGNORE NULLS) "
     "OVER (PARTITION BY r.file, r.system ORDER BY line_number)"
@@ -26,9 +26,9 @@ _TIME = (
 
 
 def read_from_listing(definition: ReportDefinition, session: ReportSession) -> ReportDefinition:
-    """The report with its tables over its own rows of a listing, where the input has them.
+    """Return the report with tables over its own rows of a listing, if the input has them.
 
-    Tables that other data of the input fill too are computed from measures, as everywhere.
+    Tables for which other data of the input has rows are computed from measures.
     """
     printed = [info.source in listings.SOURCES for info in session.systems]
     if not any(printed):
@@ -51,9 +51,9 @@ def _has_table_rows(definition: ReportDefinition, table: ReportTable, session: R
 def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
     columns: list[ReportColumn] = []
     for column in table.columns:
-        # A column of the query that is shown twice is printed twice.
-        taken = any(other.column == column.column for other in columns)
-        columns.append(replace(column, column=column.key) if taken else column)
+        # A query column that the report shows twice is printed twice.
+        is_repeated = any(other.column == column.column for other in columns)
+        columns.append(replace(column, column=column.key) if is_repeated else column)
     raw = _selected(definition, table, columns)
     claimed: set[tuple[str, bool]] = set()
     labels = Counter(kind.export_name for kind in table.rows if kind.label)
@@ -61,10 +61,10 @@ def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
     for kind in table.rows:
         names = [name for name in _names(kind) if (name, has_times(kind)) not in claimed]
         claimed.update((name, has_times(kind)) for name in names)
-        chosen = f"row_kind IN ({', '.join(map(literal, names))})" if names else "false"
+        condition = f"row_kind IN ({', '.join(map(literal, names))})" if names else "false"
         if kind.label and labels[kind.export_name] > 1:
-            chosen += f" AND {'' if has_times(kind) else 'NOT '}within"
-        query = f"SELECT * FROM ({raw}) AS printed WHERE {chosen}"
+            condition += f" AND {'' if has_times(kind) else 'NOT '}within"
+        query = f"SELECT * FROM ({raw}) AS printed WHERE {condition}"
         shown = kind.kind if kind.kind in _PLAIN else "query"
         rows.append(replace(kind, kind=shown, query=query, order=("line_number",)))
     return replace(
@@ -78,7 +78,7 @@ def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
 
 
 def _names(rows: RowKind) -> tuple[str, ...]:
-    """What the raw table calls the rows of a kind."""
+    """Return the names of the rows of a kind in the raw table."""
     if rows.label:
         return (rows.export_name,)
     if rows.kind not in _PLAIN and (has_times(rows) or any(rows.cells.values())):
@@ -87,21 +87,21 @@ def _names(rows: RowKind) -> tuple[str, ...]:
 
 
 def _selected(definition: ReportDefinition, table: ReportTable, columns: Sequence[ReportColumn]) -> str:
-    """The rows of the raw table, by the names that the report's query gives its columns."""
-    # A text that is not there was printed as blanks.
-    named = {
+    """Return the rows of the raw table, with the column names of the report's query."""
+    # A missing text was printed as blanks.
+    raw_by_name = {
         column.column: f"coalesce({name}, '')" if listings.kind(column) == "text" else name
         for column in columns
         for name in (quote(listings.column_name(column)),)
     }
     block = definition.block
-    values = [f"{raw} AS {quote(name)}" for name, raw in named.items() if name != block]
-    values += [f"NULL AS {quote(name)}" for name in table.subject if name not in named]
-    if table.time and table.time not in named:
+    values = [f"{raw} AS {quote(name)}" for name, raw in raw_by_name.items() if name != block]
+    values += [f"NULL AS {quote(name)}" for name in table.subject if name not in raw_by_name]
+    if table.time and table.time not in raw_by_name:
         values.append(f"{_TIME} AS {quote(table.time)}")
-    known = block != "system" and measures.load_measure("system").column(block) is not None
+    has_column = block != "system" and measures.load_measure("system").column(block) is not None
     owner, join = 'r."system"', ""
-    if known:
+    if has_column:
         owner = f"coalesce(own.{quote(block)}, {owner})"
         join = f'LEFT JOIN (SELECT DISTINCT "system", {quote(block)} FROM "system") AS own USING ("system") '
     return (

@@ -19,20 +19,20 @@ _PLACE = 40  # column of the report name and of the note on synthetic data
 _HARD = "\u00a0"  # no-break space
 _PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
 _BUCKETS = 'zlens sql LAKE -q "FROM load_hour"'.replace(" ", _HARD)
-#: Sources that name a release of z/VM by its number.
+#: Sources that record a release of z/VM by its number.
 _ZVM = ("zvm-monitor", "listing", "listing-means")
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
 
 
 def program() -> str:
-    """Name and version of zlens for the header."""
+    """Return name and version of zlens for the header."""
     return f"zlens {VERSION}"
 
 
 def header(
     definition: ReportDefinition, block: Block, display: style.Display, now: datetime, width: int
 ) -> list[str]:
-    """The lines of the header: number, run time and name; title; time span; system."""
+    """Return the lines of the header: number, run time and name; title; time range; system."""
     number = f"{definition.number} "
     first = f"{number:<8}Run {style.stamp(now)}"
     start = style.stamp(display(block.start)) if block.start else "...."
@@ -59,7 +59,7 @@ def format_hours(seconds: int) -> str:
 
 
 def first_value(block: Block, name: str) -> str:
-    """The first value that a system of the block has."""
+    """Return the first value that a system of the block has."""
     return next((str(system[name]).strip() for system in block.systems if system.get(name)), "")
 
 
@@ -76,7 +76,7 @@ def _machine(block: Block) -> str:
 
 
 def level(block: Block) -> str:
-    """Releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; releases with a product name are unchanged."""
+    """Return the releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; product names stay unchanged."""
     return ", ".join(dict.fromkeys(filter(None, map(_level, block.systems))))
 
 
@@ -95,7 +95,7 @@ def _ends(left: str, right: str, width: int) -> str:
 
 
 def notes(definition: ReportDefinition, block: Block, session: ReportSession, width: int) -> list[str]:
-    """The footnotes, wrapped."""
+    """Return the footnotes, wrapped."""
     lines: list[str] = []
     for note in footnotes(definition, block, session):
         lines += textwrap.wrap(
@@ -110,15 +110,15 @@ def notes(definition: ReportDefinition, block: Block, session: ReportSession, wi
 
 
 def footnotes(definition: ReportDefinition, block: Block, session: ReportSession) -> list[str]:
-    """The footnotes of a block, most important first."""
+    """Return the footnotes of a block, most important first."""
     lines = [MADE] if block.made else []
     if block.problems:
         problems = "1 problem" if block.problems == 1 else f"{block.problems:,} problems"
         lines.append(f"{problems} while reading, see: {_PROBLEMS}")
-    gone = without_raw_tables(session.sources) & {str(system["system"]) for system in block.systems}
-    if gone:
+    removed = without_raw_tables(session.sources) & {str(system["system"]) for system in block.systems}
+    if removed:
         lines.append(
-            f"Raw tables of {', '.join(sorted(gone))} are forgotten, at least in part; measures by hour "
+            f"Raw tables of {', '.join(sorted(removed))} are forgotten, at least in part; measures by hour "
             f"and day remain, see: {_BUCKETS}"
         )
     lines += several_sources(block, session)
@@ -127,7 +127,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
     if block.empty:
         return lines
     empty = columns_without_values(block)
-    # By identity: comparing columns by value takes longer than all else of a short block.
+    # By identity: comparing columns by value dominates the time of a short block.
     dots = {id(column) for column in empty}
     for status in REMARKABLE:
         columns = [
@@ -147,7 +147,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
 
 
 def several_sources(block: Block, session: ReportSession) -> list[str]:
-    """Which source is shown of a system that several describe, and how to see another."""
+    """Return which source is shown of a system that several describe, and the option for the others."""
     names = [info.source for info in session.sources_by_system.get(block.system, ())]
     if not names or session.options.source == ALL:
         return []
@@ -159,7 +159,7 @@ def several_sources(block: Block, session: ReportSession) -> list[str]:
 
 
 def known_faults(definition: ReportDefinition, block: Block) -> list[str]:
-    """Known recording errors and omissions of the releases of its systems."""
+    """Return known recording errors and omissions of the releases of its systems."""
     return [caveat.note() + "." for caveat in caveats.report_caveats(definition.name, block.systems)]
 
 
@@ -175,7 +175,7 @@ def _column_names(columns: list[ReportColumn]) -> str:
 
 
 def time_zone_note(block: Block, session: ReportSession) -> str:
-    """The footnote on the date and the time zone of the report."""
+    """Return the footnote on the date and the time zone of the report."""
     undated = any(not info.dated for info in session.systems if info.system == block.system)
     unknown = "The date is not known: times count from 1970 (option date). "
     return f"{unknown if undated else ''}{_zone(block, session)}"

@@ -1,4 +1,4 @@
-"""Reports as one self-contained HTML file: columns sort on a click, all text is escaped."""
+"""Reports as one self-contained HTML file: a click on a heading sorts, all text is escaped."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ tbody { border-top: 1px solid GrayText; }
 tr:hover td { background: color-mix(in srgb, Highlight 15%, Canvas); }
 """
 
-#: Placeholder of the body, where the page is split.
+#: Placeholder of the body, where the document is split.
 _BODY = "\0"
 
-# Rows are sorted within their body: means stay above the rows of the intervals.
+# Rows are sorted within their body: means stay above interval rows.
 _SCRIPT = """"use strict";
 for (const head of document.querySelectorAll("th[data-i]")) {
   const sort = () => {
@@ -76,22 +76,22 @@ for (const head of document.querySelectorAll("th[data-i]")) {
 def chunks(definition: ReportDefinition, session: ReportSession, *, now: datetime) -> Iterator[str]:
     blocks = fetch(definition, session)
     title = " ".join(part for part in (definition.number, definition.title) if part)
-    head, tail = page(title, _BODY, _STYLE, _SCRIPT).split(_BODY)
-    yield head
+    before_body, after_body = page(title, _BODY, _STYLE, _SCRIPT).split(_BODY)
+    yield before_body
     for block in blocks:
         yield from _block(definition, block, session, now)
     if not blocks:
         yield f"<p>No system in this input. {escape(definition.needs)}</p>\n"
-    yield tail
+    yield after_body
 
 
 def _block(
     definition: ReportDefinition, block: Block, session: ReportSession, now: datetime
 ) -> Iterator[str]:
-    head = "\n".join(
+    heading = "\n".join(
         line.rstrip() for line in header(definition, block, local(block, session), now, NARROWEST)
     )
-    yield f"<section>\n<pre>{escape(head)}</pre>\n"
+    yield f"<section>\n<pre>{escape(heading)}</pre>\n"
     if block.empty:
         yield f"<p>This input has nothing for this report. It needs: {escape(definition.needs)}</p>\n"
     offset = offset_us(block, session)
@@ -114,9 +114,9 @@ def _table(table: ReportTable, parts: list[Part], offset: int) -> Iterator[str]:
             cells.append(f'<th colspan="{last - first + 1}">{escape(table.groups[key])}</th>')
             next_free = last + 1
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    heads = ['<th data-i="0" tabindex="0">Row</th>']
+    headings = ['<th data-i="0" tabindex="0">Row</th>']
     if table.time:
-        heads.append(f'<th data-i="1" tabindex="0">{" ".join(TIME_HEADING)}</th>')
+        headings.append(f'<th data-i="1" tabindex="0">{" ".join(TIME_HEADING)}</th>')
     for index, column in enumerate(table.columns):
         name = "<br>".join(escape(line.strip()) for line in column.heading if line.strip()) or escape(
             column.name
@@ -124,8 +124,8 @@ def _table(table: ReportTable, parts: list[Part], offset: int) -> Iterator[str]:
         unit = column_facts.unit(column)
         title = escape(column_facts.text(column) + (f" ({unit})" if unit else ""))
         numeric = ' class="r" data-n' if column.type in ("number", "id") else ""
-        heads.append(f'<th data-i="{index + leading}"{numeric} tabindex="0" title="{title}">{name}</th>')
-    lines += [f"<tr>{''.join(heads)}</tr>", "</thead>"]
+        headings.append(f'<th data-i="{index + leading}"{numeric} tabindex="0" title="{title}">{name}</th>')
+    lines += [f"<tr>{''.join(headings)}</tr>", "</thead>"]
     yield "\n".join(lines) + "\n"
     for part in parts:
         yield "<tbody>\n"

@@ -1,6 +1,6 @@
 """Reports as JSON: one array of objects, column keys as names, exact values, null for missing values.
 
-`row` is the kind of row, or the label of rows with their own query; in a total, a column contains the result
+`row` is the kind of row, or the label of rows with their own query; a column of a total contains the result
 of its rule, such as the number of rows.
 """
 

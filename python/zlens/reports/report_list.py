@@ -15,20 +15,22 @@ from zlens.reports.rows import ReportSession
 
 
 class ReportEntry(Struct, frozen=True):
-    """One line of the list of reports."""
+    """An entry of the list of reports."""
 
     name: str
     number: str
     title: str
     group: str
     columns: int  # columns of the report
-    known: int  # columns of the classic report, including those that ours leaves out
+    known: int  # columns of the classic report, including those that zlens omits
     available: int | None  # columns with values in a session; None: no session
 
     @property
     def state(self) -> str:
-        """none, partial (under half of the known columns), available or complete; without a session, partial
-        or empty."""
+        """Availability: none, partial (under half of the known columns), available or complete.
+
+        Without a session: partial or empty.
+        """
         if self.available == 0:
             return "none"
         if self.partial:
@@ -42,14 +44,14 @@ class ReportEntry(Struct, frozen=True):
 
     @property
     def counted(self) -> str:
-        """Its number of known columns: `21 columns`, `12 of 15 columns`."""
+        """Number of columns: `21 columns`, `12 of 15 columns`."""
         return f"{f'{self.columns} of ' if self.columns < self.known else ''}{self.known} columns"
 
 
 def list_reports(
     session: ReportSession | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
 ) -> list[ReportEntry]:
-    """Reports (of a menu) by group and name; with a session, the number of columns with values."""
+    """Return the reports (of a menu) by group and name; with a session, the number of columns with values."""
     definitions = [
         definition
         for definition in (load_report(name, folder) for name in names(folder))
@@ -66,7 +68,7 @@ def list_reports(
 
 
 def entry(definition: ReportDefinition, available: int | None) -> ReportEntry:
-    """The entry of a report with `available` columns with values."""
+    """Return the entry of a report with `available` columns with values."""
     return ReportEntry(
         definition.name,
         definition.number,
@@ -79,7 +81,7 @@ def entry(definition: ReportDefinition, available: int | None) -> ReportEntry:
 
 
 def format_report_list(entries: list[ReportEntry]) -> str:
-    """The list as printed by the command."""
+    """Return the list as the command prints it."""
     lines: list[str] = []
     group = ""
     width = max((len(entry.name) for entry in entries), default=0)
@@ -100,7 +102,7 @@ def format_report_list(entries: list[ReportEntry]) -> str:
 
 
 class ReportValues(Struct, frozen=True):
-    """The values of a report in a session.
+    """Columns of a report with values in a session.
 
     columns  table key and column key of the columns with at least one value
     count    number of columns with values, or of names if a table has them in rows
@@ -111,7 +113,7 @@ class ReportValues(Struct, frozen=True):
 
 
 def announce_counts(definitions: Iterable[ReportDefinition], session: ReportSession) -> None:
-    """Announce the queries that count columns with values."""
+    """Prepare the queries that count columns with values."""
     session.prepare_queries(
         _counts(table)
         for definition in definitions
@@ -123,9 +125,9 @@ def announce_counts(definitions: Iterable[ReportDefinition], session: ReportSess
 def report_values(
     definition: ReportDefinition, session: ReportSession, known: dict[str, list[int]]
 ) -> ReportValues:
-    """The columns of a report with values, and their number.
+    """Return the columns of a report with values, and their number.
 
-    `known` keeps the answers: several reports have the same table.
+    `known` caches the counts: several reports have the same table.
     """
     filled: set[tuple[str, str]] = set()
     total = 0
@@ -136,14 +138,16 @@ def report_values(
         if query not in known:
             known[query] = [int(str(count)) for count in session.sql(query).rows[0]]
         row = known[query]
-        found = {(table.key, column.key) for column, count in zip(table.columns, row, strict=False) if count}
-        filled |= found
-        total += sum(row[len(table.columns) :]) if table.lines else len(found)
+        with_values = {
+            (table.key, column.key) for column, count in zip(table.columns, row, strict=False) if count
+        }
+        filled |= with_values
+        total += sum(row[len(table.columns) :]) if table.lines else len(with_values)
     return ReportValues(frozenset(filled), total)
 
 
 def _counts(table: ReportTable) -> str:
-    """The query of the number of values of each column, then of names with a value for each pair."""
+    """Return the query of the number of values per column, then of names with a value for each pair."""
     column = {column.key: quote(column.column) for column in table.columns}
     counts = [f"count({name})" for name in column.values()]
     counts += [

@@ -1,7 +1,7 @@
-"""The rows of a report: queries made from a definition, and the blocks they fill.
+"""Rows of a report: builds queries from a definition and fetches the blocks.
 
-The engine computes means and totals. Rows never become Python values: they are read from Arrow streams into
-sections, which know the properties of all rows before the first is printed.
+The engine computes means and totals. Rows never become Python values: Arrow streams are read into sections,
+which know the properties of all rows before the first is printed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ResultLike(Protocol):
 
 
 class ReportSession(Protocol):
-    """The interface of a session that reports need."""
+    """Interface of a session that reports need."""
 
     def sql(self, query: str, /) -> ResultLike: ...
     def prepare_queries(self, queries: Iterable[str], /) -> None: ...
@@ -59,12 +59,12 @@ class ReportSession(Protocol):
 
 
 class RowSection(Struct, frozen=True):
-    """The rows of one kind and block, in the order they are printed.
+    """Rows of one kind and block, in print order.
 
     printed   the rows of all blocks, and the index of this block among them; None: it has none
     values    number of rows with a value, for each column of the table
     longest   characters of the longest text of each column, at least the column's width
-    times     the earliest and the latest time, in microseconds since 1970 UTC
+    times     earliest and latest time, in microseconds since 1970 UTC
     """
 
     rows: RowKind
@@ -79,26 +79,26 @@ class RowSection(Struct, frozen=True):
         return self.count
 
 
-#: Sections printed together: a single one, or interval rows and the rows that follow each interval.
+#: Sections printed together: one section, or interval rows and the rows that follow each interval.
 Part = list[RowSection]
 
 
 class Block(Struct):
-    """The contents of the report for one system (or one machine)."""
+    """Contents of the report for one system (or one machine)."""
 
     name: str
     systems: list[dict[str, Value]]  # rows of the table `system`
     start: datetime | None
     end: datetime | None
     tables: list[tuple[ReportTable, list[Part]]]
-    #: The definition's footnotes that apply to it.
+    #: Footnotes of the definition that apply to this block.
     notes: list[str] = field(default_factory=list)
     #: Problems found in the inputs so far.
     problems: int = 0
 
     @property
     def shown(self) -> list[tuple[ReportTable, list[Part]]]:
-        """The tables with rows; the others apply to other kinds of machine."""
+        """Tables with rows; the others apply to other kinds of machine."""
         return [
             (table, parts)
             for table, parts in self.tables
@@ -111,28 +111,28 @@ class Block(Struct):
 
     @property
     def made(self) -> bool:
-        """Whether any of the data are synthetic."""
+        """Whether any of the data is synthetic."""
         return any(system.get("synthetic") is True for system in self.systems)
 
     @property
     def system(self) -> str:
-        """The system whose local time is shown."""
+        """System whose local time is shown."""
         return str(self.systems[0]["system"]) if self.systems else self.name
 
 
 def rows_in_order(part: Part) -> list[tuple[_native.Section, int | None]]:
-    """The rows of a part: for each time, the rows of each section in turn."""
+    """Return the rows of a part: for each time, the rows of each section in turn."""
     return [section.printed for section in part]
 
 
 def offset_us(block: Block, session: ReportSession) -> int:
-    """The UTC offset of the block's system in microseconds."""
+    """Return the UTC offset of the block's system in microseconds."""
     offset = session.display(EPOCH, block.system).utcoffset()
     return offset // timedelta(microseconds=1) if offset else 0
 
 
 def columns_without_values(block: Block) -> list[ReportColumn]:
-    """Columns without any value in this block; rows with a fixed text in the column do not count."""
+    """Return columns without any value in this block; rows with a fixed text in the column do not count."""
     columns = []
     for table, parts in block.tables:
         sections = [section for part in parts for section in part if len(section)]
@@ -144,7 +144,7 @@ def columns_without_values(block: Block) -> list[ReportColumn]:
 
 
 def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
-    """Query the session for all data that the report prints."""
+    """Query the session for all data of the report."""
     other_queries = [
         query
         for query in (
@@ -163,20 +163,20 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
     for source, queries in by_session.values():
         source.prepare_queries(queries)
     blocks = _blocks(definition, session)
-    read = [
+    fetched = [
         [(rows, *_read(table, rows, definition.block, session)) for rows in table.rows if table in tables]
         for table in definition.tables
     ]
-    for pieces in read:
-        for _, _, by_block in pieces:
+    for sections_by_rows in fetched:
+        for _, _, by_block in sections_by_rows:
             for name in by_block:
                 blocks.setdefault(name, Block(name, [], None, None, []))
-    for table, pieces in zip(definition.tables, read, strict=True):
+    for table, sections_by_rows in zip(definition.tables, fetched, strict=True):
         titles = _values(table.title_values, definition.block, session)
         for block in blocks.values():
             parts: list[Part] = []
-            for rows, answer, by_block in pieces:
-                section = by_block.get(block.name) or RowSection(rows, (answer, None))
+            for rows, printed, by_block in sections_by_rows:
+                section = by_block.get(block.name) or RowSection(rows, (printed, None))
                 if parts and rows.kind != "interval" and has_times(rows):
                     parts[-1].append(section)
                 else:
@@ -189,28 +189,30 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
     for note in definition.notes:
         values = _values(note.when, definition.block, session)
         for block in blocks.values():
-            # Notes on rows need rows; a known fault may explain why there are none.
-            found = values.get(block.name, values.get(None)) if note.when else None if block.empty else {}
-            if found is not None:
-                block.notes.append(_filled(note.text, found, block, session))
+            # Notes on rows need rows; a known recording error may explain why there are none.
+            note_values = (
+                values.get(block.name, values.get(None)) if note.when else None if block.empty else {}
+            )
+            if note_values is not None:
+                block.notes.append(_filled(note.text, note_values, block, session))
     return list(blocks.values())
 
 
 def has_table_data(table: ReportTable, session: ReportSession) -> bool:
-    """Whether the input has what a table is about; nothing is decoded to find out."""
+    """Return whether the input has data for a table, without decoding any."""
     queries = {rows.query or table.query for rows in table.rows}
     return any(session.query_has_data(query) for query in queries)
 
 
 def _values(query: str, column: str, session: ReportSession) -> dict[object, dict[str, Value]]:
-    """The values that a title or a footnote shows, by block; under None if the query has no block."""
-    found: dict[object, dict[str, Value]] = {}
+    """Return the values of a title or footnote, by block; under None if the query has no block."""
+    by_block: dict[object, dict[str, Value]] = {}
     if query and session.query_has_data(query):
-        answer = session.sql(query)
-        for row in answer.rows:
-            values = dict(zip(answer.columns, row, strict=True))
-            found.setdefault(values.get(column), values)
-    return found
+        result = session.sql(query)
+        for row in result.rows:
+            values = dict(zip(result.columns, row, strict=True))
+            by_block.setdefault(values.get(column), values)
+    return by_block
 
 
 def _filled(text: str, values: dict[str, Value], block: Block, session: ReportSession) -> str:
@@ -220,7 +222,7 @@ def _filled(text: str, values: dict[str, Value], block: Block, session: ReportSe
 def _titled(
     table: ReportTable, block: Block, titles: dict[object, dict[str, Value]], session: ReportSession
 ) -> ReportTable:
-    """The table with the block's values in its title."""
+    """Return the table with the block's values in its title."""
     if not table.title_values:
         return table
     return replace(table, title=_filled(table.title, titles.get(block.name, {}), block, session))
@@ -228,8 +230,8 @@ def _titled(
 
 def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, Block]:
     shown = ", ".join(quote(column.name) for column in measures.load_measure("system").columns)
-    answer = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
-    # With --every, shown intervals are buckets, which may end beyond the data; these are the recorded ones.
+    result = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
+    # With --every, shown intervals are buckets that may end after the data; these are the recorded ones.
     spans = {
         str(system): (cast("datetime | None", start), cast("datetime | None", end))
         for system, start, end in session.sql(
@@ -239,8 +241,8 @@ def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, B
     blocks: dict[str, Block] = {}
     member_rows = session.sql(definition.members).rows if definition.members else []
     members = {row[0]: row[1] for row in member_rows}
-    for row in answer.rows:
-        system = dict(zip(answer.columns, row, strict=True))
+    for row in result.rows:
+        system = dict(zip(result.columns, row, strict=True))
         name = str(members.get(system["system"]) or system.get(definition.block) or system["system"])
         block = blocks.setdefault(name, Block(name, [], None, None, []))
         block.systems.append(system)
@@ -251,14 +253,14 @@ def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, B
 
 
 def has_times(rows: RowKind) -> bool:
-    """Whether its rows have a time each."""
+    """Return whether each of these rows has a time."""
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
 
 def _source(rows: RowKind, session: ReportSession) -> ReportSession:
-    """The session to query for rows of a kind.
+    """Return the session to query for rows of a kind.
 
-    Rows over the whole window use the recorded intervals regardless of --every; rows over all members use the
+    Rows over the entire window use recorded intervals regardless of --every; rows over all members use the
     members regardless of --group.
     """
     source = session if has_times(rows) else session.without_buckets
@@ -268,17 +270,17 @@ def _source(rows: RowKind, session: ReportSession) -> ReportSession:
 def _read(
     table: ReportTable, rows: RowKind, block: str, session: ReportSession
 ) -> tuple[_native.Section, dict[str, RowSection]]:
-    """The rows of one kind, for all blocks and for each block."""
+    """Return the rows of one kind, for all blocks and by block."""
     result = _source(rows, session).sql(rows_sql(table, rows, block))
-    answer = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
+    printed = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
     by_block = {}
-    for index, (name, count, values, longest, times, flags) in enumerate(answer.runs):
-        by_block[str(name)] = RowSection(rows, (answer, index), count, values, longest, times, flags)
-    return answer, by_block
+    for index, (name, count, values, longest, times, flags) in enumerate(printed.runs):
+        by_block[str(name)] = RowSection(rows, (printed, index), count, values, longest, times, flags)
+    return printed, by_block
 
 
 def rows_sql(table: ReportTable, rows: RowKind, block: str) -> str:
-    """The SQL of one kind of row: block, time, flag, then one column for each column of the table."""
+    """Return the SQL of one kind of row: block, time, flag, then one column for each column of the table."""
     keys = [block, *([table.time] if has_times(rows) and table.time else [])]
     if rows.kind == "total":
         return _total(table, rows, keys)
@@ -304,8 +306,8 @@ def rows_sql(table: ReportTable, rows: RowKind, block: str) -> str:
 
 
 def _total(table: ReportTable, rows: RowKind, keys: list[str]) -> str:
-    """Sums are weighted by the seconds of each row, as in the catalog; other rules are over rows shown."""
-    # The columns added up are renamed (c0, c1, ...): a column may be shown twice under two keys.
+    """Weight sums by the seconds of each row, as the catalog does; other rules apply to the rows shown."""
+    # Columns to add are renamed (c0, c1, ...), because a column may be shown twice under two keys.
     summed = {
         f"c{index}": column.column
         for index, column in enumerate(table.columns)
@@ -358,7 +360,7 @@ def _total(table: ReportTable, rows: RowKind, keys: list[str]) -> str:
 
 
 def _weighted(rows: RowKind, column: ReportColumn) -> bool:
-    """Whether a column is added by the time that each row was there."""
+    """Return whether a column is weighted by the time that each row covers."""
     return rows.of != "row" or column.column in rows.adds
 
 
@@ -374,7 +376,7 @@ def _mean(table: ReportTable, column: ReportColumn) -> str:
 
 
 def _weight(column: ReportColumn) -> str | None:
-    """SQL of the weight of a column's values; None if its means are plain."""
+    """Return the SQL of the weight of a column's values; None if its means are unweighted."""
     if column.mean != "mean" or not column.measures or not column.averaging_measure:
         return None
     return aggregation.weight_sql(column.averaging_measure)
@@ -383,7 +385,7 @@ def _weight(column: ReportColumn) -> str | None:
 def _sum(rows: RowKind, column: ReportColumn, name: str, weight: str | None) -> str:
     rule = rows.rule if rows.rule and column.type == "number" else column.total
     if rule == "sum":
-        # A sum of the known values is not the total: with one value missing, there is no total.
+        # A sum of the known values is not the total: if one value is missing, there is no total.
         return f"CASE WHEN count({name}) = count(*) THEN sum({name}) END"
     if rule == "mean" and weight:
         return f"sum({name} * {weight}) / nullif(sum({weight}) FILTER (WHERE {name} IS NOT NULL), 0)"

@@ -1,4 +1,4 @@
-"""Times and missing values in the classic text reports; for numbers see `crates/text/src/number.rs`."""
+"""Times and missing values in the classic text reports; numbers are in `crates/text/src/number.rs`."""
 
 from __future__ import annotations
 

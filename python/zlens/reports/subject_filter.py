@@ -1,4 +1,4 @@
-"""A report limited to some subjects: one device, some guests, a processor (`--only`)."""
+"""Limits a report to some subjects: one device, some guests, a processor (`--only`)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NAMED = 8
 def filter_subjects(
     definition: ReportDefinition, only: Sequence[str], session: ReportSession
 ) -> ReportDefinition:
-    """The report limited to subjects that match the names; `*` matches any characters, `?` one.
+    """Return the report limited to subjects that match the names; `*` matches any characters, `?` one.
 
     Names match the shown columns that identify subjects, and the first of these columns even if not shown.
     QueryError if no subject matches.
     """
     tables = tuple(_table(table, only) for table in definition.tables)
     if not any(session.sql(f"SELECT 1 FROM ({table.query}) AS base LIMIT 1").rows for table in tables):
-        wanted = ", ".join(repr(name) for name in only)
+        requested = ", ".join(repr(name) for name in only)
         table = definition.tables[0]
         name = quote(table.subject[0])
         subjects = session.sql(
@@ -36,7 +36,7 @@ def filter_subjects(
         ).rows
         names = [str(row[0]) for row in subjects[:NAMED]] + ["..."] * (len(subjects) > NAMED)
         raise QueryError(
-            f"{definition.name} has no rows for {wanted}",
+            f"{definition.name} has no rows for {requested}",
             expected=f"one of {', '.join(names)}" if names else None,
             cure=phrase("only_out"),
         )
@@ -46,16 +46,16 @@ def filter_subjects(
 def _table(table: ReportTable, only: Sequence[str]) -> ReportTable:
     shown = {column.column for column in table.columns}
     identifying = [name for index, name in enumerate(table.subject) if index == 0 or name in shown]
-    rows = tuple(kept for rows in table.rows if (kept := _rows(rows, identifying, shown, only)))
+    rows = tuple(limited for rows in table.rows if (limited := _rows(rows, identifying, shown, only)))
     return replace(table, query=_where(table.query, identifying, only), rows=rows)
 
 
 def _rows(rows: RowKind, identifying: list[str], shown: set[str], only: Sequence[str]) -> RowKind | None:
-    """Rows limited to the subjects; None for rows with their own query over all subjects."""
+    """Return the rows limited to the subjects; None for rows with their own query over all subjects."""
     if not rows.query:
         return rows
-    own = [name for name in identifying if name in shown]
-    return replace(rows, query=_where(rows.query, own, only)) if own else None
+    shown_names = [name for name in identifying if name in shown]
+    return replace(rows, query=_where(rows.query, shown_names, only)) if shown_names else None
 
 
 def _where(query: str, names: Sequence[str], only: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
-"""The classic text report: header block, headings over columns, rows, footnotes.
+"""The classic text report: header block, headings above columns, rows, footnotes.
 
 A table is printed at its full width. If a width is given (a terminal) and the table is wider, it is folded
 into parts below each other, each beginning with the time and the columns that identify the rows. Words longer
-than a part are cut.
+than a part are truncated.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _lines(lines: list[str]) -> str:
 
 
 def local(block: Block, session: ReportSession) -> style.Display:
-    """Converts times to the local time of the block's system; each time is converted once."""
+    """Return a function that converts times, each once, to the local time of the block's system."""
     system = block.system
     converted: dict[datetime, datetime] = {}
 
@@ -103,7 +103,7 @@ class PrintedSheet:
         self.chosen = list(range(len(table.columns)))
 
     def _column_width(self, i: int, column: ReportColumn) -> int:
-        """The catalog's width, or more for a name or number that cannot be shortened."""
+        """Return the catalog's width, or more for a name or number that cannot be shortened."""
         sections = [section for part in self.parts for section in part if len(section)]
         longest = max((section.longest[i] for section in sections), default=0)
         fixed = max((len(rows.cells.get(column.key, "")) for rows in self.table.rows), default=0)
@@ -118,7 +118,7 @@ class PrintedSheet:
         return self.label_width + sum(self.widths[i] + 1 for i in self.chosen) - 1
 
     def fold_columns(self, width: int | None) -> list[PrintedSheet]:
-        """This table in as many parts as the width requires; columns under one heading stay together."""
+        """Return this table in parts of at most this width; column groups are not separated."""
         if width is None:
             return [self]
         # The flag of an interval follows its row.
@@ -126,37 +126,37 @@ class PrintedSheet:
         width -= max((len(flag) + 1 for flag in flags), default=0)
         if self.width <= width:
             return [self]
-        kept = [index for index, column in enumerate(self.table.columns) if column.keep]
-        room = width - self.label_width - sum(self.widths[index] + 1 for index in kept) + 1
+        repeated = [index for index, column in enumerate(self.table.columns) if column.keep]
+        available = width - self.label_width - sum(self.widths[index] + 1 for index in repeated) + 1
         self.widths = [
-            max(column.width, min(column_width, room - 1))
-            if column.type == "text" and index not in kept
+            max(column.width, min(column_width, available - 1))
+            if column.type == "text" and index not in repeated
             else column_width
             for index, (column, column_width) in enumerate(zip(self.table.columns, self.widths, strict=True))
         ]
         pages: list[list[int]] = []
         left = 0
-        for unit in self._units(kept, room):
+        for unit in self._units(repeated, available):
             needed = sum(self.widths[index] + 1 for index in unit)
             if not pages or needed > left:
                 pages.append([])
-                left = room
+                left = available
             pages[-1] += unit
             left -= needed
         sheets = []
         for number, page in enumerate(pages, 1):
             sheet = copy(self)
-            sheet.chosen = sorted([*kept, *page])
+            sheet.chosen = sorted([*repeated, *page])
             sheet.title = f"{self.table.title} (part {number} of {len(pages)})".strip()
             sheets.append(sheet)
         return sheets
 
-    def _units(self, kept: list[int], room: int) -> list[list[int]]:
-        """The columns to lay out, in units that stay together unless wider than a part."""
+    def _units(self, repeated: list[int], available: int) -> list[list[int]]:
+        """Return the columns to lay out, in units that are split only if wider than a part."""
         units: list[list[int]] = []
         columns = self.table.columns
         for index, column in enumerate(columns):
-            if index in kept:
+            if index in repeated:
                 continue
             if units and column.group and columns[units[-1][-1]].group == column.group:
                 units[-1].append(index)
@@ -164,7 +164,7 @@ class PrintedSheet:
                 units.append([index])
         fitting = []
         for unit in units:
-            fits = sum(self.widths[index] + 1 for index in unit) <= room
+            fits = sum(self.widths[index] + 1 for index in unit) <= available
             fitting += [unit] if fits else [[index] for index in unit]
         return fitting
 
@@ -218,17 +218,17 @@ class PrintedSheet:
         )
 
     def _over_midnight(self, part: Part) -> bool:
-        """Whether the part spans midnight, so that times need a date."""
+        """Return whether the part spans midnight, so that times need a date."""
         if part[0].times is None:
             return False
         first, last = ((time + self.offset_us) // _DAY_US for time in part[0].times)
         return first != last
 
     def _section(self, section: RowSection) -> tuple[str, list[str | None], list[str]]:
-        """Label, fixed texts, and the texts for missing values."""
+        """Return label, fixed texts, and the texts for missing values."""
         fixed: list[str | None] = []
         empty = []
-        # A long label runs over the blank cells behind it; without times it covers cells of full width.
+        # A long label extends over the blank cells after it; without times it covers cells of full width.
         over = max(len(section.rows.label) - LABEL_WIDTH, 0) if self.table.time else 0
         for i in self.chosen:
             column, width = self.table.columns[i], self.widths[i]
@@ -242,7 +242,7 @@ class PrintedSheet:
 
 
 def is_left_blank(section: RowSection, column: ReportColumn) -> bool:
-    """Whether a missing value is left blank, as a text in a total; others are dotted."""
+    """Return whether a missing value is blank, such as a text in a total; others are dotted."""
     return section.rows.kind == "total" and column.type != "number" and column.total == "none"
 
 
@@ -251,7 +251,7 @@ def pad(text: str, width: int, align: str) -> str:
 
 
 def group_heading(text: str, width: int) -> str:
-    """`<--- Percent Busy ---->` of the given width."""
+    """Return `<--- Percent Busy ---->` of the given width."""
     inner = width - 2
     text = f" {text} " if inner >= len(text) + 4 else text[: max(inner, 0)]
     dashes = inner - len(text)

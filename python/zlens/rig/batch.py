@@ -1,4 +1,4 @@
-"""Runs many scenarios in parallel. Completed runs are kept, so an interrupted batch can resume."""
+"""Runs many scenarios in parallel. Completed runs are stored, so an interrupted batch can resume."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from zlens.version import VERSION
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
-#: Told the runs that are done, of how many, and the last one.
+#: Receives the number of completed runs, the total, and the last run.
 Progress = Callable[[int, int, str], None]
 _LOOK_S = 0.2
 _stop: Event
 
 
 class CompletedRun(Struct, frozen=True):
-    """A run with its data and its observed values; error: why it has none."""
+    """A run with its data and its observed values; error: why it failed."""
 
     job: Job
     data: RunData
@@ -46,7 +46,7 @@ class CompletedRun(Struct, frozen=True):
 
 
 class BatchInterrupted(KeyboardInterrupt):
-    """An interrupt, with the runs that were done before."""
+    """An interrupt, with the runs completed before."""
 
     def __init__(self, done: dict[tuple[str, str], CompletedRun]) -> None:
         super().__init__()
@@ -54,19 +54,19 @@ class BatchInterrupted(KeyboardInterrupt):
 
 
 def run(
-    wanted: Sequence[tuple[RigDefinition, Sequence[Job]]],
+    jobs_by_rig: Sequence[tuple[RigDefinition, Sequence[Job]]],
     runner: Runner,
     folder: str,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[tuple[str, str], CompletedRun]:
-    """All runs, by file and name. folder: where data and results stay.
+    """Return all runs, by file and name. folder: folder of data and results.
 
-    Raises Interrupted after an interrupt; runs that had not ended leave no data.
+    Raises BatchInterrupted after an interrupt; incomplete runs leave no data.
     """
-    every = [(rig, job) for rig, those in wanted for job in those]
-    for rig, _ in wanted:
+    all_jobs = [(rig, job) for rig, rig_jobs in jobs_by_rig for job in rig_jobs]
+    for rig, _ in jobs_by_rig:
         try:
             (Path(folder) / rig.name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -76,13 +76,13 @@ def run(
     # A fork of a process with threads may hang.
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
-    workers = max(1, min(jobs or os.cpu_count() or 1, len(every)))
+    workers = max(1, min(jobs or os.cpu_count() or 1, len(all_jobs)))
     with ProcessPoolExecutor(workers, context, _begin, (stop,)) as pool:
         waiting: set[Future[CompletedRun]] = set()
         try:
             waiting = {
                 pool.submit(_run_one, job, runner, rig.observations, str(Path(folder) / rig.name))
-                for rig, job in every
+                for rig, job in all_jobs
             }
             while waiting:
                 ended, waiting = wait(waiting, _LOOK_S, FIRST_COMPLETED)
@@ -90,7 +90,7 @@ def run(
                     result = future.result()
                     done[result.job.rig, result.job.name] = result
                     if progress is not None:
-                        progress(len(done), len(every), f"{result.job.rig}: {result.job.name}")
+                        progress(len(done), len(all_jobs), f"{result.job.rig}: {result.job.name}")
         except BaseException as error:
             stop.set()
             for future in waiting:
@@ -102,15 +102,15 @@ def run(
 
 
 def _begin(stop: Event) -> None:
-    """In another process: its parent alone takes interrupts."""
+    """Initialize a worker process: only its parent handles interrupts."""
     global _stop
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run_one(job: Job, runner: Runner, observations: Sequence[Observation], folder: str) -> CompletedRun:
-    """Run and observe, or find both done; an error becomes the result of this run alone."""
-    began = time.monotonic()
+    """Run and observe, or reuse stored data and values; an error becomes the result of this run only."""
+    started = time.monotonic()
     output = str(Path(folder) / f"{job.name}.data")
     try:
         digest = runner.digest(job)
@@ -123,36 +123,42 @@ def _run_one(job: Job, runner: Runner, observations: Sequence[Observation], fold
     except CanceledError:
         return CompletedRun(job, RunData(()), {}, 0.0, "interrupted")
     except ZlensError as error:
-        return CompletedRun(job, RunData(()), {}, time.monotonic() - began, str(error))
+        return CompletedRun(job, RunData(()), {}, time.monotonic() - started, str(error))
     _keep(output, digest, data, reads, values)
-    return CompletedRun(job, data, values, time.monotonic() - began)
+    return CompletedRun(job, data, values, time.monotonic() - started)
 
 
 def _observation_key(observations: Iterable[Observation]) -> str:
-    """What the observed values depend on besides the data."""
+    """Return everything besides the data that the observed values depend on."""
     native = os.stat(_native.__file__ or "")
     catalog = [compile_cache.catalog_digest(str(root)) for root in compile_cache.ROOTS]
     return json.dumps(
-        [VERSION, native.st_size, native.st_mtime_ns, catalog, [asdict(one) for one in observations]]
+        [
+            VERSION,
+            native.st_size,
+            native.st_mtime_ns,
+            catalog,
+            [asdict(observation) for observation in observations],
+        ]
     )
 
 
 def _completed_run(output: str, digest: str) -> tuple[RunData, str, observed_values.Values] | None:
-    """Data and values of an earlier run with this digest, if all its files are there."""
+    """Return data and values of an earlier run with this digest, if all its files exist."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        found: dict[str, Any] = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
+        stored: dict[str, Any] = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
         folder = Path(output).parent
-        files = tuple(str(folder / name) for name in found["files"])
-        throughput = found["throughput"] and str(folder / found["throughput"])
-        there = all(os.path.isfile(path) for path in (*files, *filter(None, [throughput])))
-        if found["digest"] == digest and files and there:
-            return RunData(files, throughput), found["reads"], found["values"]
+        files = tuple(str(folder / name) for name in stored["files"])
+        throughput = stored["throughput"] and str(folder / stored["throughput"])
+        files_exist = all(os.path.isfile(path) for path in (*files, *filter(None, [throughput])))
+        if stored["digest"] == digest and files and files_exist:
+            return RunData(files, throughput), stored["reads"], stored["values"]
     return None
 
 
 def _keep(output: str, digest: str, data: RunData, reads: str, values: observed_values.Values) -> None:
     folder = Path(output).parent
-    found = {
+    stored = {
         "digest": digest,
         "files": [os.path.relpath(path, folder) for path in data.files],
         "throughput": data.throughput and os.path.relpath(data.throughput, folder),
@@ -160,4 +166,4 @@ def _keep(output: str, digest: str, data: RunData, reads: str, values: observed_
         "values": values,
     }
     with atomic_write(f"{output}.json") as path:
-        Path(path).write_text(json.dumps(found), encoding="utf-8")
+        Path(path).write_text(json.dumps(stored), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Results for programs and the page: exact numbers, and the files of every run."""
+"""Results for programs and the web UI: exact numbers, and the files of every run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from zlens.version import VERSION
 
 
 def document(results: Sequence[RigResult], when: str) -> dict[str, Any]:
-    """One object: version, date and scenarios with their policies, numbers, verdicts and runs."""
+    """Return one object: version, date and scenarios with their policies, numbers, verdicts and runs."""
     ordered = tables.in_order(results)
-    return {"version": VERSION, "date": when, "scenarios": [_scenario(one) for one in ordered]}
+    return {"version": VERSION, "date": when, "scenarios": [_scenario(result) for result in ordered]}
 
 
 def _scenario(result: RigResult) -> dict[str, Any]:

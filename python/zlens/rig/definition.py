@@ -31,7 +31,7 @@ from zlens.schema.validators import (
 )
 
 FOLDER = FACTS / "rig"
-#: The areas of files, in the order of the summary.
+#: Areas of files, in the order of the summary.
 AREAS = (
     "shares",
     "partitions",
@@ -44,14 +44,14 @@ AREAS = (
 )
 _STATUSES = ("verified", "verified-secondary", "constructed", "derived", "unverified", "ours")
 _MOST_CASES = 1000
-#: What `expected` of an observation says for numbers that the cases have.
+#: Value of `expected` of an observation whose numbers are in the cases.
 PUBLISHED = "published"
 _SOLVER = "solver:"
 _AMOUNT = Number(-1e15, 1e15)
 
 
 class Citation(Struct, frozen=True):
-    """Where the expected numbers are from."""
+    """The source of the expected numbers."""
 
     publication: str
     place: str
@@ -68,7 +68,7 @@ class ExpectedNumber(Struct, frozen=True):
 
 
 class RigCase(Struct, frozen=True):
-    """Settings of the scenario, and numbers by observation and subject; a subject of "" is the only one."""
+    """Settings of the scenario, and numbers by observation and subject; "" if there is only one."""
 
     name: str
     set: dict[str, Any]
@@ -77,7 +77,7 @@ class RigCase(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """Settings for all cases; what is not judged is drawn only."""
+    """Settings for all cases; a policy that is not judged is only drawn."""
 
     name: str
     set: dict[str, Any]
@@ -85,7 +85,7 @@ class Policy(Struct, frozen=True):
 
 
 class Control(Struct, frozen=True):
-    """Settings with which a verdict must fail; `solver` changes what the solver is given alone."""
+    """Settings with which a verdict must fail; `solver` changes the scenario of the solver only."""
 
     name: str
     set: dict[str, Any]
@@ -93,7 +93,7 @@ class Control(Struct, frozen=True):
 
 
 class Observation(Struct, frozen=True):
-    """What is observed, and which differences are allowed.
+    """An observation, and the allowed differences.
 
     measure, column, statistic, by, where   the column of a measure, averaged as the catalog declares
     sql           or a query of subject and value
@@ -102,7 +102,7 @@ class Observation(Struct, frozen=True):
     largest       largest difference; of: in percent of the expected value or of the sum of all, or points
     rms           root mean square of the differences, in the same unit
     misallocated  half the sum of the differences, in percent of the sum of the expected values
-    order         whether the cases come in the order of their expected values
+    order         whether the cases must be in the order of their expected values
     band          source of the allowed differences
     """
 
@@ -146,7 +146,7 @@ class RigDefinition(Struct, frozen=True):
     toml: str = ""
 
     def values(self, case: RigCase, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The scenario of a case with the settings of a policy or control."""
+        """Return the scenario of a case with the settings of a policy or control."""
         values = self.scenario
         for key, value in {**case.set, **settings}.items():
             values = set_value(values, key, value)
@@ -245,12 +245,12 @@ SPEC = Spec(
 
 
 def shipped() -> dict[str, Path]:
-    """The files that zlens ships, by name."""
+    """Return the files that zlens ships, by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml")) if not path.stem.startswith("_")}
 
 
 def find(name: str) -> RigDefinition:
-    """A shipped file by name, or the user's by path."""
+    """Return a shipped file by name, or the user's by path."""
     path = shipped().get(name)
     if path is None and not Path(name).suffix:
         raise QueryError(
@@ -260,12 +260,12 @@ def find(name: str) -> RigDefinition:
 
 
 def load(file: str) -> RigDefinition:
-    """A file of the rig; ScenarioError with key, value and cure if it cannot be used."""
+    """Return a file of the rig; ScenarioError with key, value and cure if it cannot be used."""
     return parsed(read(file), file)
 
 
 def parsed(values: ScenarioValues, file: str) -> RigDefinition:
-    """The same from parsed TOML."""
+    """Return a file of the rig from parsed TOML."""
     problem = DocumentErrors(file, ScenarioError, text=values.text)
     checked = SPEC.check(dict(values), "", problem)
     scenario = checked["scenario"]
@@ -315,11 +315,11 @@ def _varied(vary: dict[str, Any]) -> list[RigCase]:
 
 def _case(entry: dict[str, Any]) -> RigCase:
     expected = {}
-    for name, found in entry["expected"].items():
-        single = not isinstance(found, dict) or (found and found.keys() <= {"value", "low", "high"})
+    for name, numbers in entry["expected"].items():
+        single = not isinstance(numbers, dict) or (numbers and numbers.keys() <= {"value", "low", "high"})
         expected[name] = {
             subject: ExpectedNumber(**one) if isinstance(one, dict) else ExpectedNumber(one)
-            for subject, one in ({"": found} if single else found).items()
+            for subject, one in ({"": numbers} if single else numbers).items()
         }
     return RigCase(entry["name"], entry["set"], expected, entry["at"])
 
@@ -358,7 +358,7 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
 
 
 def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
-    """What fits each key alone, but not the others."""
+    """Check combinations of keys that are valid separately."""
     names = [case.name for case in rig.cases]
     for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):
         if len(set(group)) < len(group):

@@ -1,4 +1,4 @@
-"""A scenario as text: what it is for, what is varied, expected, observed and allowed."""
+"""A scenario as text: its purpose, and what is varied, expected, observed and allowed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.rig.definition import ExpectedNumber, Observation, RigDefinition
 
 
 def text(rig: RigDefinition) -> str:
-    """All that a reader needs besides the scenario itself, which follows as TOML."""
+    """Return all that a reader needs besides the scenario itself, which follows as TOML."""
     return "\n".join(_lines(rig)) + "\n"
 
 
@@ -23,23 +23,25 @@ def _lines(rig: RigDefinition) -> Iterator[str]:
     if rig.source.note:
         yield rig.source.note
     yield ""
-    for one in rig.observations:
-        yield f"Observed: {_observed(one)}"
-        yield f"Allowed: {', '.join(_allowed(one))}"
-        if one.band:
-            yield f"Source of that: {one.band}"
+    for observation in rig.observations:
+        yield f"Observed: {_observed(observation)}"
+        yield f"Allowed: {', '.join(_allowed(observation))}"
+        if observation.band:
+            yield f"Source of that: {observation.band}"
     yield ""
     for case in rig.cases:
         settings = ", ".join(f"{key} = {value}" for key, value in case.set.items())
         if case.name:
             yield f"Case {case.name}{f' ({settings})' if settings and settings != case.name else ''}"
         try:
-            found = expected_values.expected_values(rig, case)
+            expected = expected_values.expected_values(rig, case)
         except ZlensError as error:
             yield f"  {error}"
             continue
-        for name, numbers in found.items():
-            shown = ", ".join(f"{subject} {_number(one)}".strip() for subject, one in numbers.items())
+        for name, numbers in expected.items():
+            shown = ", ".join(
+                f"{subject} {_number(observation)}".strip() for subject, observation in numbers.items()
+            )
             yield f"  {name}: expected {shown or 'nothing'}"
     for policy in rig.policies:
         if policy.name:
@@ -54,33 +56,47 @@ def _lines(rig: RigDefinition) -> Iterator[str]:
     yield rig.toml.rstrip()
 
 
-def _observed(one: Observation) -> str:
-    if one.sql is not None:
-        what = " ".join(one.sql.split())
+def _observed(observation: Observation) -> str:
+    if observation.sql is not None:
+        what = " ".join(observation.sql.split())
     else:
-        by = f" by {one.by}" if one.by else ""
-        where = "".join(f", {name} = {value}" for name, value in one.where.items())
-        what = f"{one.statistic} of {one.measure}.{one.column}{by}{where}"
-    relative = f", relative to {one.relative_to}" if one.relative_to else ""
-    return f"{one.name}: {what}{relative}{f' ({one.unit})' if one.unit else ''}"
+        by = f" by {observation.by}" if observation.by else ""
+        where = "".join(f", {name} = {value}" for name, value in observation.where.items())
+        what = f"{observation.statistic} of {observation.measure}.{observation.column}{by}{where}"
+    relative = f", relative to {observation.relative_to}" if observation.relative_to else ""
+    return f"{observation.name}: {what}{relative}{f' ({observation.unit})' if observation.unit else ''}"
 
 
-def _allowed(one: Observation) -> Iterator[str]:
-    unit = " points" if one.of == "points" else f" % of the {one.of}" if one.of == "sum" else " %"
-    if one.largest is not None:
-        yield f"a difference of {one.largest:g}{unit}"
-    if one.rms is not None:
-        yield f"a root mean square of {one.rms:g}{unit}"
-    if one.misallocated is not None:
-        yield f"{one.misallocated:g} % misallocated"
-    if one.order:
+def _allowed(observation: Observation) -> Iterator[str]:
+    unit = (
+        " points"
+        if observation.of == "points"
+        else f" % of the {observation.of}"
+        if observation.of == "sum"
+        else " %"
+    )
+    if observation.largest is not None:
+        yield f"a difference of {observation.largest:g}{unit}"
+    if observation.rms is not None:
+        yield f"a root mean square of {observation.rms:g}{unit}"
+    if observation.misallocated is not None:
+        yield f"{observation.misallocated:g} % misallocated"
+    if observation.order:
         yield "no other order of the cases"
-    if (one.largest, one.rms, one.misallocated, one.order) == (None, None, None, False):
+    if (observation.largest, observation.rms, observation.misallocated, observation.order) == (
+        None,
+        None,
+        None,
+        False,
+    ):
         yield "the band of each number"
 
 
-def _number(one: ExpectedNumber) -> str:
-    band = f"{'' if one.low is None else f'{one.low:g}'} to {'' if one.high is None else f'{one.high:g}'}"
-    if one.low is None and one.high is None:
-        return f"{one.value:.6g}"
-    return band if one.value is None else f"{one.value:.6g} ({band})"
+def _number(number: ExpectedNumber) -> str:
+    band = (
+        f"{'' if number.low is None else f'{number.low:g}'} to "
+        f"{'' if number.high is None else f'{number.high:g}'}"
+    )
+    if number.low is None and number.high is None:
+        return f"{number.value:.6g}"
+    return band if number.value is None else f"{number.value:.6g} ({band})"

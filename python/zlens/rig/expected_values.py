@@ -1,4 +1,4 @@
-"""The right answers of a case: those of the exact solver, or published numbers."""
+"""Expected numbers of a case: those of the exact solver, or published ones."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from zlens.rig.definition import PUBLISHED, Control, ExpectedNumber, Observation
 def expected_values(
     rig: RigDefinition, case: RigCase, control: Control | None = None
 ) -> dict[str, dict[str, ExpectedNumber]]:
-    """Expected numbers by observation and subject. A control may change what the solver is given."""
+    """Return expected numbers by observation and subject. A control may change the scenario of the solver."""
     answer: Answer | None = None
-    found: dict[str, dict[str, ExpectedNumber]] = {}
-    for one in rig.observations:
-        if one.expected == PUBLISHED:
-            found[one.name] = case.expected.get(one.name, {})
+    numbers: dict[str, dict[str, ExpectedNumber]] = {}
+    for observation in rig.observations:
+        if observation.expected == PUBLISHED:
+            numbers[observation.name] = case.expected.get(observation.name, {})
             continue
         if answer is None:
             answer = _solved(rig, case, control)
-        found[one.name] = {
-            subject: ExpectedNumber(value) for subject, value in _values(rig, answer, one).items()
+        numbers[observation.name] = {
+            subject: ExpectedNumber(value) for subject, value in _values(rig, answer, observation).items()
         }
-    return found
+    return numbers
 
 
 def _solved(rig: RigDefinition, case: RigCase, control: Control | None) -> Answer:
@@ -33,27 +33,27 @@ def _solved(rig: RigDefinition, case: RigCase, control: Control | None) -> Answe
     return models.solve(values["model"], values, file=rig.file)
 
 
-def _values(rig: RigDefinition, answer: Answer, one: Observation) -> dict[str, float]:
-    table_key, dot, column_key = one.expected.partition(":")[2].partition(".")
+def _values(rig: RigDefinition, answer: Answer, observation: Observation) -> dict[str, float]:
+    table_key, dot, column_key = observation.expected.partition(":")[2].partition(".")
     if not dot:
         figures = {figure.key: figure.value for figure in answer.figures}
         if table_key not in figures:
-            raise _missing(rig, one, f"a figure of it: {', '.join(figures)}")
+            raise _missing(rig, observation, f"a figure of it: {', '.join(figures)}")
         value = figures[table_key]
         return {} if value is None else {"": value}
     tables = {table.key: table for table in answer.tables}
     table = tables.get(table_key)
     if table is None or all(column.key != column_key for column in table.columns):
         known = [f"{key}.{column.key}" for key, table in tables.items() for column in table.columns]
-        raise _missing(rig, one, ", ".join(known))
+        raise _missing(rig, observation, ", ".join(known))
     values = zip(table.labels(), table.column(column_key), strict=True)
     return {
         label: float(value) for label, value in values if isinstance(value, int | float) and value is not True
     }
 
 
-def _missing(rig: RigDefinition, one: Observation, expected: str) -> ScenarioError:
+def _missing(rig: RigDefinition, observation: Observation, expected: str) -> ScenarioError:
     return ScenarioError(
-        f"{one.expected} is not in the solver's answer", file=rig.file, expected=expected,
-        cure=f"correct expected of the observation {one.name}",
+        f"{observation.expected} is not in the solver's answer", file=rig.file, expected=expected,
+        cure=f"correct expected of the observation {observation.name}",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a run of the rig leaves in its folder beside the monitor data: a report, and results for programs."""
+"""Output of a run of the rig next to its monitor data: a report, and results for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPORT, RESULTS = "report.html", "results.json"
 
 
 def write(results: Sequence[RigResult], folder: str) -> None:
-    """Write report.html and results.json, which name today's date."""
+    """Write report.html and results.json, both with today's date."""
     when = dt.date.today().isoformat()
     for name, text in (
         (REPORT, html_format.render(results, when)),

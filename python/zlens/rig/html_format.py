@@ -66,26 +66,26 @@ for (const figure of document.querySelectorAll("figure")) {
 
 
 def render(results: Sequence[RigResult], when: str) -> str:
-    """The page. when: the date that it names."""
-    whole = tables.answer(results)
+    """Return the document. when: its date."""
+    summary = tables.answer(results)
     parts = [
-        f"<h1>{escape(whole.title)}</h1>",
+        f"<h1>{escape(summary.title)}</h1>",
         f"<p>zlens {VERSION}, {escape(when)}. Observed numbers are those of the runs.</p>",
         "<ul>",
         *(
-            f"<li><a href='#{escape(one.rig.name)}'>{escape(one.rig.title)}</a>: {_word(one)}</li>"
-            for one in tables.in_order(results)
+            f"<li><a href='#{escape(result.rig.name)}'>{escape(result.rig.title)}</a>: {_word(result)}</li>"
+            for result in tables.in_order(results)
         ),
         "</ul>",
     ]
-    for one in tables.in_order(results):
-        rig = one.rig
-        parts += [f"<section id='{escape(rig.name)}'>", *html_format.body(tables.scenario_answer(one))]
+    for result in tables.in_order(results):
+        rig = result.rig
+        parts += [f"<section id='{escape(rig.name)}'>", *html_format.body(tables.scenario_answer(result))]
         parts.append(
             f"<details><summary>{escape(rig.name)}.toml</summary><pre>{escape(rig.toml)}</pre></details>"
         )
         parts.append("</section>")
-    return page(whole.title, "\n".join(parts), html_format.STYLE + _STYLE, _SCRIPT, pictures=True)
+    return page(summary.title, "\n".join(parts), html_format.STYLE + _STYLE, _SCRIPT, pictures=True)
 
 
 def _word(result: RigResult) -> str:

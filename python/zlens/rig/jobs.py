@@ -1,4 +1,4 @@
-"""The runs that a file of the rig asks for: each case with each policy or control, and several seeds."""
+"""The runs that a file of the rig defines: each case with each policy or control, and several seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_NAME = re.compile(r"[^a-z0-9.]+")
 
 
 class Job(Struct, frozen=True):
-    """One run. name: unique in its file, and the name of its monitor data without suffix."""
+    """A run. name: unique in its file, and the name of its monitor data without suffix."""
 
     rig: str
     name: str
@@ -28,19 +28,20 @@ class Job(Struct, frozen=True):
 def rig_jobs(
     rig: RigDefinition, seeds: int | None = None
 ) -> Iterator[tuple[RigCase, Policy | Control, list[Job]]]:
-    """The runs of each case and policy, then of each case and control.
+    """Yield the runs of each case and policy, then of each case and control.
 
-    A control has one seed, or all where an order is judged: a single run of each case has one by chance.
+    A control has one seed, or all if an order is judged, because a single run of each case has an order by
+    chance.
     """
     first = int(rig.scenario.get("simulation", {}).get("seed", 1))
     variants: list[Policy | Control] = [*rig.policies, *rig.controls]
     for variant in variants:
-        control = isinstance(variant, Control)
-        one = control and not any(each.order for each in rig.observations)
-        count = 1 if one else seeds or rig.seeds
+        is_control = isinstance(variant, Control)
+        single_seed = is_control and not any(observation.order for observation in rig.observations)
+        count = 1 if single_seed else seeds or rig.seeds
         for case in rig.cases:
             values = rig.values(case, variant.set)
-            parts = [case.name, f"control {variant.name}" if control else variant.name]
+            parts = [case.name, f"control {variant.name}" if is_control else variant.name]
             jobs = []
             for seed in range(first, first + count):
                 name = "-".join(file_name(part) for part in (*parts, str(seed)) if part)
@@ -58,5 +59,5 @@ def rig_jobs(
 
 
 def file_name(text: str) -> str:
-    """A text as a part of a file's name: `2 processors` as `2_processors`."""
+    """Return a text as a part of a file name: `2 processors` as `2_processors`."""
     return _NO_NAME.sub("_", text.lower()).strip("_")

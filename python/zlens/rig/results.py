@@ -32,15 +32,15 @@ class VariantOutcome(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether it is as it must be: a control fails its verdict, everything else passes."""
+        """Whether the outcome is as required: a control fails its verdict, everything else passes."""
         if self.errors:
             return False
-        kept = all(one.passed for one in self.verdicts)
-        return not kept if isinstance(self.variant, Control) else kept
+        all_passed = all(one.passed for one in self.verdicts)
+        return not all_passed if isinstance(self.variant, Control) else all_passed
 
 
 class RigResult(Struct, frozen=True):
-    """A file with its outcomes. complete: False if an interrupt left runs out."""
+    """A file with its outcomes. complete: False if an interrupt prevented runs."""
 
     rig: RigDefinition
     outcomes: tuple[VariantOutcome, ...]
@@ -56,7 +56,7 @@ class RigResult(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """Processor seconds, about, of the runs that were made now."""
+        """Approximate seconds of the runs performed now."""
         return sum(done.seconds for one in self.outcomes for done in one.runs)
 
 
@@ -69,7 +69,7 @@ def run(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[RigResult]:
-    """Run files and judge them. Raises Stopped after an interrupt, with the results so far."""
+    """Run files and judge them. Raises RigInterrupted after an interrupt, with the results so far."""
     wanted = {rig.name: [job for _, _, those in jobs.rig_jobs(rig, seeds) for job in those] for rig in rigs}
     try:
         done = batch.run(
@@ -81,7 +81,7 @@ def run(
 
 
 class RigInterrupted(KeyboardInterrupt):
-    """An interrupt, with the results of what was done."""
+    """An interrupt, with the results of the completed runs."""
 
     def __init__(self, results: list[RigResult]) -> None:
         super().__init__()
@@ -91,14 +91,14 @@ class RigInterrupted(KeyboardInterrupt):
 def judge_rig(
     rig: RigDefinition, done: Mapping[tuple[str, str], CompletedRun], seeds: int | None = None
 ) -> RigResult:
-    """The result of a file from its runs."""
+    """Return the result of a file from its runs."""
     by_variant: dict[str, tuple[Policy | Control, dict[str, list[Job]]]] = {}
-    for case, variant, those in jobs.rig_jobs(rig, seeds):
+    for case, variant, case_jobs in jobs.rig_jobs(rig, seeds):
         key = f"{type(variant).__name__} {variant.name}"
-        by_variant.setdefault(key, (variant, {}))[1][case.name] = those
+        by_variant.setdefault(key, (variant, {}))[1][case.name] = case_jobs
     outcomes = [_outcome(rig, variant, cases, done) for variant, cases in by_variant.values()]
-    every = [job for _, cases in by_variant.values() for those in cases.values() for job in those]
-    missing = any((job.rig, job.name) not in done for job in every)
+    all_jobs = [job for _, cases in by_variant.values() for case_jobs in cases.values() for job in case_jobs]
+    missing = any((job.rig, job.name) not in done for job in all_jobs)
     return RigResult(rig, tuple(outcomes), complete=not missing)
 
 
@@ -108,10 +108,13 @@ def _outcome(
     cases: Mapping[str, Sequence[Job]],
     done: Mapping[tuple[str, str], CompletedRun],
 ) -> VariantOutcome:
-    found = [
-        done[job.rig, job.name] for those in cases.values() for job in those if (job.rig, job.name) in done
+    runs = [
+        done[job.rig, job.name]
+        for case_jobs in cases.values()
+        for job in case_jobs
+        if (job.rig, job.name) in done
     ]
-    errors = [f"{one.job.name}: {one.error}" for one in found if one.error is not None]
+    errors = [f"{one.job.name}: {one.error}" for one in runs if one.error is not None]
     control = variant if isinstance(variant, Control) else None
     numbers = {}
     for case in rig.cases:
@@ -123,25 +126,27 @@ def _outcome(
     for one in rig.observations:
         values = {
             name: [done[job.rig, job.name].values.get(one.name, {}) if (job.rig, job.name) in done else {}
-                   for job in those]
-            for name, those in cases.items()
+                   for job in case_jobs]
+            for name, case_jobs in cases.items()
         }  # fmt: skip
         base = values.get(one.relative_to) if one.relative_to is not None else None
         observed = {name: _by_subject(each, base) for name, each in values.items()}
         wanted = {name: by_name[one.name] for name, by_name in numbers.items()}
         verdicts.append(verdict.judge(one, wanted, observed))
-    return VariantOutcome(variant, tuple(verdicts), tuple(found), tuple(dict.fromkeys(errors)))
+    return VariantOutcome(variant, tuple(verdicts), tuple(runs), tuple(dict.fromkeys(errors)))
 
 
 def _by_subject(
     runs: Sequence[Mapping[str, float | None]], base: Sequence[Mapping[str, float | None]] | None
 ) -> dict[str, list[float | None]]:
-    """The values of each subject, one for each seed; relative to those of `base`, if there is one."""
+    """Return the values of each subject, one for each seed; relative to those of `base` if given."""
     subjects = dict.fromkeys(subject for run in runs for subject in run)
     if base is None:
         return {subject: [run.get(subject) for run in runs] for subject in subjects}
     return {
-        subject: [_ratio(run.get(subject), other.get(subject)) for run, other in zip(runs, base, strict=True)]
+        subject: [
+            _ratio(run.get(subject), base_run.get(subject)) for run, base_run in zip(runs, base, strict=True)
+        ]
         for subject in subjects
     }
 

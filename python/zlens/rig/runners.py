@@ -1,7 +1,7 @@
 """Runners produce the monitor data of a run: the simulator, a program, or existing files.
 
-A runner is a small value that travels to another process: `digest` names what its data depend on, `run` makes
-them.
+A runner is a small value that is sent to another process: `digest` identifies what its data depends on, `run`
+produces it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from zlens.rig.jobs import Job
 from zlens.simulation import run as simulation
 from zlens.version import VERSION
 
-#: Asks whether the run is to end; called while it runs.
+#: Returns whether the run must stop; called while it runs.
 Stopped = Callable[[], bool]
 _WAIT_S = 0.1
-#: The last characters of what a program wrote that an error shows.
+#: Maximum number of characters of a program's output in an error; the last ones are shown.
 _LAST = 400
 
 
@@ -42,14 +42,14 @@ class RunData(Struct, frozen=True):
 
 class Runner(Protocol):
     def digest(self, job: Job) -> str:
-        """A digest of all that the data of a run depend on."""
+        """Return a digest of everything that the data of a run depends on."""
 
     def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
-        """Make the data of a run; output: path to write to."""
+        """Produce the data of a run; output: path to write to."""
 
 
 def find(text: str) -> Runner:
-    """A runner by its name: simulate, command:PROGRAM or files:FOLDER; QueryError for another."""
+    """Return a runner by its name: simulate, command:PROGRAM or files:FOLDER; QueryError for any other."""
     kind, _, rest = text.partition(":")
     if text == "simulate":
         return SimulatorRunner()
@@ -86,9 +86,9 @@ class SimulatorRunner(Struct, frozen=True):
 
 
 class CommandRunner(Struct, frozen=True):
-    """Starts a program that leaves monitor data in {out}; {scenario} is a TOML file, {seed} its seed.
+    """Starts a program that writes monitor data to {out}; {scenario} is a TOML file, {seed} its seed.
 
-    A file {out}.throughput.csv with transactions is read too, if the program leaves one.
+    A file {out}.throughput.csv with transactions is read too, if the program writes one.
     """
 
     words: tuple[str, ...]
@@ -99,13 +99,17 @@ class CommandRunner(Struct, frozen=True):
     def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
         scenario, log = f"{output}.toml", f"{output}.log"
         Path(scenario).write_text(tomli_w.dumps(_plain(job.values)), encoding="utf-8")
-        places = {"{scenario}": scenario, "{out}": output, "{seed}": str(job.seed)}
-        words = [_filled(word, places) for word in self.words]
+        replacements = {"{scenario}": scenario, "{out}": output, "{seed}": str(job.seed)}
+        words = [_filled(word, replacements) for word in self.words]
         Path(output).unlink(missing_ok=True)
-        with open(log, "wb") as said:
+        with open(log, "wb") as output_file:
             try:
                 process = subprocess.Popen(
-                    words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output_file,
+                    stderr=output_file,
+                    start_new_session=True,
                 )
             except OSError as error:
                 raise QueryError(f"{words[0]} cannot be started: {error.strerror or error}",
@@ -130,7 +134,7 @@ class CommandRunner(Struct, frozen=True):
 
 
 class FilesRunner(Struct, frozen=True):
-    """Takes data that exist: FOLDER/SCENARIO/RUN.data, as the rig itself names them, or RUN-SYSTEM.data."""
+    """Uses existing data: FOLDER/SCENARIO/RUN.data, as the rig itself names it, or RUN-SYSTEM.data."""
 
     folder: str
 
@@ -147,22 +151,22 @@ class FilesRunner(Struct, frozen=True):
         return Path(self.folder) / job.rig
 
     def _files(self, job: Job) -> list[Path]:
-        one = self._folder(job) / f"{job.name}.data"
-        files = [one] if one.is_file() else sorted(self._folder(job).glob(f"{job.name}-*.data"))
+        path = self._folder(job) / f"{job.name}.data"
+        files = [path] if path.is_file() else sorted(self._folder(job).glob(f"{job.name}-*.data"))
         if not files:
-            raise InputError("this run has no monitor data", file=str(one),
+            raise InputError("this run has no monitor data", file=str(path),
                              cure="put its MONWRITE file there")  # fmt: skip
         return files
 
 
-def _filled(word: str, places: dict[str, str]) -> str:
-    for place, text in places.items():
-        word = word.replace(place, text)
+def _filled(word: str, replacements: dict[str, str]) -> str:
+    for placeholder, text in replacements.items():
+        word = word.replace(placeholder, text)
     return word
 
 
 def _plain(value: object) -> dict[str, object]:
-    """Plain dictionaries, which the writer of TOML takes."""
+    """Return plain dictionaries, which the TOML writer requires."""
     plain = json.loads(json.dumps(value))
     if not isinstance(plain, dict):
         raise ScenarioError("the scenario is not a TOML table")
@@ -171,7 +175,7 @@ def _plain(value: object) -> dict[str, object]:
 
 @cache
 def _simulator() -> str:
-    """A digest of the simulator itself and of the layouts that it writes."""
+    """Return a digest of the simulator itself and of the layouts that it writes."""
     native = _native.__file__
     assert native is not None
     return _digest(VERSION, simulation.layouts(), hashlib.sha256(Path(native).read_bytes()).hexdigest())

@@ -1,4 +1,4 @@
-"""Results as an answer: a summary, and expected beside observed of every number."""
+"""Results as an answer: a summary, and expected with observed values of every number."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LISTED = (
 
 
 def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
-    """The summary of results; every: with all numbers."""
+    """Return the summary of results; every: with all numbers."""
     ordered = in_order(results)
     tables = [AnswerTable("summary", "", _SUMMARY, [row for one in ordered for row in _summary(one)])]
     if every:
@@ -60,31 +60,31 @@ def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
 
 
 def scenario_answer(result: RigResult) -> Answer:
-    """A scenario with its source, charts and all numbers."""
+    """Return a scenario with its source, charts and all numbers."""
     rig = result.rig
-    whole = answer([result], every=True)
+    summary = answer([result], every=True)
     place = f", {rig.source.place}" if rig.source.place else ""
-    whole.title = f"{rig.title}: {outcome_word(result)}"
-    whole.lead = [rig.text, f"Source: {rig.source.publication}{place} ({rig.source.status})"]
-    whole.lead += [rig.source.note] if rig.source.note else []
-    whole.charts = list(charts(result))
-    return whole
+    summary.title = f"{rig.title}: {outcome_word(result)}"
+    summary.lead = [rig.text, f"Source: {rig.source.publication}{place} ({rig.source.status})"]
+    summary.lead += [rig.source.note] if rig.source.note else []
+    summary.charts = list(charts(result))
+    return summary
 
 
 def outcome_word(result: RigResult) -> str:
-    """The result of a scenario."""
+    """Return the result of a scenario in words."""
     if not result.complete:
         return "interrupted"
     return "as expected" if result.passed else "not as expected"
 
 
 def in_order(results: Sequence[RigResult]) -> list[RigResult]:
-    """Results by area, then by name."""
+    """Return results by area, then by name."""
     return sorted(results, key=lambda one: (AREAS.index(one.rig.area), one.rig.name))
 
 
 def scenario_table(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer:
-    """The scenarios, one row each."""
+    """Return the scenarios, one row each."""
     rows = [
         (rig.name, rig.area, rig.title, count, rig.source.publication)
         for rig, count in sorted(zip(rigs, runs, strict=True), key=lambda one: AREAS.index(one[0].area))
@@ -93,14 +93,14 @@ def scenario_table(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer
 
 
 def variant_label(outcome: VariantOutcome) -> str:
-    """A policy or control as tables show it."""
+    """Return the label of a policy or control in tables."""
     return (
         f"control: {outcome.variant.name}" if isinstance(outcome.variant, Control) else outcome.variant.name
     )
 
 
 def result_word(outcome: VariantOutcome, one: ObservationVerdict) -> str:
-    """The result of an observation under a policy or control. Of a control, one must fail."""
+    """Return the result of an observation under a policy or control. Of a control, one must fail."""
     if outcome.errors:
         return "ERROR"
     if isinstance(outcome.variant, Control):
@@ -125,7 +125,7 @@ def _summary(result: RigResult) -> Iterator[tuple[Value, ...]]:
 
 
 def allowed(one: ObservationVerdict) -> str:
-    """The bands of an observation in words."""
+    """Return the bands of an observation in words."""
     observation = one.observation
     unit = "" if observation.of == "points" else " %" + " of the sum" * (observation.of == "sum")
     parts = []
@@ -153,7 +153,7 @@ def _numbers(result: RigResult) -> Iterator[tuple[Value, ...]]:
 
 
 def _why(result: RigResult) -> Iterator[str]:
-    """Why a file is not as expected."""
+    """Yield the reasons why a file is not as expected."""
     if not result.complete:
         yield f"{result.rig.name}: interrupted; the same command continues"
     if result.rig.not_reproduced is not None:
@@ -161,60 +161,67 @@ def _why(result: RigResult) -> Iterator[str]:
     for outcome in result.outcomes:
         if outcome.passed or not outcome.judged or not result.complete:
             continue
-        begin = ": ".join(part for part in (result.rig.name, variant_label(outcome)) if part)
+        prefix = ": ".join(part for part in (result.rig.name, variant_label(outcome)) if part)
         for error in outcome.errors[:3]:
-            yield f"{begin}: {error}"
+            yield f"{prefix}: {error}"
         if isinstance(outcome.variant, Control) and not outcome.errors:
-            yield f"{begin}: passes, so the rig would not see this fault"
+            yield f"{prefix}: passes, so the rig would not see this fault"
         for one in outcome.verdicts if not isinstance(outcome.variant, Control) else ():
             more = f"; and {len(one.failures) - 3} more" if len(one.failures) > 3 else ""
             if one.failures:
-                yield f"{begin}: {'; '.join(one.failures[:3])}{more}"
+                yield f"{prefix}: {'; '.join(one.failures[:3])}{more}"
 
 
 def charts(result: RigResult) -> Iterator[Chart]:
-    """Charts of each observation: what is expected, then each policy and control.
+    """Yield charts of each observation: expected values, then each policy and control.
 
-    Bars: one for all cases of a single number, or one of all subjects for each case. Lines: one for each
-    subject along the cases, without controls.
+    Bars: one chart for all cases of a single number, or one of all subjects for each case. Lines: one for
+    each subject over the cases, without controls.
     """
     rig = result.rig
-    for at, one in enumerate(rig.observations):
-        expected = "expected" if one.expected == PUBLISHED else "solver"
+    for index, observation in enumerate(rig.observations):
+        expected = "expected" if observation.expected == PUBLISHED else "solver"
         drawn = [
-            (variant_label(outcome) or "observed", outcome.verdicts[at])
+            (variant_label(outcome) or "observed", outcome.verdicts[index])
             for outcome in result.outcomes
             if rig.chart == "bars" or not isinstance(outcome.variant, Control)
         ]
         keys = [(row.case, row.subject) for row in drawn[0][1].compared]
-        subjects, cases = ({key[place]: None for key in keys} for place in (1, 0))
+        subjects, cases = ({key[part]: None for key in keys} for part in (1, 0))
         if rig.chart == "lines":
-            places = {
+            positions = {
                 case.name: float(n if case.at is None else case.at) for n, case in enumerate(rig.cases, 1)
             }
             for subject in subjects:
-                own = [key for key in keys if key[1] == subject]
-                title = f"{one.name}{f' of {subject}' if subject else ''}"
-                series = _series(expected, drawn, own)
-                yield Chart(title, "lines", [places[case] for case, _ in own], series, one.unit, rig.along)
+                own_keys = [key for key in keys if key[1] == subject]
+                title = f"{observation.name}{f' of {subject}' if subject else ''}"
+                series = _series(expected, drawn, own_keys)
+                yield Chart(
+                    title,
+                    "lines",
+                    [positions[case] for case, _ in own_keys],
+                    series,
+                    observation.unit,
+                    rig.along,
+                )
         elif list(subjects) == [""]:
-            names = [case or one.name for case, _ in keys]
-            yield Chart(one.name, "bars", names, _series(expected, drawn, keys), one.unit)
+            names = [case or observation.name for case, _ in keys]
+            yield Chart(observation.name, "bars", names, _series(expected, drawn, keys), observation.unit)
         else:
             for case in cases:
-                own = [key for key in keys if key[0] == case]
-                title = f"{one.name}{f', {case}' if case else ''}"
-                names = [subject for _, subject in own]
-                yield Chart(title, "bars", names, _series(expected, drawn, own), one.unit)
+                own_keys = [key for key in keys if key[0] == case]
+                title = f"{observation.name}{f', {case}' if case else ''}"
+                names = [subject for _, subject in own_keys]
+                yield Chart(title, "bars", names, _series(expected, drawn, own_keys), observation.unit)
 
 
 def _series(
     expected_name: str, policies: Sequence[tuple[str, ObservationVerdict]], keys: Sequence[tuple[str, str]]
 ) -> tuple[ChartSeries, ...]:
-    found = [{(row.case, row.subject): row for row in one.compared} for _, one in policies]
+    rows_by_policy = [{(row.case, row.subject): row for row in one.compared} for _, one in policies]
     expected: list[float | None] = []
     for key in keys:
-        row = found[0].get(key)
+        row = rows_by_policy[0].get(key)
         if row is None:
             expected.append(None)
         elif row.expected.value is not None:
@@ -224,6 +231,6 @@ def _series(
             expected.append(sum(ends) / len(ends) if ends else None)
     observed = [
         ChartSeries(name, [rows[key].observed if key in rows else None for key in keys])
-        for (name, _), rows in zip(policies, found, strict=True)
+        for (name, _), rows in zip(policies, rows_by_policy, strict=True)
     ]
     return (ChartSeries(expected_name, expected), *observed)

@@ -1,4 +1,4 @@
-"""Comparison of observed with expected numbers: errors, their bands, and whether they are kept."""
+"""Comparison of observed with expected numbers: errors, and whether they are within their bands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ComparedNumber(Struct, frozen=True):
     """One number: its mean over seeds, half its confidence interval, and the differences.
 
     error    observed less expected, in the unit of the values; None without an expected value
-    passed   None if it was expected nothing
+    passed   whether the number is as expected
     """
 
     case: str
@@ -34,10 +34,10 @@ class ComparedNumber(Struct, frozen=True):
 class ObservationVerdict(Struct, frozen=True):
     """All numbers of one observation.
 
-    worst         largest difference, in percent or points as the observation says
-    rms           root mean square of the differences, the same
-    misallocated  half the sum of the differences, percent of what was expected; the largest of the cases
-    failures      what is not as expected, in words
+    worst         largest difference, in percent or points as the observation defines
+    rms           root mean square of the differences, in the same unit
+    misallocated  half the sum of the differences, percent of the expected values; the largest of the cases
+    failures      deviations from the expected, in words
     """
 
     observation: Observation
@@ -53,7 +53,7 @@ class ObservationVerdict(Struct, frozen=True):
 
 
 def mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Mean over seeds and half of its confidence interval; None if one is unknown, or there is one alone."""
+    """Return the mean over seeds and half its confidence interval; None if a value is unknown or single."""
     known = [value for value in values if value is not None]
     if len(known) < len(values) or not known:
         return None, None
@@ -72,24 +72,24 @@ def judge(
 ) -> ObservationVerdict:
     """Compare an observation.
 
-    expected, observed   by case and subject; of what was observed a value for each seed
+    expected, observed   by case and subject; observed has one value for each seed
     """
     compared: list[ComparedNumber] = []
     failures: list[str] = []
     errors: list[float] = []
     misallocated: list[float] = []
     for case, numbers in expected.items():
-        whole = math.fsum(abs(number.value) for number in numbers.values() if number.value is not None)
+        expected_sum = math.fsum(abs(number.value) for number in numbers.values() if number.value is not None)
         off = 0.0
         for subject, number in numbers.items():
             value, half = mean(observed.get(case, {}).get(subject, ()))
-            row = _compare(one, case, subject, number, value, half, whole, failures)
+            row = _compare(one, case, subject, number, value, half, expected_sum, failures)
             compared.append(row)
             if row.error is not None and number.value is not None:
                 off += abs(row.error)
-                errors.append(_relative(one, row.error, number.value, whole))
-        if whole and len(numbers) > 1:
-            misallocated.append(100 * off / 2 / whole)
+                errors.append(_relative(one, row.error, number.value, expected_sum))
+        if expected_sum and len(numbers) > 1:
+            misallocated.append(100 * off / 2 / expected_sum)
     worst = max(errors, default=None)
     rms = math.sqrt(math.fsum(error * error for error in errors) / len(errors)) if errors else None
     unit = " points" if one.of == "points" else " %"
@@ -110,12 +110,12 @@ def _compare(
     number: ExpectedNumber,
     value: float | None,
     half: float | None,
-    whole: float,
+    expected_sum: float,
     failures: list[str],
 ) -> ComparedNumber:
     error = None if value is None or number.value is None else value - number.value
     what = ": ".join(part for part in (case, subject) if part) or one.name
-    said = len(failures)
+    failures_before = len(failures)
     if value is None:
         failures.append(f"{what}: not observed")
     else:
@@ -125,23 +125,23 @@ def _compare(
             failures.append(f"{what}: {value:.5g}, at most {number.high:g}")
         banded = number.low is not None or number.high is not None
         if one.largest is not None and error is not None and number.value is not None and not banded:
-            off = _relative(one, error, number.value, whole)
+            off = _relative(one, error, number.value, expected_sum)
             if not off <= one.largest:
                 unit = "points" if one.of == "points" else "%"
                 failures.append(f"{what}: {value:.5g} for {number.value:.5g}, off by {off:.3g} {unit}")
-    return ComparedNumber(case, subject, number, value, half, error, len(failures) == said)
+    return ComparedNumber(case, subject, number, value, half, error, len(failures) == failures_before)
 
 
-def _relative(one: Observation, error: float, expected: float, whole: float) -> float:
-    """A difference in the unit of the observation's band."""
+def _relative(one: Observation, error: float, expected: float, expected_sum: float) -> float:
+    """Return a difference in the unit of the observation's band."""
     if one.of == "points":
         return abs(error)
-    of = whole if one.of == "sum" else abs(expected)
-    return 100 * abs(error) / of if of else (0.0 if not error else math.inf)
+    base = expected_sum if one.of == "sum" else abs(expected)
+    return 100 * abs(error) / base if base else (0.0 if not error else math.inf)
 
 
 def _disorder(compared: Sequence[ComparedNumber]) -> list[str]:
-    """Pairs of cases whose observed values are not in the order of the expected ones.
+    """Return pairs of cases whose observed values are not in the order of the expected ones.
 
     Two values that differ by no more than the uncertainty of their difference have no order.
     """
@@ -153,11 +153,11 @@ def _disorder(compared: Sequence[ComparedNumber]) -> list[str]:
             if row.subject == subject and row.expected.value is not None and row.observed is not None
         ]
         rows.sort(key=lambda row: row[0])
-        for (low, less, one, first), (high, more, other, second) in pairwise(rows):
+        for (low, less, low_error, first), (high, more, high_error, second) in pairwise(rows):
             if low >= high:
                 continue
             if less >= more:
                 failures.append(f"{first} has {less:.5g}, not less than {second} with {more:.5g}")
-            elif more - less <= math.hypot(one, other):
+            elif more - less <= math.hypot(low_error, high_error):
                 failures.append(f"{first} and {second} do not differ: {less:.5g} and {more:.5g}")
     return failures

@@ -1,1 +1,1 @@
-"""TOML files and small text files of the user: parsed once, with the lines of errors."""
+"""TOML files and small text files of the user: parsed once, with line numbers in errors."""

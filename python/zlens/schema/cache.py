@@ -1,7 +1,7 @@
-"""Small files in the user's cache directory, for results that are slow to compute and always the same.
+"""Cache files in the user's cache directory, for deterministic results that are slow to compute.
 
-A key is the digest of everything that an entry depends on, so no stale entry is ever found. Nothing depends
-on the cache either: an entry that is missing, damaged or another user's is None, and is computed.
+A key is the digest of everything that an entry depends on, so no stale entry is ever found. An entry that is
+missing, damaged or owned by another user is None and is computed again.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-#: The largest entry, in bytes.
+#: Maximum size of an entry, in bytes.
 LARGEST = 8 << 20
-#: Beyond this number of files of one kind, the oldest are removed: about 60 MB.
+#: Maximum number of files of one kind, about 60 MB; the oldest are removed.
 MOST_FILES = 10_000
-#: The first file that a process writes checks the folder, and then every one after so many.
+#: A process checks the folder when it writes its first file, and again after this many.
 _LOOKED_AT = 500
 _DIGEST = 32
-#: Links are not followed, and a pipe blocks nobody. Windows has none of these.
+#: Do not follow links or block on a pipe. Windows has none of these flags.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
 
 class Cache:
-    """The entries of one kind; `form` is part of every key, and changes with the form of the entries."""
+    """The entries of one kind; `form` is part of every key and changes with the format of the entries."""
 
     def __init__(self, kind: str, form: str) -> None:
         self._kind = kind
@@ -35,7 +35,7 @@ class Cache:
         self._written = itertools.count()
 
     def read(self, depends: bytes) -> bytes | None:
-        """The entry that depends on these bytes; None if this user wrote none."""
+        """Return the entry that depends on these bytes; None if this user has not written one."""
         key = self._key(depends)
         try:
             descriptor = os.open(self.folder() / key.hex(), _READ)
@@ -67,7 +67,7 @@ class Cache:
                 temporary.unlink(missing_ok=True)
 
     def folder(self) -> Path:
-        # The environment is read every time: it costs nothing, and tests change it.
+        # Read the environment every time: it is cheap, and tests change it.
         return _root(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")) / self._kind
 
     def _key(self, depends: bytes) -> bytes:
@@ -82,12 +82,12 @@ def _root(*_: str | None) -> Path:
 
 
 def entry_digest(key: bytes, body: bytes) -> bytes:
-    """The digest that precedes an entry."""
+    """Return the digest that precedes an entry."""
     return blake2b(key + body, digest_size=_DIGEST).digest()
 
 
 def _is_private_file(status: os.stat_result) -> bool:
-    """Whether a file is plain, owned by this user, and not writable for others."""
+    """Return whether a file is regular, owned by this user and not writable by others."""
     if not stat.S_ISREG(status.st_mode):
         return False
     return os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
@@ -96,7 +96,8 @@ def _is_private_file(status: os.stat_result) -> bool:
 def _make_room(folder: Path) -> None:
     files = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
     if len(files) > MOST_FILES:
-        # Room for what is written until the next look: to remove many at once would keep a command waiting.
+        # Remove enough for the files written until the next check; removing many at once would delay a
+        # command.
         oldest_first = sorted(files, key=lambda entry: entry.stat().st_mtime)
         for entry in oldest_first[: len(files) - MOST_FILES + min(_LOOKED_AT, MOST_FILES // 2)]:
             with suppress(OSError):

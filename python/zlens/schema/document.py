@@ -1,4 +1,4 @@
-"""TOML and JSON documents: read, parsed and checked, with errors that give file, line and cure."""
+"""TOML and JSON documents: reads, parses and checks them, with errors that name file, line and cure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zlens.schema.validators import DocumentErrors, Validator
 
 
 def text_of(path: Path) -> str:
-    """The text of a file of the catalog; CatalogError if it cannot be read."""
+    """Return the text of a catalog file; CatalogError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -23,7 +23,7 @@ def text_of(path: Path) -> str:
 def parse_toml(
     text: str, file: str, error: type[ZlensError] = CatalogError, cure: str = "correct the line"
 ) -> dict[str, Any]:
-    """The parsed TOML text; an error of the given class with the line."""
+    """Return the values of a TOML text; raises the given error class with the line."""
     try:
         return toml.parse(text)
     except toml.TomlError as problem:
@@ -31,22 +31,22 @@ def parse_toml(
 
 
 def parse_checked(text: str, file: str, kind: Validator, root: str = "the file") -> Any:
-    """The parsed TOML text of the catalog, checked against the kind of its document."""
+    """Return the values of a TOML text of the catalog, checked by the validator of its document."""
     return kind.check(parse_toml(text, file), "", DocumentErrors(file, root=root, text=text))
 
 
 def load(path: Path, kind: Validator, root: str = "the file") -> Any:
-    """A parsed file of the catalog, checked against the kind of its document."""
+    """Return the values of a catalog file, checked by the validator of its document."""
     return parse_checked(text_of(path), str(path), kind, root)
 
 
 def load_unchecked(path: Path) -> dict[str, Any]:
-    """A parsed file of the catalog, unchecked."""
+    """Return the values of a catalog file, unchecked."""
     return parse_toml(text_of(path), str(path))
 
 
 def from_json(data: bytes, problem: DocumentErrors) -> Any:
-    """The parsed JSON bytes."""
+    """Return the values of JSON bytes."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The folder of the catalog's facts: only TOML, no code."""
+"""Folder of the catalog's facts: only TOML, no code."""
 
 from __future__ import annotations
 

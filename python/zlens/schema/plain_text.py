@@ -1,4 +1,4 @@
-"""Counts, lists and names of the input as plain text."""
+"""Formats counts, lists and names of the input as plain text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 
 def format_count(number: int, noun: str, plural: str | None = None) -> str:
-    """1 file, 1,234 files."""
+    """Format a count: 1 file, 1,234 files."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def format_list(names: Sequence[str], most: int) -> str:
-    """A, B and 3 others."""
+    """Format a list: A, B and 3 others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
 
 
 def replace_controls(text: str, by: str = "\N{REPLACEMENT CHARACTER}") -> str:
-    """Text without control characters: names come from the input and must not act on the terminal."""
+    """Replace control characters: names come from the input and must not act on the terminal."""
     return "".join(char if char.isprintable() else by for char in text)

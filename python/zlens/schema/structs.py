@@ -1,8 +1,7 @@
 """Files of facts as structs: a `FactTable` declares the keys of a table: types, defaults, ranges and help.
 
-msgspec converts the values. If some do not fit, the first key that does not is searched for here, for an
-error with file and line. `Meta` of a type has the help of a key as its description, and names what is allowed
-as its title.
+msgspec converts the values. If that fails, this module searches for the first invalid key, for an error with
+file and line. `Meta` of a type has the help of a key as its description and the allowed values as its title.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(path: Path, table: type[T], root: str = "the file") -> T:
-    """The contents of a file of facts; CatalogError with the line of a key that is wrong."""
+    """Return the contents of a file of facts; CatalogError with the line of an invalid key."""
     return parse(document.text_of(path), str(path), table, root)
 
 
 def parse(text: str, file: str, table: type[T], root: str = "the file") -> T:
-    """The contents of a text of facts."""
+    """Return the contents of a text of facts."""
     return convert(document.parse_toml(text, file), table, DocumentErrors(file, root=root, text=text))
 
 
 def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) -> T:
-    """Values of a parsed text as a struct."""
+    """Convert the values of a parsed text to a struct."""
     try:
         return msgspec.convert(values, table, str_keys=True)
     except msgspec.ValidationError as error:
@@ -46,12 +45,12 @@ def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) 
 
 
 def json_schema(table: type) -> dict[str, Any]:
-    """The JSON Schema of a file."""
+    """Return the JSON Schema of a file."""
     return msgspec.json.schema(table)
 
 
 def describe(kind: Any) -> str:
-    """What a type allows, as errors word it after `expected`."""
+    """Return the values that a type allows, as errors word them after `expected`."""
     kind, meta = _plain(kind)
     title = next((one.title for one in meta if one.title), None)
     if title is not None:
@@ -80,14 +79,14 @@ def describe(kind: Any) -> str:
 
 
 def _bounds(meta: tuple[Meta, ...], kind: Integer | Number) -> tuple[Any, Any]:
-    """The least and the greatest number that annotations allow."""
+    """Return the minimum and maximum that annotations allow."""
     low = [limit for one in meta for limit in (one.ge, one.gt) if limit is not None]
     high = [one.le for one in meta if one.le is not None]
     return max(low, default=kind.low), min(high, default=kind.high)
 
 
 def _plain(kind: Any) -> tuple[Any, tuple[Meta, ...]]:
-    """A type without annotations and without None, which TOML does not have, and its annotations."""
+    """Return a type without annotations and without None, which TOML does not have, and its annotations."""
     meta: tuple[Meta, ...] = ()
     while True:
         if get_origin(kind) is Annotated:
@@ -101,7 +100,7 @@ def _plain(kind: Any) -> tuple[Any, tuple[Meta, ...]]:
 
 
 def _reason(value: Any, kind: Any) -> msgspec.ValidationError | None:
-    """Why a value does not fit a type, if so."""
+    """Return the error of a value that does not fit a type; None if it fits."""
     try:
         msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
@@ -109,46 +108,47 @@ def _reason(value: Any, kind: Any) -> msgspec.ValidationError | None:
     return None
 
 
-def _find_error(value: Any, kind: Any, where: str, problem: DocumentErrors) -> ZlensError | None:
-    """The error of the first part of a value that does not fit its type."""
+def _find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -> ZlensError | None:
+    """Return the error of the first part of a value that does not fit its type."""
     reason = _reason(value, kind)
     if reason is None:
         return None
     plain, _ = _plain(kind)
     inner = get_args(plain)
-    before = f"{where}." if where else ""
+    prefix = f"{location}." if location else ""
     parts: list[tuple[str, Any, Any]] = []
     if isinstance(plain, type) and issubclass(plain, Struct) and isinstance(value, dict):
         known = {one.encode_name: one for one in fields(plain)}
         for name in value:
             if name not in known:
-                return problem.unknown(before + name, name, known)
+                return problem.unknown(prefix + name, name, known)
         for name, field in known.items():
             if field.required and name not in value:
-                return _missing_error(field, before + name, problem)
-        parts = [(before + name, entry, known[name].type) for name, entry in value.items()]
+                return _missing_error(field, prefix + name, problem)
+        parts = [(prefix + name, entry, known[name].type) for name, entry in value.items()]
     elif get_origin(plain) is dict and isinstance(value, dict):
         for name in value:
             if _reason({name: None}, GenericAlias(dict, (inner[0], Any))):
-                return problem.value(f"a name in {where or problem.root}", name, describe(inner[0]))
-        parts = [(before + name, entry, inner[1]) for name, entry in value.items()]
+                return problem.value(f"a name in {location or problem.root}", name, describe(inner[0]))
+        parts = [(prefix + name, entry, inner[1]) for name, entry in value.items()]
     elif get_origin(plain) in (tuple, list, frozenset) and isinstance(value, list):
         kinds = inner if inner[1:] and inner[1] is not ... else (inner[0],) * len(value)
         if len(kinds) == len(value):
             parts = [
-                (f"{where}[{number}]", *part) for number, part in enumerate(zip(value, kinds, strict=True), 1)
+                (f"{location}[{number}]", *part)
+                for number, part in enumerate(zip(value, kinds, strict=True), 1)
             ]
-    errors = (_find_error(entry, entry_kind, place, problem) for place, entry, entry_kind in parts)
-    found = next((error for error in errors if error is not None), None)
-    if found is None and parts and reason.__cause__ is not None:
-        # The table itself refuses values that fit its keys.
-        return problem.general_error(f"{where or problem.root}: {reason.__cause__}", where=where)
-    return found or problem.value(where, value, describe(kind))
+    errors = (_find_error(entry, entry_kind, path, problem) for path, entry, entry_kind in parts)
+    first_error = next((error for error in errors if error is not None), None)
+    if first_error is None and parts and reason.__cause__ is not None:
+        # The table itself rejects values that fit its keys.
+        return problem.general_error(f"{location or problem.root}: {reason.__cause__}", where=location)
+    return first_error or problem.value(location, value, describe(kind))
 
 
-def _missing_error(field: FieldInfo, where: str, problem: DocumentErrors) -> ZlensError:
+def _missing_error(field: FieldInfo, location: str, problem: DocumentErrors) -> ZlensError:
     _, meta = _plain(field.type)
     text = next((f": {one.description}" for one in meta if one.description), "")
     return problem.general_error(
-        f"{where} is missing{text}", f"add {field.encode_name}", describe(field.type), where
+        f"{location} is missing{text}", f"add {field.encode_name}", describe(field.type), location
     )

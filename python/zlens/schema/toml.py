@@ -1,4 +1,4 @@
-"""TOML texts: their values, and the lines of their keys."""
+"""TOML texts: their values and the lines of their keys."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from zlens import _native
 
-#: Tables and arrays in each other.
+#: Maximum nesting depth of tables and arrays.
 DEEPEST = 50
 
 
 class TomlError(ValueError):
-    """A text is not valid TOML. line: where."""
+    """Error of a text that is not valid TOML. line: its line number."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(f"{message} (at line {line})")
@@ -19,7 +19,7 @@ class TomlError(ValueError):
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The values of a text; the only exception is a TomlError."""
+    """Return the values of a text; raises only TomlError."""
     try:
         return _native.toml_values(text, DEEPEST)
     except UnicodeEncodeError as error:
@@ -29,6 +29,6 @@ def parse(text: str) -> dict[str, Any]:
         raise TomlError(*error.args) from None
 
 
-def line_of(text: str, where: str) -> int | None:
-    """The line of a key such as `tables[2].columns[1].width`; else of its nearest parent."""
-    return _native.toml_line(text, where)
+def line_of(text: str, location: str) -> int | None:
+    """Return the line of a key such as `tables[2].columns[1].width`, or of its nearest parent."""
+    return _native.toml_line(text, location)

@@ -13,9 +13,9 @@ from typing import BinaryIO
 from zlens.errors import InputError
 from zlens.schema.wording import phrase
 
-#: The longest file of names and numbers that people write by hand.
+#: Maximum length of a handwritten file of names and numbers, in bytes.
 HAND_WRITTEN = 1_000_000
-#: Seconds to wait for what somebody writes to a pipe.
+#: Seconds to wait for data in a pipe.
 _PIPE_S = 5
 
 _SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
@@ -23,7 +23,7 @@ _SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
 
 @contextmanager
 def forbid_file_names() -> Iterator[None]:
-    """Inside, no query may name a file: it comes from the page, not from the user who started zlens."""
+    """Forbid file names in queries that do not come from the user who started zlens."""
     token = _SEALED.set(True)
     try:
         yield
@@ -32,7 +32,7 @@ def forbid_file_names() -> Iterator[None]:
 
 
 def checked_path(path: str) -> str:
-    """A path named in a query; InputError if it may not name one."""
+    """Return a path named in a query; InputError if file names are forbidden."""
     if _SEALED.get():
         raise InputError("a query from the page may not name a file", cure=phrase("terminal"))
     return path
@@ -40,7 +40,7 @@ def checked_path(path: str) -> str:
 
 @contextmanager
 def open_user_file(path: str) -> Iterator[BinaryIO]:
-    """A file to read; InputError for a pipe that nobody writes to, which would be waited for without end."""
+    """Open a file for reading; InputError for a pipe without a writer, which would block forever."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         if stat.S_ISFIFO(os.fstat(handle).st_mode):
@@ -58,7 +58,7 @@ def open_user_file(path: str) -> Iterator[BinaryIO]:
 
 
 def read_content(path: str, longest: int, what: str, cure: str) -> bytes:
-    """The bytes of a file; InputError if it cannot be read or is too long for such a file."""
+    """Return the bytes of a file; InputError if it cannot be read or is too long for such a file."""
     try:
         with open_user_file(checked_path(path)) as file:
             data = file.read(longest + 1)
@@ -77,7 +77,7 @@ def read_content(path: str, longest: int, what: str, cure: str) -> bytes:
 
 
 def decoded(data: bytes, path: str, cure: str, encoding: str = "utf-8") -> str:
-    """The text of a file; InputError with the offset if it is not text."""
+    """Return the text of a file; InputError with the offset if it is not text."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -1,7 +1,8 @@
-"""Kinds of values: the one validator for TOML, JSON and options.
+"""Validators for TOML, JSON and options.
 
-A kind states what it allows in words and as a JSON Schema, reads a value from the text of an option, and
-checks values. `Problem` builds the errors: file and line or key, the value, what is allowed, and a cure.
+A validator describes the allowed values in words and as a JSON Schema, parses a value from the text of an
+option, and checks values. `DocumentErrors` builds the errors: file and line or key, value, allowed values and
+cure.
 """
 
 from __future__ import annotations
@@ -39,30 +40,30 @@ REQUIRED: Final = _RequiredMarker()
 
 
 class Validator(Protocol):
-    """The values that are allowed."""
+    """Interface of a validator."""
 
     def describe(self) -> str:
-        """What is allowed, as errors word it after `expected`."""
+        """Return the allowed values, as errors word them after `expected`."""
 
     def schema(self) -> dict[str, Any]:
-        """The same as a JSON Schema."""
+        """Return the allowed values as a JSON Schema."""
 
     def parse(self, text: str) -> Any:
-        """A value from the text of an option; invalid text stays as it is, for `check` to reject."""
+        """Parse a value from the text of an option; returns invalid text unchanged, for `check` to reject."""
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
-        """The value in the form that code uses; raises an error of `problem`."""
+        """Return the value in the representation that code uses; raises an error of `problem`."""
 
 
 class DocumentErrors(Struct):
     """Builds the errors of one document.
 
     file       its path, or None
-    error      the class of the errors
-    root       the name of the document
+    error      class of the errors
+    root       name of the document
     text       its TOML, for line numbers
     cure       the cure for all errors; None: each has its own
-    json       whether it is JSON, where null counts as missing, and 3.0 is an integer
+    json       whether it is JSON, where null counts as missing and 3.0 is an integer
     """
 
     file: str | None = None
@@ -73,12 +74,12 @@ class DocumentErrors(Struct):
     json: bool = False
 
     def value(self, where: str, value: Any, expected: str) -> ZlensError:
-        """A value that is not allowed."""
+        """Return the error of a value that is not allowed."""
         cure = f"change {where}" if where else "write key = value"
         return self.general_error(f"{where or self.root} is {format_value(value)}", cure, expected, where)
 
     def unknown(self, where: str, name: str, known: Iterable[str]) -> ZlensError:
-        """A key that does not exist."""
+        """Return the error of an unknown key."""
         names = sorted(known)
         near = difflib.get_close_matches(name, names, 1)
         cure = f"did you mean {near[0]}?" if near else "leave it out"
@@ -90,28 +91,28 @@ class DocumentErrors(Struct):
         )
 
     def missing(self, where: str, key: Key) -> ZlensError:
-        """A required key that is missing."""
+        """Return the error of a missing required key."""
         text = f": {key.text}" if key.text else ""
         return self.general_error(f"{where} is missing{text}", f"add {key.name}", key.kind.describe(), where)
 
     def general_error(
         self, what: str, cure: str | None = None, expected: str | None = None, where: str = ""
     ) -> ZlensError:
-        """Any other error, such as keys that are valid alone but not together."""
+        """Return any other error, such as keys that exclude each other."""
         return self.error(what, file=self.place(where), expected=expected, cure=self.cure or cure)
 
     def constant(self, name: str) -> Any:
-        """The value of a constant that is a key's default."""
+        """Return the value of a constant that is a key's default."""
         raise LookupError(name)
 
     def place(self, where: str = "") -> str | None:
-        """The file, with the line of a key or of its surroundings."""
+        """Return the file, with the line of a key or of its nearest parent."""
         line = line_of(self.text, where) if self.text is not None and where else None
         return self.file if line is None else f"{self.file}:{line}"
 
 
 class Text(Struct, frozen=True):
-    """Any text, possibly of several lines; `form` is the pattern it must match, `what` its name."""
+    """Any text, possibly of several lines; `form` is the pattern that it must match, `what` its name."""
 
     longest: int = 100_000
     least: int = 0
@@ -136,7 +137,7 @@ class Text(Struct, frozen=True):
 
 
 class Prose(Struct, frozen=True):
-    """Words, possibly over several lines; surrounding spaces are removed."""
+    """Text, possibly of several lines; surrounding spaces are removed."""
 
     empty: bool = False
 
@@ -231,14 +232,14 @@ class Integer(Struct, frozen=True):
         return value
 
 
-#: The size of numbers, apart from 0.
+#: Range of the absolute value of numbers other than 0.
 SMALLEST, LARGEST = 1e-12, 1e15
 
 
 class Number(Struct, frozen=True):
-    """A number from low to high; above: excluding low itself.
+    """A number from low to high; above: excluding low.
 
-    Its size is bounded too: what is made of numbers at the ends of the double range is none.
+    The absolute value is limited too, because computations at the ends of the double range overflow.
     """
 
     low: float = -math.inf
@@ -266,7 +267,7 @@ class Number(Struct, frozen=True):
     def check(self, value: Any, where: str, problem: DocumentErrors) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise problem.value(where, value, self.describe())
-        # A whole number may be beyond all floats.
+        # An integer may be beyond the range of floats.
         if not abs(value) <= sys.float_info.max:
             raise problem.value(where, value, self.describe())
         if not self.low <= value <= self.high or (self.above and value == self.low):
@@ -279,7 +280,7 @@ class Number(Struct, frozen=True):
 
 
 class NumberOr(Struct, frozen=True):
-    """A number, or a word such as NOLIMIT that stands for none."""
+    """A number, or a word such as NOLIMIT that represents its absence."""
 
     of: Number
     word: str
@@ -365,7 +366,7 @@ class Unchecked(Struct, frozen=True):
 
 
 class Timestamp(Struct, frozen=True):
-    """A time: seconds since 1970 (UTC), or in the form of --from."""
+    """A time: seconds since 1970 (UTC), or text in the format of --from."""
 
     def describe(self) -> str:
         return "seconds since 1970, or something like 2026-03-02T09:15:00Z"
@@ -416,7 +417,7 @@ class ListOf(Struct, frozen=True):
             raise problem.value(where, value, self.describe())
         check = self.of.check
         try:
-            # Most lists are right, and then names of places cost more than checks.
+            # Most lists are valid, and building the names of entries costs more than checking them.
             entries = [check(entry, where, problem) for entry in value]
         except ZlensError:
             entries = [check(entry, f"{where}[{number}]", problem) for number, entry in enumerate(value, 1)]
@@ -424,7 +425,7 @@ class ListOf(Struct, frozen=True):
 
 
 class FixedTuple(Struct, frozen=True):
-    """A list with a kind for each place."""
+    """A list with a validator for each index."""
 
     of: tuple[Validator, ...]
     what: str
@@ -454,7 +455,7 @@ class FixedTuple(Struct, frozen=True):
 
 
 class Nullable(Struct, frozen=True):
-    """A kind, or null."""
+    """A value or null."""
 
     of: Validator
 
@@ -472,9 +473,9 @@ class Nullable(Struct, frozen=True):
 
 
 class MapOf(Struct, frozen=True):
-    """A table with the user's own names as keys, and values of the same kind.
+    """A table with user-defined names as keys and values of the same kind.
 
-    names   the pattern that names must match
+    names   pattern that names must match
     """
 
     of: Validator
@@ -505,7 +506,7 @@ class MapOf(Struct, frozen=True):
 
 
 class OneOf(Struct, frozen=True):
-    """One of two kinds: the first that fits."""
+    """One of two validators: the first that accepts the value."""
 
     first: Validator
     second: Validator
@@ -521,7 +522,7 @@ class OneOf(Struct, frozen=True):
 
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         try:
-            # Without the text: no need to look for a line.
+            # Without the text, so that no line is searched for.
             return self.first.check(value, where, DocumentErrors(json=problem.json))
         except ZlensError:
             return self.second.check(value, where, problem)
@@ -530,8 +531,8 @@ class OneOf(Struct, frozen=True):
 class Key(Struct, frozen=True):
     """One key of a table, or one parameter of a query.
 
-    default   the value if it is missing; REQUIRED; or None
-    constant  name of the constant that is its default (Problem.constant gives its value)
+    default   value if the key is missing; REQUIRED; or None
+    constant  name of the constant that is its default (see DocumentErrors.constant)
     target    path of the simulator's field that it sets, or several; from / on from the root, otherwise in
               the structure of its table; "": the field is named after key and unit; (): it sets none
     """
@@ -552,7 +553,7 @@ class Key(Struct, frozen=True):
 class Spec(Struct, frozen=True, dict=True):
     """A table or JSON object with known keys.
 
-    into   what its values become, by name
+    into   function that converts its values, by name
     """
 
     keys: tuple[Key, ...]
@@ -610,7 +611,7 @@ class Spec(Struct, frozen=True, dict=True):
 def spec_of(struct: type[Struct], into: Callable[..., Any] | None = None) -> Spec:
     """Return the keys that a struct declares: its fields that are Annotated[type, validator, text].
 
-    into   what the values become; the struct itself if it is None
+    into   function that converts the values; the struct itself if None
     """
     hints = get_type_hints(struct, include_extras=True)
     keys = []
@@ -629,7 +630,7 @@ def _is_text(value: str) -> bool:
 
 
 def format_value(value: Any) -> str:
-    """A value as an error shows it: short and printable."""
+    """Format a value for an error: short and printable."""
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, list):

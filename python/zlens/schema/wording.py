@@ -1,7 +1,7 @@
-"""Texts with different words in each interface: cures of errors, options and commands in notes.
+"""Texts with different wording per interface: cures of errors, options and commands in notes.
 
-Libraries name a code of facts/wording.toml and its arguments; the command line, the page and Python each have
-their own words for it.
+Libraries name a code of facts/wording.toml and its arguments; the command line, the web UI and Python each
+have their own wording of it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ def _words() -> dict[str, dict[str, str]]:
 
 
 def phrase(code: str, **arguments: object) -> Wording:
-    """The words of a code; as a str it has Python's words. KeyError if there is no such code."""
-    words = {face: text.format(**arguments) for face, text in _words()[code].items()}
+    """Return the wording of a code; as a str it is Python's. KeyError if there is no such code."""
+    words = {interface: text.format(**arguments) for interface, text in _words()[code].items()}
     return Wording(words["python"], words["command"], words["page"])
 
 
 def sentence(text: str, **parts: str) -> Wording:
-    """A text with {names} of parts that each interface words differently."""
+    """Return a text with {names} of parts that each interface words differently."""
 
-    def worded(face: Callable[[str], str]) -> str:
-        return text.format(**{name: face(part) for name, part in parts.items()})
+    def worded(wording: Callable[[str], str]) -> str:
+        return text.format(**{name: wording(part) for name, part in parts.items()})
 
     return Wording(worded(str), worded(Wording.for_command_line), worded(Wording.for_web_ui))

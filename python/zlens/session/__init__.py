@@ -1,1 +1,1 @@
-"""Sessions: open inputs, queries on them, and the tables that come from no record."""
+"""Sessions: open inputs, queries on them, and the tables without records."""

@@ -1,4 +1,4 @@
-"""The busiest stretch of a system."""
+"""The busiest time range of a system."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from zlens.inputs.source import Interval
 
-#: The part of an interval by which it may begin late: intervals end some milliseconds after their minute.
+#: Fraction of an interval by which it may start late, because intervals end some milliseconds after their
+#: minute.
 _LATE = 0.02
 
 
 class IntervalLoad(Struct, frozen=True):
-    """The processors in one interval: how busy they were, and its weight in a mean."""
+    """Processor utilization of one interval, and its weight in a mean."""
 
     interval: Interval
     weight: float
@@ -23,30 +24,31 @@ class IntervalLoad(Struct, frozen=True):
 
 
 def runs(loads: Iterable[IntervalLoad]) -> list[list[IntervalLoad]]:
-    """Loads in order of time, divided where time is missing between two."""
-    found: list[list[IntervalLoad]] = []
+    """Split loads in order of time where time is missing between two."""
+    result: list[list[IntervalLoad]] = []
     for load in loads:
-        if not found or load.interval.start_us > found[-1][-1].interval.end_us + _late_us(load):
-            found.append([])
-        found[-1].append(load)
-    return found
+        if not result or load.interval.start_us > result[-1][-1].interval.end_us + _late_us(load):
+            result.append([])
+        result[-1].append(load)
+    return result
 
 
 def busiest(
     run: list[IntervalLoad], length_us: int, may_end: Callable[[Interval], bool]
 ) -> tuple[float, list[Interval]] | None:
-    """The highest mean busy of a window of this length, and its intervals; None if the run is shorter.
+    """Return the highest mean utilization of a window, and its intervals; None if the run is shorter.
 
-    A window is the intervals that it overlaps: its first may begin before it. Of equal windows, the earliest.
+    A window consists of the intervals that it overlaps: the first may start before it. The earliest of equal
+    windows counts.
     """
     ends = [load.interval.end_us - _late_us(load) for load in run]
     weights = [0.0, *accumulate(load.weight for load in run)]
     totals = [0.0, *accumulate(load.weight * load.busy for load in run)]
     best: tuple[float, int, int] | None = None
     for last, load in enumerate(run, 1):
-        begin_us = load.interval.end_us - length_us
-        first = bisect_right(ends, begin_us)
-        is_complete = run[first].interval.start_us <= begin_us + _late_us(run[first])
+        window_start_us = load.interval.end_us - length_us
+        first = bisect_right(ends, window_start_us)
+        is_complete = run[first].interval.start_us <= window_start_us + _late_us(run[first])
         weight = weights[last] - weights[first]
         if not is_complete or weight <= 0 or not may_end(load.interval):
             continue

@@ -1,4 +1,4 @@
-"""Opening the inputs that a user names: files by their readers, and lakes."""
+"""Opens the inputs that a user names: files by their readers, and lakes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def open_inputs(
         if name in trailing_data.RECORD_READERS:
             problems += trailing_data.find_trailing_data(name, source.problems(), paths)
     for source in sources:
-        # A source that does not describe its machine may take that from another one.
+        # A source that does not describe its machine may take it from another one.
         if isinstance(source, CompanionSource):
             companions = [companion.systems for companion in sources if companion.name == source.beside]
             source.take_identity_from([info for systems in companions for info in systems])
@@ -61,9 +61,9 @@ def open_inputs(
     if not sources and errors:
         raise errors[0]
     if opened:
-        chosen = options.systems
+        selected = options.systems
         _check_apart(
-            info for source in sources for info in source.systems if not chosen or info.system in chosen
+            info for source in sources for info in source.systems if not selected or info.system in selected
         )
     problems += [problem(error, "header") for error in errors]
     if options.systems:
@@ -85,7 +85,7 @@ def open_inputs(
 
 
 def _check_apart(infos: Iterable[SystemInfo]) -> None:
-    """InputError if a lake and another input have the same system of the same source at the same time.
+    """Raise InputError if a lake and another input have the same system and source at the same time.
 
     Only inputs of one reader, and those of one lake, are compared record by record.
     """

@@ -1,9 +1,9 @@
 """Changes printed numbers by their rounding error to bound its effect on measures.
 
-Formulas, helpers and sums decide how much the precision of a printed number matters to a measure. So
-measures are computed again with the number changed: what they then differ by is the bound, for any formula
-and with the inputs that the source really gives. A change is a system of its own beside the unchanged one, so
-that one query answers for all of them. A value printed as 0.0 is not below zero.
+Formulas, helpers and sums decide how much the precision of a printed number matters to a measure. Measures
+are therefore computed again with the number changed: the difference is the bound, for any formula and with
+the actual inputs of the source. A change is a separate system next to the unchanged one, so that one query
+covers all of them. A value printed as 0.0 is not below zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zlens.inputs.source import ArrowSource, FilelessSource, Interval, RawTable,
 from zlens.inputs.unix_time import to_unix_us
 from zlens.session.session import CoreSession
 
-#: Between the name of a system or a machine and the number of its change; no name has it.
+#: Separator between the name of a system or machine and the number of its change; no name contains it.
 CHANGE_SEPARATOR = "\n"
 _OPTIONS: dict[str, Any] = {
     "systems": (),
@@ -34,45 +34,47 @@ _OPTIONS: dict[str, Any] = {
 
 
 class RoundingChange(Struct, frozen=True):
-    """A number of a raw table that is half a unit of its last digit larger or smaller."""
+    """A number of a raw table, increased or decreased by its precision."""
 
     table: str
     column: str
     up: bool
 
     def sql(self) -> str:
-        value, half = quote(self.column), quote(self.column + listings.PRECISION_SUFFIX)
+        value, precision = quote(self.column), quote(self.column + listings.PRECISION_SUFFIX)
         if self.up:
-            return f"{value} + {half}"
-        return f"CASE WHEN {value} >= 0 THEN greatest({value} - {half}, 0) ELSE {value} - {half} END"
+            return f"{value} + {precision}"
+        return (
+            f"CASE WHEN {value} >= 0 THEN greatest({value} - {precision}, 0) ELSE {value} - {precision} END"
+        )
 
 
 def has_rounded_values(session: CoreSession) -> bool:
-    """Whether an input has numbers with a precision."""
+    """Return whether an input has numbers with a precision."""
     return any(info.source in listings.ROUNDED_SOURCES for info in session.systems)
 
 
 def rounding_changes(session: CoreSession, numbers: Iterable[tuple[str, str]]) -> list[RoundingChange]:
-    """The changes of those numbers, as raw table and column, that the input has rounded."""
+    """Return the changes of those numbers, as raw table and column, that the input has rounded."""
     by_table: dict[str, list[str]] = {}
     for table, column in sorted(set(numbers)):
         by_table.setdefault(table, []).append(column)
-    found = []
+    changes = []
     for table in sorted(by_table.keys() & _printed_tables(session)):
-        known = {*session.sql(f"SELECT * FROM {quote(table)}").columns}
-        columns = [column for column in by_table[table] if listings.precision_column(column) in known]
+        available = {*session.sql(f"SELECT * FROM {quote(table)}").columns}
+        columns = [column for column in by_table[table] if listings.precision_column(column) in available]
         largest = ", ".join(f"max({quote(listings.precision_column(column))})" for column in columns)
         if not columns:
             continue
-        ((*halves,),) = session.sql(f"SELECT {largest} FROM {quote(table)}").rows
-        for column, half in zip(columns, halves, strict=True):
-            if half:
-                found += [RoundingChange(table, column, up) for up in (True, False)]
-    return found
+        ((*precisions,),) = session.sql(f"SELECT {largest} FROM {quote(table)}").rows
+        for column, precision in zip(columns, precisions, strict=True):
+            if precision:
+                changes += [RoundingChange(table, column, up) for up in (True, False)]
+    return changes
 
 
 def _printed_tables(session: CoreSession) -> set[str]:
-    """Raw tables with rows of printed sources."""
+    """Return raw tables with rows of printed sources."""
     printed = (source for source in session.sources if _is_printed(source))
     return {name for source in printed for name in source.tables}
 
@@ -82,15 +84,15 @@ def _is_printed(source: Source) -> bool:
 
 
 def perturb(session: CoreSession, changed: Sequence[RoundingChange]) -> CoreSession:
-    """The listings of a session with their systems once for each change, and once as they are."""
-    beside = session.narrow(replace(session.options, **_OPTIONS))
+    """Return a session over its listings, with each system once per change and once unchanged."""
+    perturbed = session.narrow(replace(session.options, **_OPTIONS))
     names = sorted({source.name for source in session.sources if _is_printed(source)})
-    beside.sources, beside._found = [_PerturbedSource(session, name, changed) for name in names], []
-    return beside
+    perturbed.sources, perturbed._found = [_PerturbedSource(session, name, changed) for name in names], []
+    return perturbed
 
 
 class _PerturbedTable:
-    """A raw table with its rows once for each change."""
+    """A raw table with its rows once per change."""
 
     def __init__(self, session: CoreSession, table: RawTable, changed: Sequence[RoundingChange]) -> None:
         self.name = table.name
@@ -99,7 +101,7 @@ class _PerturbedTable:
         self._changed = changed
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        # A table that several parts have is read once, with the rows of all of them.
+        # A table of several parts is read once, with the rows of all of them.
         numbers = ", ".join(f"({number})" for number in range(len(self._changed) + 1))
         selected = ", ".join(f"{self._value(column)} AS {quote(column)}" for column in columns)
         query = f"SELECT {selected} FROM {quote(self.name)} CROSS JOIN (VALUES {numbers}) AS c(change)"
@@ -117,7 +119,7 @@ class _PerturbedTable:
 
 
 class _PerturbedSource(FilelessSource):
-    """A source of systems once for each change."""
+    """A source with its systems once per change."""
 
     def __init__(self, session: CoreSession, name: str, changed: Sequence[RoundingChange]) -> None:
         self.name = name
@@ -133,7 +135,7 @@ class _PerturbedSource(FilelessSource):
             replace(
                 info,
                 system=f"{info.system}{CHANGE_SEPARATOR}{number}",
-                # A machine is the systems of one change.
+                # A machine consists of the systems of one change.
                 serial=info.serial and f"{info.serial}{CHANGE_SEPARATOR}{number}",
                 known=intervals.get((info.system, info.source), []),
             )

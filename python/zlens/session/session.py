@@ -1,4 +1,4 @@
-"""A session: opened inputs and queries on them."""
+"""A session: open inputs and queries on them."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from zlens.session.throughput_join import ClockOffset
 
 _SECOND = 1_000_000
-#: Whether a row with a time, but without the end of an interval, is in a selected interval.
+#: Condition on a row with a time but without an interval end: it is in a selected interval.
 _WITHIN = """EXISTS (
     SELECT 1
     FROM (SELECT system AS "s#", source AS "o#", interval_start AS "a#", interval_end AS "e#" FROM _interval)
     WHERE "s#" = system AND "o#" = source AND time > "a#" AND time <= "e#"
 )"""
-#: Engines are made one at a time, as queries may come from many threads.
+#: Engines are created one at a time, because queries may come from many threads.
 _OPENING = threading.RLock()
 
 
@@ -82,14 +82,14 @@ class SourceTables(Mapping[str, list[RawTable]]):
 
 
 def _size(source: Source) -> int:
-    """Bytes of a source's files."""
+    """Return the bytes of a source's files."""
     if isinstance(source, SizedSource):
         return source.size
     return sum(int(file.get("bytes") or 0) for file in source.info())
 
 
 class CoreSession:
-    """Inputs opened together. A context manager; `close` releases memory and the spill folder."""
+    """Inputs opened with options. A context manager; `close` releases memory and the spill folder."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class CoreSession:
 
     _own_intervals: CoreSession | None = None
     _ungrouped: CoreSession | None = None
-    #: Measures whose rows were computed before, by name: they are read instead of compiled.
+    #: Precomputed rows of measures, by name; they are read instead of compiled.
     computed: Mapping[str, RawTable] = {}
-    #: Whether it reads a few intervals and each measure once: planning its queries takes most of its time.
+    #: Whether it reads few intervals and each measure once, so that planning dominates its time.
     brief: bool = False
 
     @classmethod
@@ -121,7 +121,7 @@ class CoreSession:
         found: Iterable[Problem] = (),
         computed: Mapping[str, RawTable] | None = None,
     ) -> Self:
-        """A session over opened sources, with rows of measures that were computed before."""
+        """Return a session over open sources, with precomputed rows of measures."""
         session = cls.__new__(cls)
         session.options, session.sources, session._found = options, sources, list(found)
         session._engine, session.computed = None, computed or {}
@@ -138,14 +138,14 @@ class CoreSession:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-        for beside in (self._own_intervals, self._ungrouped):
-            if beside is not None:
-                beside.close()
+        for narrowed in (self._own_intervals, self._ungrouped):
+            if narrowed is not None:
+                narrowed.close()
         self._own_intervals = self._ungrouped = None
 
     @property
     def without_buckets(self) -> CoreSession:
-        """The same input and options without --every: means then cover the recorded intervals."""
+        """The same input and options without --every: means cover the recorded intervals."""
         if not self.options.every_s:
             return self
         if self._own_intervals is None:
@@ -162,39 +162,39 @@ class CoreSession:
         return self._ungrouped
 
     def narrow(self, options: Options) -> Self:
-        """A session over the same opened inputs, with other systems and times."""
+        """Return a session over the same open inputs, with other systems and times."""
         return type(self).from_sources(self.sources, options, found=self._found, computed=self.computed)
 
     # -- the input -----------------------------------------------------------------------------------
 
     @cached_property
     def systems(self) -> list[SystemInfo]:
-        """The systems of the input that the options select, by name."""
-        chosen = self.options.systems
+        """Systems of the input that the options select, by name."""
+        selected = self.options.systems
         infos = [info for source in self.sources for info in source.systems]
         return sorted(
-            (info for info in infos if not chosen or info.system in chosen),
+            (info for info in infos if not selected or info.system in selected),
             key=lambda info: (info.system, info.source),
         )
 
     @cached_property
     def tables_by_source(self) -> dict[SystemSource, frozenset[str]]:
-        """The raw tables of each system's own records, by system and source."""
+        """Raw tables of each system's own records, by system and source."""
         from zlens.session import source_choice
 
         return source_choice.tables_by_source(self.sources)
 
     @cached_property
     def measures_by_source(self) -> dict[SystemSource, list[str]]:
-        """Measures that the records in each system's own inputs fill, by system and source."""
+        """Measures for which each system's own inputs have data, by system and source."""
         from zlens.session import source_choice
 
         return source_choice.measures_by_source(self, self.tables_by_source)
 
     @cached_property
     def sources_by_system(self) -> dict[str, list[SystemInfo]]:
-        """The sources of each system of which several say the same, the one that is shown first."""
-        # Mostly there is one of each; to find out what they say takes an inventory.
+        """Sources of each system that several describe, the one that is shown first."""
+        # Most systems have one source, and comparing several requires an inventory.
         if len({info.system for info in self.systems}) == len(self.systems):
             return {}
         from zlens.session import source_choice
@@ -203,14 +203,16 @@ class CoreSession:
 
     @property
     def systems_in_order(self) -> list[SystemInfo]:
-        """The systems by name, of each the source first that is shown."""
-        places = {
-            id(info): place for infos in self.sources_by_system.values() for place, info in enumerate(infos)
+        """Systems by name; the source that is shown comes first."""
+        positions = {
+            id(info): position
+            for infos in self.sources_by_system.values()
+            for position, info in enumerate(infos)
         }
-        return sorted(self.systems, key=lambda info: (info.system, places.get(id(info), 0)))
+        return sorted(self.systems, key=lambda info: (info.system, positions.get(id(info), 0)))
 
     def _repeated_rows_sql(self, table: str) -> tuple[str, set[str]] | None:
-        """SQL condition for the rows of a table that repeat another source, and the columns that it names."""
+        """Return SQL of the condition for rows that repeat another source, and the columns that it names."""
         if self.options.source == ALL or not self.sources_by_system:
             return None
         from zlens.session import source_choice
@@ -223,29 +225,29 @@ class CoreSession:
         return [*self._found, *(problem for source in self.sources for problem in source.problems())]
 
     def all_problems(self) -> list[Problem]:
-        """All problems; everything is decoded once to find them."""
+        """Return all problems; decodes everything once to find them."""
         problems = self._quality_problems
         if self.options.every_s:
             problems = [*problems, *record_intervals.problems(self._other_intervals, self.options.every_s)]
         return [*self.reading_problems(), *self._of_chosen(problems)]
 
     def reading_problems(self) -> list[Problem]:
-        """The problems that reading finds; everything is decoded once to find them."""
+        """Return the problems that reading finds; decodes everything once to find them."""
         noted = (problem for source in self.sources for problem in source.problems(complete=True))
         return self._of_chosen([*self._found, *noted])
 
     def _of_chosen(self, problems: Iterable[Problem]) -> list[Problem]:
-        chosen = self.options.systems
+        selected = self.options.systems
         return [
             problem
             for problem in problems
-            if not chosen or problem.system is None or problem.system in chosen
+            if not selected or problem.system is None or problem.system in selected
         ]
 
     @cached_property
     def _quality_problems(self) -> list[Problem]:
-        """Problems that the measures show: counters withheld or doubtful, systems that moved."""
-        # Cached: computing them takes longer than most queries, and the input does not change.
+        """Problems found by measures: withheld or suspect counters, systems that moved."""
+        # Cached, because computing them takes longer than most queries and the input does not change.
         from zlens.inputs.data_quality import find_quality_problems, quality_views
 
         filled = {
@@ -254,15 +256,15 @@ class CoreSession:
         return find_quality_problems(self.engine.rows, filled) if filled else []
 
     def display(self, time: dt.datetime, system: str, source: str | None = None) -> dt.datetime:
-        """A time in the system's local zone; in UTC with the option, or if the zone is unknown.
+        """Return a time in the system's local zone; in UTC with the option, or if the zone is unknown.
 
-        The zone is that of a source of the system, of its first one if `source` is None.
+        The zone is that of a source of the system, of the first one if `source` is None.
         """
         zone = self.zone(system, source)
         return time if zone is None else time.astimezone(zone)
 
     def zone(self, system: str, source: str | None = None) -> dt.tzinfo | None:
-        """The zone in which the times of a system are shown, as `display` does; None if it is not here."""
+        """Return the zone in which `display` shows times of a system; None for an unknown system."""
         if self.options.utc:
             return dt.UTC
         info = self._by_name.get(system) if source is None else self._by_source.get((system, source))
@@ -270,14 +272,14 @@ class CoreSession:
 
     @cached_property
     def _by_name(self) -> dict[str, SystemInfo]:
-        """The first system of each name: reports ask for thousands."""
+        """First system of each name; cached, because reports look up thousands."""
         return {info.system: info for info in reversed(self.systems)}
 
     @cached_property
     def _by_source(self) -> dict[tuple[str, str], SystemInfo]:
         return {(info.system, info.source): info for info in self.systems}
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- running -------------------------------------------------------------------------------------
 
     @property
     def engine(self) -> Engine:
@@ -298,32 +300,32 @@ class CoreSession:
         return self._open_engine(lambda: intervals)
 
     def sql(self, query: str) -> QueryResult:
-        """Answer one SELECT over measures, raw tables and roles; QueryError if it is invalid.
+        """Run one SELECT over measures, raw tables and roles; QueryError if it is invalid.
 
-        The answer has `rows`, and exports Arrow to pandas, Polars, pyarrow and DuckDB.
+        The result has `rows`, and exports Arrow to pandas, Polars, pyarrow and DuckDB.
         """
         return self.engine.run_query(query)
 
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> QueryResult:
-        """Answer one of zlens' own SELECTs, which reads these columns of these measures."""
+        """Run one of zlens' own SELECTs, which reads these columns of these measures."""
         return self.engine.run_internal(query, reads)
 
     def run_together(
         self, queries: Sequence[str], over: Callable[[str], str] = str
     ) -> list[list[tuple[Any, ...]]]:
-        """The rows of each of zlens' own SELECTs, which all give the same columns.
+        """Return the rows of each of zlens' own SELECTs, which have equal columns.
 
-        `over` turns SQL of all their rows, with the query's number as column `#`, into that of other rows,
+        `over` converts SQL of all their rows, with the query's number as column `#`, to SQL of other rows,
         which begin with this number.
         """
         return self.engine.run_together(queries, over)
 
     def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether the input, or these raw tables, have anything that feeds a measure or role."""
+        """Return whether the input, or these raw tables, have data for a measure or role."""
         return self.engine.has_data(name, tables)
 
     def query_has_data(self, query: str) -> bool:
-        """Whether a statement can have rows in the input; nothing is decoded to find out."""
+        """Return whether a statement can have rows in the input, without decoding any."""
         return self.engine.query_has_data(query)
 
     def announce(self, name: str, columns: Iterable[str]) -> None:
@@ -331,23 +333,23 @@ class CoreSession:
         self.engine.request_columns(name, columns)
 
     def materialize_measure(self, name: str, columns: Iterable[str]) -> str:
-        """Compute some columns of a lazy measure once for many queries; returns the table's name."""
+        """Materialize some columns of a lazy measure for many queries; returns the table's name."""
         return self.engine.materialize_measure(name, columns)
 
     def materialize_query(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
-        """Compute the rows of one of zlens' own SELECTs once; returns the name of their table."""
+        """Materialize the rows of one of zlens' own SELECTs; returns the name of their table."""
         return self.engine.materialize_query(query, reads)
 
     def prepare_queries(self, queries: Iterable[str]) -> None:
-        """Announce queries, so that what they share is computed once."""
+        """Prepare queries: compute once what they share."""
         self.engine.prepare_queries(queries)
 
     def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
-        """Announce queries, as `expect` does; yields those whose data are computed by now, cheapest first."""
+        """Prepare queries; yields queries when their data is computed, cheapest first."""
         return self.engine.prepare_in_stages(queries)
 
     def table(self, name: str) -> QueryResult:
-        """All rows of one table."""
+        """Return all rows of one table."""
         if not name.replace("_", "").isalnum():
             raise QueryError(f"{name!r} is not a table name")
         return self.sql(f"SELECT * FROM {name}")
@@ -366,7 +368,7 @@ class CoreSession:
         return read(options.throughput, parse_columns(columns) if columns else None)
 
     def throughput_rows(self, intervals: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
-        """The rows of the throughput file joined with intervals."""
+        """Return the rows of the throughput file joined with intervals."""
         if self.throughput is None:
             return []
         from zlens.session.throughput_join import join_intervals
@@ -374,14 +376,14 @@ class CoreSession:
         return join_intervals(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
 
     def throughput_offsets(self) -> list[ClockOffset]:
-        """For each source of a system, the clock offset with the best correlation of rate and busy."""
+        """Return the clock offset with the best correlation of rate and busy, for each source of a system."""
         if self.throughput is None:
             return []
         from zlens.session.throughput_join import suggest_offset
 
         rows = self.sql(
             "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
-            # If counters are the only source on a system, they show how much it did.
+            # Counters measure the work of a system if they are its only source.
             "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
             "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
             "GROUP BY system, source, interval_end ORDER BY interval_end"
@@ -398,7 +400,7 @@ class CoreSession:
         return [suggestion for suggestion in suggestions if suggestion is not None]
 
     def throughput_notes(self, *, suggested: bool = False) -> list[str]:
-        """How the throughput file was interpreted, in lines, optionally with the suggested clock offset."""
+        """Return how the throughput file was interpreted, in lines; suggested: with a clock offset."""
         if self.throughput is None:
             return []
         from zlens.session.throughput_join import describe
@@ -417,16 +419,16 @@ class CoreSession:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any interval lies within the options, of any record type."""
+        """Whether any interval is within the options, of any record type."""
         return any(self._is_selected(*each) for each in self._all_intervals())
 
     def _all_intervals(self) -> Iterator[tuple[SystemInfo, Interval]]:
         yield from ((info, interval) for info in self.systems for interval in info.intervals)
-        # Last: they are read from records.
+        # Last, because they are read from records.
         yield from self._other_intervals
 
     def _selected_intervals(self) -> list[tuple[SystemInfo, Interval]]:
-        """The intervals that the options select, in order of system and time."""
+        """Return the intervals that the options select, in order of system and time."""
         rows: list[tuple[SystemInfo, Interval]] = []
         for info in self.systems:
             if info.nominal_s and self.options.every_s and self.options.every_s < 0.99 * info.nominal_s:
@@ -450,7 +452,7 @@ class CoreSession:
 
     @cached_property
     def _load_intervals(self) -> list[tuple[SystemInfo, Interval]]:
-        """Those of `_other_intervals` that the measure load has a row for: its rows are of processors."""
+        """Intervals of `_other_intervals` for which the measure load has rows: those of processors."""
         from zlens.catalog import roles, smf_sections
 
         def tables() -> list[str]:
@@ -465,7 +467,7 @@ class CoreSession:
         own = [source for source in self.sources if source.name == record_intervals.SOURCE]
         if not own:
             return []
-        # Asked by name: listing a source's tables reads the layouts of all its records.
+        # Looked up by name, because listing a source's tables reads the layouts of all its records.
         interval_tables = [table for table in tables() if any(table in source.tables for source in own)]
         if not interval_tables:
             return []
@@ -497,20 +499,20 @@ class CoreSession:
     def _peak(
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
     ) -> list[tuple[SystemInfo, Interval]]:
-        """The intervals in the busiest stretch of this length, for each system that has it without a gap."""
+        """Return the intervals in the busiest window, for each system that has one without a gap."""
         from zlens.session import busiest
 
         peaks: list[tuple[SystemInfo, Interval]] = []
         longest_s: dict[str, int] = {}
         for info, loads in self._loads():
             runs = busiest.runs(loads)
-            found = [
+            windows = [
                 peak
                 for run in runs
                 if (peak := busiest.busiest(run, minutes * 60 * _SECOND, self._may_end(info, minutes)))
             ]
-            if found:
-                _, window = max(found, key=lambda peak: peak[0])
+            if windows:
+                _, window = max(windows, key=lambda peak: peak[0])
                 peaks += [(info, interval) for interval in window]
             lengths = [(run[-1].interval.end_us - run[0].interval.start_us) // _SECOND for run in runs]
             longest_s[info.system] = max([longest_s.get(info.system, 0), *lengths])
@@ -528,17 +530,17 @@ class CoreSession:
         return record_intervals.within_time_range(intervals, peaks)
 
     def _loads(self) -> list[tuple[SystemInfo, list[IntervalLoad]]]:
-        """The processors of each system in the selected intervals, where its source has them."""
+        """Return the utilization of each system in the selected intervals, if its source records it."""
         from zlens.session.busiest import IntervalLoad
 
-        beside = self.narrow(replace(self.options, peak_minutes=None, every_s=None))
+        without_peak = self.narrow(replace(self.options, peak_minutes=None, every_s=None))
         try:
-            rows = beside.sql(
+            rows = without_peak.sql(
                 f"SELECT system, source, interval_end, seconds, {_busy_weight()} AS weight, busy_pct "
                 "FROM load WHERE weight > 0 AND busy_pct IS NOT NULL ORDER BY interval_end"
             ).rows
         finally:
-            beside.close()
+            without_peak.close()
         loads: dict[tuple[str, str], list[IntervalLoad]] = {}
         for system, source, end, seconds, weight, busy in rows:
             load = IntervalLoad(Interval(to_unix_us(end), seconds), weight, busy)
@@ -546,7 +548,7 @@ class CoreSession:
         return [(info, loads[key]) for info in self.systems if (key := (info.system, info.source)) in loads]
 
     def _may_end(self, info: SystemInfo, minutes: int) -> Callable[[Interval], bool]:
-        """Whether the busiest stretch may end with an interval: buckets stay whole where they can."""
+        """Return whether the busiest window may end with an interval; buckets stay complete if possible."""
         from zlens.session import session_tables as session_tables
 
         every_s = self.options.every_s
@@ -613,14 +615,14 @@ class CoreSession:
         )
 
     def _since(self, span: tuple[int, int] | None) -> dict[str, RawTable]:
-        """The rows that were computed before, as far as the first and last selected interval need them."""
+        """Return the precomputed rows that the first and last selected interval require."""
         return {
             name: table.since(span[0]) if span is not None and isinstance(table, PrecomputedTable) else table
             for name, table in self.computed.items()
         }
 
     def _record_bytes(self) -> dict[str, int]:
-        """Bytes of each kind of record, by the name that its raw tables begin with."""
+        """Return the bytes of each kind of record, by prefix of the names of its raw tables."""
         sizes: Counter[str] = Counter()
         for source in self.sources:
             for row in source.inventory(with_layouts=False):
@@ -645,11 +647,11 @@ class CoreSession:
         return groups.read(self.options.group) if self.options.group else None
 
     def factor(self, system: str) -> float | None:
-        """How many seconds a second of a system counts as, if the user's groups set it."""
+        """Return the weight of a second of a system, if the user's groups set it."""
         return self._groups.factors.get(system) if self._groups else None
 
     def cluster(self, system: str) -> str | None:
-        """The cluster of a system, if the user's groups give it one."""
+        """Return the cluster of a system, if the user's groups assign one."""
         from zlens.catalog import groups
 
         return groups.cluster(system, self._groups)
@@ -657,52 +659,54 @@ class CoreSession:
     def _conditions(
         self, columns: Iterable[RawColumn], ends: Callable[[], tuple[int, int] | None]
     ) -> tuple[str, set[str]] | None:
-        """The options as a condition on a raw table with these columns, and the columns that it names.
+        """Return the options as a condition on a raw table with these columns, and the columns that it names.
 
-        `ends` gives the first and last selected interval end, in microseconds UTC.
+        `ends` returns the first and last selected interval end, in microseconds UTC.
         """
         from zlens.catalog.expressions import literal
 
         names = {column.name for column in columns}
         parts: list[str] = []
-        named: set[str] = set()
+        columns_read: set[str] = set()
         if self.options.systems and "system" in names:
             parts.append(f"system IN ({', '.join(map(literal, self.options.systems))})")
-            named.add("system")
+            columns_read.add("system")
         if self.options.is_selective and "interval_end" in names:
             parts.append(
                 "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
             )
-            named |= {"system", "source", "interval_end"}
+            columns_read |= {"system", "source", "interval_end"}
             if (span := ends()) is not None:
-                # The same as a plain range, which can exclude whole blocks of rows.
+                # The same as a plain range, which can exclude entire blocks of rows.
                 first, last = (from_unix_us(end) for end in span)
                 parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
         elif self.options.is_selective and {"system", "source", "time"} <= names:
-            # Events that were computed before.
+            # Precomputed events.
             parts.append(_WITHIN)
-            named |= {"system", "source", "time"}
-        return (" AND ".join(parts), named) if parts else None
+            columns_read |= {"system", "source", "time"}
+        return (" AND ".join(parts), columns_read) if parts else None
 
 
 def empty_session() -> CoreSession:
-    """A session without input: every table exists and is empty, so that queries can be checked."""
+    """Return a session without input: every table exists and is empty, so that queries can be checked."""
     return CoreSession.from_sources([], Options())
 
 
-def _after(local: dt.datetime, moment: TimeSpec, zone: dt.tzinfo) -> bool:
-    if moment.date is None:
-        return local.time() > moment.time
-    return local > moment.utc(zone, moment.date)
+def _after(local: dt.datetime, limit: TimeSpec, zone: dt.tzinfo) -> bool:
+    if limit.date is None:
+        return local.time() > limit.time
+    return local > limit.utc(zone, limit.date)
 
 
 def _span(session: CoreSession, info: SystemInfo) -> str:
-    first, last = (session.display(from_unix_us(info.intervals[at].end_us), info.system) for at in (0, -1))
+    first, last = (
+        session.display(from_unix_us(info.intervals[index].end_us), info.system) for index in (0, -1)
+    )
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({info.system})"
 
 
 def _busy_weight() -> str:
-    """SQL of an interval's weight in a mean of busy; NULL for a stub or a gap."""
+    """Return SQL of an interval's weight in a mean of busy; NULL for a short interval or a gap."""
     from zlens.catalog import aggregation, measures
 
     column = measures.load_measure("load").column("busy_pct")

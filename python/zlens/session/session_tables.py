@@ -1,4 +1,4 @@
-"""Raw tables that come from no record: systems, intervals, inventory, problems, counter resets."""
+"""Raw tables without records: systems, intervals, inventory, problems, counter resets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
-#: A helper, its columns, and the roles that feed it.
+#: A helper, its columns, and the roles that provide its data.
 Helper = tuple[str, Sequence[str], Sequence[str]]
 
 _MICROSECONDS = 1_000_000
@@ -31,7 +31,8 @@ _MICROSECONDS = 1_000_000
 class SessionTable:
     """A raw table whose rows are computed when it is first read.
 
-    helpers   gives the helpers that it reads if the input fills one of their roles: helper, columns, roles
+    helpers   returns the helpers that it reads if the input has data for one of their roles: helper, columns,
+              roles
     """
 
     def __init__(
@@ -48,19 +49,21 @@ class SessionTable:
         self._rows: list[tuple[Any, ...]] | None = None
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        """The named columns of all rows."""
+        """Return the named columns of all rows."""
         from zlens.readers.row_tables import arrow
 
         if self._rows is None:
             self._rows = self._make()
-        place = {column.name: index for index, column in enumerate(self.columns)}
-        typed = [(name, self.columns[place[name]].type) for name in columns]
-        chosen = [place[name] for name in columns]
-        if chosen == list(range(len(self.columns))):
+        index_by_name = {column.name: index for index, column in enumerate(self.columns)}
+        typed = [(name, self.columns[index_by_name[name]].type) for name in columns]
+        indices = [index_by_name[name] for name in columns]
+        if indices == list(range(len(self.columns))):
             return arrow(typed, self._rows)
         # For one column itemgetter returns a bare value.
-        take = itemgetter(*chosen) if len(chosen) > 1 else lambda row: tuple(row[index] for index in chosen)
-        return arrow(typed, [*map(take, self._rows)])
+        select = (
+            itemgetter(*indices) if len(indices) > 1 else lambda row: tuple(row[index] for index in indices)
+        )
+        return arrow(typed, [*map(select, self._rows)])
 
 
 def tables(
@@ -69,7 +72,7 @@ def tables(
     others: Callable[[], list[tuple[SystemInfo, Interval]]],
     every_s: int | None,
 ) -> dict[str, RawTable]:
-    """The tables by name. `_interval`, `_asked` and `_reset` are for joins; users see the others too.
+    """Return the tables by name. `_interval`, `_asked` and `_reset` are for joins; users see the others too.
 
     others: intervals of records that have their own
     """
@@ -103,7 +106,7 @@ def tables(
             reset_rows = [
                 row for row in reset_rows if _is_within(sorted_by_end.get((row[1], row[0]), []), row[2])
             ]
-        # Once per table: a busy day has ten thousand resets in a dozen tables.
+        # Once per table, because a busy day has ten thousand resets in a dozen tables.
         kinds = {table: subject_kind(table) for table in {reset[3] for reset in reset_rows}}
         return [
             (
@@ -139,7 +142,7 @@ def tables(
     def shown() -> list[tuple[Any, ...]]:
         rows = _without_overlap(own())
         rows = _sum_buckets(rows) if every_s else [row[:7] for row in rows]
-        # The measure `interval` has its own column order: the length comes before the start.
+        # The measure `interval` has its own column order: the length precedes the start.
         return [
             (system, source, end, seconds, flag, start, samples)
             for system, source, end, start, seconds, flag, samples in rows
@@ -148,7 +151,7 @@ def tables(
     def asked() -> list[tuple[Any, ...]]:
         if not session.options.is_selective:
             return []
-        # If no interval was selected, the span is empty.
+        # If no interval was selected, the time range is empty.
         spans = {(info.system, info.source): (0, 0) for info in session.systems}
         for row in joined():
             first, last = spans[row[0], row[1]]
@@ -185,9 +188,9 @@ def tables(
 
 
 def _is_within(intervals: Sequence[tuple[int, int]], us: int) -> bool:
-    """Whether a moment is in one of some intervals: ends and starts, by their ends."""
-    at = bisect_left(intervals, us, key=itemgetter(0))
-    return at < len(intervals) and intervals[at][1] < us
+    """Return whether a time is in one of the intervals, given as ends and starts in order of their ends."""
+    index = bisect_left(intervals, us, key=itemgetter(0))
+    return index < len(intervals) and intervals[index][1] < us
 
 
 def throughput_tables(
@@ -195,7 +198,7 @@ def throughput_tables(
     intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
     of_load: Callable[[], list[tuple[SystemInfo, Interval]]],
 ) -> list[RawTable]:
-    """The user's throughput file joined with each interval of a source, and with those of its load.
+    """Return the throughput file joined with each interval of a source, and with those of its load.
 
     Counters of SMF 113 may have intervals of one minute where the processors of SMF 70 have fifteen.
     """
@@ -251,10 +254,10 @@ def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> 
 
 
 def bucket_end_us(info: SystemInfo, interval: Interval, every_s: int) -> int:
-    """When the bucket ends that an interval is summed in.
+    """Return the end of the bucket of an interval, in microseconds UTC.
 
-    Buckets end on local hours and days, as shifts and reports do. The middle of an interval decides:
-    intervals end some milliseconds after the minute they are named by.
+    Buckets end on local hours and days, as shifts and reports do. The middle of an interval decides, because
+    intervals end some milliseconds after their nominal minute.
     """
     offset = (info.utc_offset_s or 0) * _MICROSECONDS
     length = every_s * _MICROSECONDS
@@ -262,36 +265,36 @@ def bucket_end_us(info: SystemInfo, interval: Interval, every_s: int) -> int:
 
 
 def _gap_ends(info: SystemInfo) -> list[int]:
-    """When recording went on after a time without records: moments in order."""
-    moments: list[int] = []
+    """Return the times at which recording resumed after a gap, in order."""
+    times: list[int] = []
     recorded_us: int | None = None
     for interval in sorted(info.intervals, key=lambda interval: interval.end_us):
-        hole_us = (GAP - 1) * (info.nominal_s or interval.seconds or 0.0) * _MICROSECONDS
-        if recorded_us is not None and interval.start_us - recorded_us > hole_us:
-            moments.append(interval.start_us)
+        gap_us = (GAP - 1) * (info.nominal_s or interval.seconds or 0.0) * _MICROSECONDS
+        if recorded_us is not None and interval.start_us - recorded_us > gap_us:
+            times.append(interval.start_us)
         if interval.flag == "gap":
-            moments.append(interval.end_us)
+            times.append(interval.end_us)
         recorded_us = interval.end_us
-    return moments
+    return times
 
 
-def _last(moments: list[int], us: int) -> int | None:
-    """The last of some moments that is not after another."""
-    at = bisect_right(moments, us)
-    return moments[at - 1] if at else None
+def _last(times: list[int], us: int) -> int | None:
+    """Return the last of the times that is not after `us`."""
+    index = bisect_right(times, us)
+    return times[index - 1] if index else None
 
 
 def _longest(every_s: int | None, seconds: float | None = None, usual_s: float | None = None) -> float | None:
-    """Intervals of this length or more are not summed: they span several buckets."""
+    """Return the length from which intervals are not summed, because they span several buckets."""
     if not every_s:
         return None
-    # A record type with longer intervals than usual, where the finer one is missing, spans several too.
+    # An interval longer than usual, where the finer record type is missing, spans several buckets too.
     is_usual = usual_s is None or (seconds or 0.0) <= GAP * usual_s
     return max(record_intervals.SLACK * every_s, GAP * (seconds or 0.0) if is_usual else 0.0)
 
 
 def _without_overlap(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The intervals of each source in order, each from where the one before it ended: no second twice.
+    """Return the intervals of each source in order, each from the end of the previous one, without overlap.
 
     Where finer intervals cover a part of a coarser one, the coarser one has the rest.
     """
@@ -308,7 +311,7 @@ def _without_overlap(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[Any, ...]]:
-    """The intervals with the flag of their bucket: short if less than half of it is covered."""
+    """Return the intervals with the flag of their bucket: short if less than half of it is covered."""
     covered: dict[tuple[str, str, int], float] = {}
     for row in rows:
         if row[5] is None and row[4] is not None:
@@ -321,7 +324,7 @@ def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[
 
 
 def _sum_buckets(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Intervals summed over buckets; flagged ones are left out, as in every sum."""
+    """Sum intervals over buckets; flagged ones are omitted, as in every sum."""
     buckets: dict[tuple[str, str, int], list[tuple[Any, ...]]] = {}
     for row in rows:
         if row[5] is None and row[4] is not None:

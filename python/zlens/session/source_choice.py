@@ -1,4 +1,4 @@
-"""Which source a system is shown from, where several describe the same of it."""
+"""Selects the source from which a system is shown if several describe the same of it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from zlens.inputs.source import Source, SystemInfo, table_prefix
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
-#: What the names of tables of measures by hour and day end with.
+#: Suffixes of the names of rollup tables.
 _LEVELS = ("_hour", "_day")
-#: By system and source.
+#: System and source.
 SystemSource = tuple[str, str]
 
 
 def tables_by_source(sources: Iterable[Source]) -> dict[SystemSource, frozenset[str]]:
-    """The raw tables of each system's own records."""
+    """Return the raw tables of each system's own records."""
     own: dict[SystemSource, frozenset[str]] = {}
     for source in sources:
         records: dict[SystemSource, set[str]] = {}
@@ -31,21 +31,21 @@ def tables_by_source(sources: Iterable[Source]) -> dict[SystemSource, frozenset[
         keys = [(info.system, info.source) for info in source.systems]
         known = {record for key in keys for record in records.get(key, ())}
         # Systems of one source mostly have the same records.
-        alike: dict[frozenset[str], frozenset[str]] = {}
+        tables_by_missing: dict[frozenset[str], frozenset[str]] = {}
         for key in keys:
             others = frozenset(known - records.get(key, set()))
-            if others not in alike:
-                alike[others] = frozenset(
+            if others not in tables_by_missing:
+                tables_by_missing[others] = frozenset(
                     table for table in source.tables if table.partition("_")[0] not in others
                 )
-            own[key] = own.get(key, frozenset()) | alike[others]
+            own[key] = own.get(key, frozenset()) | tables_by_missing[others]
     return own
 
 
 def measures_by_source(
     session: CoreSession, own: Mapping[SystemSource, frozenset[str]]
 ) -> dict[SystemSource, list[str]]:
-    """Measures that the records in each system's own inputs fill."""
+    """Return the measures for which each system's own inputs have data."""
     filled: dict[frozenset[str], list[str]] = {}
     by_source = {}
     for key, tables in own.items():
@@ -56,29 +56,29 @@ def measures_by_source(
 
 
 def sources_by_system(
-    infos: Iterable[SystemInfo], filled: Mapping[SystemSource, Collection[str]], wanted: str | None
+    infos: Iterable[SystemInfo], filled: Mapping[SystemSource, Collection[str]], requested: str | None
 ) -> dict[str, list[SystemInfo]]:
-    """The sources of each system of which several say the same, the one to show first.
+    """Return the sources of each system that several describe, the one to show first.
 
-    That is the wanted one, or the one with the longest recording; of those that are shorter by less than an
-    interval, and so as long, the one that fills most measures.
+    That is the requested one, or the one with the longest recording; among recordings that differ by less
+    than an interval, the one with data for most measures.
     """
     by_system: dict[str, list[SystemInfo]] = {}
     for info in infos:
         by_system.setdefault(info.system, []).append(info)
-    found = {}
-    for system, listed in by_system.items():
-        names = {info.source for info in listed}
-        told = Counter(name for source in names for name in filled.get((system, source), ()))
-        if any(count > 1 and _of_one_source(name) for name, count in told.items()):
-            found[system] = _ordered(listed, filled, wanted)
-    return found
+    by_name = {}
+    for system, system_infos in by_system.items():
+        names = {info.source for info in system_infos}
+        source_counts = Counter(name for source in names for name in filled.get((system, source), ()))
+        if any(count > 1 and _of_one_source(name) for name, count in source_counts.items()):
+            by_name[system] = _ordered(system_infos, filled, requested)
+    return by_name
 
 
 def _ordered(
-    infos: Sequence[SystemInfo], filled: Mapping[SystemSource, Collection[str]], wanted: str | None
+    infos: Sequence[SystemInfo], filled: Mapping[SystemSource, Collection[str]], requested: str | None
 ) -> list[SystemInfo]:
-    # A lake and a file beside it may have the same source.
+    # A lake and a file may have the same source.
     lengths: Counter[str] = Counter()
     for info in infos:
         first, last = _span(info, info) or (0, 0)
@@ -89,29 +89,28 @@ def _ordered(
     def rank(info: SystemInfo) -> tuple[bool, float, int, str]:
         shorter = longest - lengths[info.source]
         measures = len(filled.get((info.system, info.source), ()))
-        return info.source != wanted, (shorter if shorter >= step else 0.0), -measures, info.source
+        return info.source != requested, (shorter if shorter >= step else 0.0), -measures, info.source
 
     return sorted(infos, key=rank)
 
 
 def _of_one_source(measure: str) -> bool:
-    """Whether rows of a measure that sources say of the same system and time say the same."""
+    """Return whether rows of a measure from several sources for one system and time are equivalent."""
     table = measures.load_measure(measure)
-    # Sources tell of different events.
+    # Sources record different events.
     return not table.plain and bool(table.rows) and measure != "event"
 
 
 def repeated_rows_sql(
     table: str, several: Mapping[str, Iterable[SystemInfo]], filled: Mapping[SystemSource, Container[str]]
 ) -> tuple[str, set[str]] | None:
-    """SQL condition for the rows of a table that repeat another source, and the columns that it names.
+    """Return the SQL condition for rows of a table that repeat another source, and the columns that it names.
 
-    The table is a measure, or has those that a lake keeps by hour and day; others have all their rows. Its
-    rows are also a table ROWS.
+    The table is a measure or its rollup; other tables have all their rows. Its rows are also a table ROWS. A
+    row repeats a source before its own if that one recorded its time and has rows at all. None if no row
+    does.
 
-    Those are the rows at times that a source before it recorded, if that one has rows at all. None: no row.
-
-    several  as `sources_by_system` gives them
+    several  as returned by `sources_by_system`
     """
     measure, time = table, "interval_end"
     for level in _LEVELS:
@@ -122,11 +121,11 @@ def repeated_rows_sql(
     tests = []
     for system, infos in several.items():
         filling = [info for info in infos if measure in filled.get((system, info.source), ())]
-        for place, info in enumerate(filling):
+        for position, info in enumerate(filling):
             times = [
                 f"{time} > {_time(span[0])} AND {time} <= {_time(span[1])} AND EXISTS (SELECT 1 FROM "
                 f"{quote(ROWS)} WHERE {_is(system, before.source)})"
-                for before in filling[:place]
+                for before in filling[:position]
                 if before.source != info.source and (span := _span(before, info)) is not None
             ]
             if times:
@@ -135,9 +134,9 @@ def repeated_rows_sql(
 
 
 def _span(info: SystemInfo, other: SystemInfo) -> tuple[int, int] | None:
-    """The time that a source recorded, in microseconds by the clock of another source of the system.
+    """Return the time that a source recorded, in microseconds by the clock of another source of the system.
 
-    An interval of the other one that ends up to half an interval later is in it.
+    An interval of the other source that ends up to half an interval later is included.
     """
     step = round((info.nominal_s or 0.0) * 1e6)
     first, last = info.ends_us or (info.first_us, info.last_us)

@@ -1,4 +1,4 @@
-"""The user's throughput next to what systems recorded: joined by overlapping time, and clock differences.
+"""Joins the user's throughput with recorded intervals by overlapping time, and compares their clocks.
 
 A row's transactions belong to the intervals that it overlaps, in proportion to the overlap. Systems with
 local times in an unknown zone are not joined.
@@ -23,7 +23,7 @@ from zlens.schema.wording import phrase
 
 _SECOND = 1_000_000
 
-#: The raw table of the join: the file's values for each interval.
+#: Raw table of the join: the file's values for each interval.
 COLUMNS = (
     RawColumn("system", "text"),
     RawColumn("source", "text"),
@@ -42,12 +42,12 @@ COLUMNS = (
 
 
 def zone_of(throughput: Throughput, info: SystemInfo, tz: dt.tzinfo | None) -> dt.tzinfo | None:
-    """The zone of the file's times for a system; None if they are in UTC."""
+    """Return the zone of the file's times for a system; None if they are in UTC."""
     return (tz or info.zone()) if throughput.local else None
 
 
 def check_systems(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
-    """InputError if a file does not name its system, or names systems that the input lacks."""
+    """Raise InputError if a file does not name its system, or names systems that the input does not have."""
     input_systems = {info.system for info in systems}
     file_systems = {row.system for row in throughput.rows}
     if None in file_systems and len(input_systems) > 1:
@@ -84,7 +84,7 @@ def join_intervals(
     tz: dt.tzinfo | None,
     offset_s: float,
 ) -> list[tuple[Any, ...]]:
-    """Rows of COLUMNS: each interval of each system that the file covers, by workload."""
+    """Return rows of COLUMNS: each interval of each system that the file covers, by workload."""
     by_system: dict[tuple[str, str], list[tuple[SystemInfo, Interval]]] = {}
     for info, interval in intervals:
         by_system.setdefault((info.system, info.source), []).append((info, interval))
@@ -119,14 +119,14 @@ def join_intervals(
 def _overlap(
     rows: Sequence[tuple[int, int, ThroughputRow]], ends: Sequence[int], interval: Interval
 ) -> tuple[int, float, float | None, float | None, float] | None:
-    """First line, transactions, answered ones, their time, time covered; None without any."""
+    """Return first line, transactions, timed ones, their time, covered time; None if not covered."""
     if not interval.seconds:
         return None
     last = interval.end_us
     first = last - round(interval.seconds * _SECOND)
     line, transactions, answered, response, covered = 0, 0.0, 0.0, 0.0, 0.0
     timed = False
-    # Ends are in order: rows of one workload do not overlap.
+    # Ends are in order, because rows of one workload do not overlap.
     for start, end, row in rows[bisect_right(ends, first) :]:
         if start >= last:
             break
@@ -146,11 +146,11 @@ def _overlap(
     return line, transactions, answered if timed else None, response if timed else None, covered
 
 
-# How clocks differ --------------------------------------------------------------------------------
+# Clock differences ---------------------------------------------------------------------------------
 
-#: The largest clock difference to search, as large as between time zones.
+#: Maximum clock difference to search, as large as between time zones.
 MAX_CLOCK_OFFSET_S = 14 * 3600
-#: Fewer intervals than these are not conclusive.
+#: Minimum number of intervals for a conclusion.
 LEAST = 12
 _MOST_POINTS = 720
 
@@ -158,7 +158,7 @@ _MOST_POINTS = 720
 class ClockOffset(Struct, frozen=True):
     """The clock offset with the best correlation of rate and busy. `sure` is sure, likely or unknown.
 
-    measure  what the rate was compared with: busy, or cycles if nothing reports busy
+    measure  metric that the rate was compared with: busy, or cycles if no source reports busy
     """
 
     system: str
@@ -203,10 +203,11 @@ def suggest_offset(
     given_s: float,
     measure: str = "busy",
 ) -> ClockOffset | None:
-    """The offset of the file's clock, from busy as (end in microseconds, seconds, value); None: too few data.
+    """Return the offset of the file's clock; None for too little data.
 
-    The certainty comes from the best correlation against the best one more than an interval away, by Fisher's
-    z. Neighboring intervals are taken as independent, which flatters smooth loads.
+    busy: end in microseconds, seconds, value. The certainty compares the best correlation with the best one
+    more than an interval away, by Fisher's z. Neighboring intervals are treated as independent, which
+    overrates smooth loads.
     """
     points = [
         (end - round(seconds * _SECOND), end, percent)
@@ -229,12 +230,12 @@ def suggest_offset(
         return _correlation(points, times, sums, offset_us)
 
     reach = min(MAX_CLOCK_OFFSET_S * _SECOND, _MOST_POINTS // 2 * step)
-    least = max(LEAST, len(points) // 4)
+    min_count = max(LEAST, len(points) // 4)
     given_us = round(given_s * _SECOND)
     candidates = {
         given_us + k * step: result
         for k in range(-(reach // step), reach // step + 1)
-        if (result := at(given_us + k * step)) is not None and result[1] >= least
+        if (result := at(given_us + k * step)) is not None and result[1] >= min_count
     }
     if not candidates:
         return None
@@ -254,10 +255,10 @@ def suggest_offset(
 
 
 def _certainty(best: float, elsewhere: float, count: int) -> str:
-    apart = (_fisher(best) - _fisher(elsewhere)) / math.sqrt(2 / max(count - 3, 1))
-    if best < 0.5 or apart < 1:
+    distance = (_fisher(best) - _fisher(elsewhere)) / math.sqrt(2 / max(count - 3, 1))
+    if best < 0.5 or distance < 1:
         return "unknown"
-    return "sure" if apart >= 3 and best >= 0.7 else "likely"
+    return "sure" if distance >= 3 and best >= 0.7 else "likely"
 
 
 def _fisher(r: float) -> float:
@@ -265,7 +266,7 @@ def _fisher(r: float) -> float:
 
 
 def _downsample(points: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
-    """Merges neighbors until there are few enough points to try quickly."""
+    """Merge neighbors until there are few enough points to try quickly."""
     size = -(-len(points) // _MOST_POINTS)
     thinned = []
     for start_index in range(0, len(points), size):
@@ -278,7 +279,7 @@ def _downsample(points: list[tuple[int, int, float]]) -> list[tuple[int, int, fl
 
 
 def _running_sums(rows: Sequence[tuple[int, int, float]]) -> tuple[list[int], list[tuple[float, float]]]:
-    """Transactions and covered time up to each edge of the rows, all workloads together."""
+    """Return transactions and covered time up to each edge of the rows, over all workloads."""
     changes: dict[int, tuple[float, int]] = {}
     for start, end, count in rows:
         rate = count / (end - start)
@@ -296,14 +297,14 @@ def _running_sums(rows: Sequence[tuple[int, int, float]]) -> tuple[list[int], li
     return times, sums
 
 
-def _sums_at(times: Sequence[int], sums: Sequence[tuple[float, float]], moment: int) -> tuple[float, float]:
-    place = bisect_right(times, moment)
-    if place == 0:
+def _sums_at(times: Sequence[int], sums: Sequence[tuple[float, float]], time: int) -> tuple[float, float]:
+    index = bisect_right(times, time)
+    if index == 0:
         return 0.0, 0.0
-    if place == len(times):
+    if index == len(times):
         return sums[-1]
-    (a, x), (b, y) = sums[place - 1], sums[place]
-    part = (moment - times[place - 1]) / (times[place] - times[place - 1])
+    (a, x), (b, y) = sums[index - 1], sums[index]
+    part = (time - times[index - 1]) / (times[index] - times[index - 1])
     return a + (b - a) * part, x + (y - x) * part
 
 
@@ -313,7 +314,7 @@ def _correlation(
     sums: Sequence[tuple[float, float]],
     shift_us: int,
 ) -> tuple[float, int] | None:
-    """Pearson's correlation of rate and busy with the file's clock moved, over fully covered intervals."""
+    """Return Pearson's correlation of rate and busy at this clock shift, over fully covered intervals."""
     pairs = []
     for start, end, busy in points:
         done, covered = (
@@ -339,7 +340,7 @@ def _ends(
     yield _sums_at(times, sums, end)
 
 
-# How the file was interpreted --------------------------------------------------------------------
+# Interpretation of the file ------------------------------------------------------------------------
 
 
 def describe(
@@ -349,7 +350,7 @@ def describe(
     intervals: int,
     options: Options,
 ) -> list[str]:
-    """How a file was interpreted: columns and units, the zone of its times, what it covers."""
+    """Return how a file was interpreted: columns and units, the zone of its times, what it covers."""
     lines = [f"{throughput.path}: {'; '.join(column.describe() for column in throughput.columns)}"]
     if throughput.unused:
         more = f" and {len(throughput.unused) - 8} more" if len(throughput.unused) > 8 else ""

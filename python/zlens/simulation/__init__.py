@@ -1,7 +1,8 @@
-"""The simulator: scenarios that `zlens solve` answers at rest, run as discrete events.
+"""The simulator: runs scenarios that `zlens solve` answers as discrete events.
 
-Each module named after a model turns its scenarios into one of a whole machine; `lower` turns that into what
-the native simulator takes, and `run` simulates it. To simulate another model, add a module and its name here.
+Each module named after a model converts its scenarios to one of an entire machine; `lowering` converts that
+to the input of the native simulator, and `run` simulates it. To simulate another model, add a module and its
+name here.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ SIMULATED = ("system", "shares", "partitions", "queueing", "unparking", "relocat
 
 
 class ScenarioLowering(Protocol):
-    """The interface of a model's module."""
+    """Interface of a model's module."""
 
     def machine(self, scenario: Scenario) -> dict[str, Any]:
-        """The scenario as the values of one of the model `system`."""
+        """Return the scenario as the values of one of the model `system`."""
 
 
 def find(name: str) -> ScenarioLowering:
-    """The module that turns scenarios of a model into whole machines; QueryError if there is none."""
+    """Return the module that converts scenarios of a model to entire machines; QueryError if unknown."""
     if name not in SIMULATED:
         raise QueryError(
             f"{name} scenarios cannot be simulated", expected=f"one of {', '.join(SIMULATED)}",

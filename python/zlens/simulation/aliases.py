@@ -13,21 +13,21 @@ from zlens.simulation.queueing import FREE
 
 Entry = dict[str, Any]
 PAGING = "PAGING"
-#: Requests to a volume at most: more are refused.
+#: Maximum number of requests to a volume; more are refused.
 _MOST = 10_000
 
 
 def machine(scenario: Scenario) -> dict[str, Any]:
     model.check_combinations(scenario)
-    wrong, uses, devices = scenario.problem.general_error, scenario["use"], scenario["device"]
+    error, uses, devices = scenario.problem.general_error, scenario["use"], scenario["device"]
     names = [use["name"] for use in uses]
     if len(names) > 2 or (len(names) == 2 and PAGING not in names):
-        raise wrong(f"the uses are {', '.join(names[:5])}", f"name them MDISK and {PAGING}",
+        raise error(f"the uses are {', '.join(names[:5])}", f"name them MDISK and {PAGING}",
                     f"one use, or two of which one is {PAGING}")  # fmt: skip
-    taken = {device["use"] or (names[0] if names else None) for device in devices}
+    used = {device["use"] or (names[0] if names else None) for device in devices}
     for name in names:
-        if name not in taken:
-            raise wrong(f"use.{name} has no device, so it starts no I/O", "add [[device]] with that use")
+        if name not in used:
+            raise error(f"use.{name} has no device, so it starts no I/O", "add [[device]] with that use")
     unit: Entry = {"name": "LCU", "aliases": scenario["aliases"]}
     if len(uses) == 2:
         shares = {
@@ -59,15 +59,15 @@ def machine(scenario: Scenario) -> dict[str, Any]:
 
 
 def _volume(device: Entry) -> Entry:
-    known = device["serv"] is None
+    has_parts = device["serv"] is None
     return {
         "name": device["name"],
         "control_unit": "LCU",
         "paging": device["use"] == PAGING,
-        "pending": device["pend"] if known else 0.0,
-        "connect": device["conn"] if known else device["serv"],
+        "pending": device["pend"] if has_parts else 0.0,
+        "connect": device["conn"] if has_parts else device["serv"],
         # The mean over all operations, so every one is disconnected.
-        "miss": device["disc"] if known else 0.0,
+        "miss": device["disc"] if has_parts else 0.0,
         "read_hit": 0.0,
         "read": 100.0,
         "variation": 1.0,

@@ -1,8 +1,8 @@
-"""The counters that the simulator counts on a machine generation, compiled from the catalog.
+"""Counters that the simulator increments on a machine generation, compiled from the catalog.
 
-The metrics of the catalog say which counters are L1 misses that came from a cache level or from memory; the
-name of a counter says of which L1 cache they are and whether the line came by intervention. Counters that no
-rule here names stay 0.
+The metrics of the catalog define which counters are L1 misses sourced from a cache level or from memory; the
+name of a counter identifies the L1 cache, and whether the line came by intervention. Counters that no rule
+here names stay 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zlens.schema.facts import FACTS
 
 Role = Any
 
-#: By number: counters that mean the same on every machine.
+#: Counters with the same meaning on every machine, by number.
 _COMMON: dict[int, Role] = {
     0: "cycles",
     1: "instructions",
@@ -28,7 +28,7 @@ _COMMON: dict[int, Role] = {
     5: {"penalty": "data"},
     32: "problem_cycles",
     33: "problem_instructions",
-    # The functions of a workload are taken to be all AES.
+    # All functions of a workload are assumed to be AES.
     76: "crypto_functions",
     77: "crypto_cycles",
     78: "crypto_blocked_functions",
@@ -36,18 +36,18 @@ _COMMON: dict[int, Role] = {
     448: "one_thread",
     449: "two_threads",
 }
-#: By name: those of the extended set besides sources of misses.
+#: Counters of the extended set other than sources of misses, by name.
 _NAMED: dict[str, Role] = {
     "L1C_TLB2_MISSES": "outstanding",
     "DTLB2_WRITES": {"translations": "data"},
     "ITLB2_WRITES": {"translations": "instruction"},
     "DTLB2_MISSES": {"translation_cycles": "data"},
     "ITLB2_MISSES": {"translation_cycles": "instruction"},
-    # All pages are taken to have 4 KB.
+    # All pages are assumed to have 4 KB.
     "TLB2_PTE_WRITES": "page_entries",
     "TLB2_ENGINES_BUSY": {"translation_cycles": "both"},
 }
-#: The levels that lines come from, by metric.
+#: Levels that lines are sourced from, by metric.
 _LEVELS = {"l2p": "core", "l3p": "chip", "l4lp": "drawer", "l4rp": "machine", "memp": "memory"}
 #: All sources.
 _SOURCES = (
@@ -62,15 +62,15 @@ _SOURCES = (
     "drawer_memory",
     "machine_memory",
 )
-#: Where memory is, by what a counter's name contains. That of a cluster or module belongs to another chip.
+#: Location of memory, by a part of a counter's name. Memory of a cluster or module belongs to another chip.
 _MEMORY = {"ONCHIP": "chip", "ON_CHIP": "chip", "OFFDRAWER": "machine", "OFF_DRAWER": "machine"}
 _SIDES = {"L1D": "data", "DCW": "data", "L1I": "instruction", "ICW": "instruction", "IDCW": "both"}
 
 
 def counter_table(generation: str) -> dict[str, Any]:
-    """The table that the engine takes: versions, counter sets, and the role of every counter it counts.
+    """Return the table for the engine: versions, counter sets, and the role of every simulated counter.
 
-    CatalogError if the generation has no counter for one of the sources or names, as those before z14.
+    CatalogError if the generation has no counter for a source or name, like those before z14.
     """
     facts = cpumf.generation(generation)
     named = {counter.name: number for number, counter in facts.counters.items()}
@@ -92,12 +92,12 @@ def counter_table(generation: str) -> dict[str, Any]:
 
 
 def simulated_generations() -> tuple[str, ...]:
-    """The generations whose counters can be simulated."""
+    """Return the generations whose counters can be simulated."""
     return tuple(_caches())
 
 
 def caches(generation: str) -> dict[str, float]:
-    """Sizes of the caches of a generation in MiB, instructions and data together."""
+    """Return the cache sizes of a generation in MiB, instructions and data in total."""
     sizes = _caches()[generation]
     return {f"{level}_mib": float(sizes[level]) for level in ("l1", "core", "chip", "drawer")}
 
@@ -117,26 +117,28 @@ def _check_sources(generation: str, needed: Iterable[str], present: Collection[s
 
 
 def _line_sources(facts: cpumf.Generation) -> Iterator[tuple[int, str, str]]:
-    """Number, side and source of counters that together count every line exactly once."""
-    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    """Yield number, side and source of counters that in total count every line exactly once."""
+    numbers_by_source: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     _check_sources(facts.name, _LEVELS, facts.metrics)
     for metric, level in _LEVELS.items():
         for number in cpumf.numbers_in([facts.metrics[metric].formula]):
             counter = facts.counters[number]
             if counter.set == "extended":
-                found[_source(counter.name, level)][_SIDES[counter.name.partition("_")[0]]].append(number)
-    _check_sources(facts.name, _SOURCES, found)
+                numbers_by_source[_source(counter.name, level)][
+                    _SIDES[counter.name.partition("_")[0]]
+                ].append(number)
+    _check_sources(facts.name, _SOURCES, numbers_by_source)
     for source in _SOURCES:
-        sides = found[source]
+        sides = numbers_by_source[source]
         if "data" in sides and "instruction" in sides:
             yield from ((number, side, source) for side in ("data", "instruction") for number in sides[side])
         else:
-            # One side has no counters of its own: both share those that there are.
+            # One side has no counters of its own, so both share the existing ones.
             yield from ((number, "both", source) for numbers in sides.values() for number in numbers)
 
 
 def _source(name: str, level: str) -> str:
     if level == "memory":
-        return next((at for part, at in _MEMORY.items() if part in name), "drawer") + "_memory"
-    # RO: read-only copies elsewhere had to go first.
+        return next((location for part, location in _MEMORY.items() if part in name), "drawer") + "_memory"
+    # RO: read-only copies elsewhere had to be removed first.
     return f"{level}_changed" if name.endswith(("_IV", "_RO")) else level

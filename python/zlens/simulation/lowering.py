@@ -1,6 +1,7 @@
-"""From a scenario of a whole machine to what the native simulator takes: plain data, complete, with indices.
+"""Converts a scenario of an entire machine to the input of the native simulator.
 
-The keys of a scenario say which field of `crates/sim/src/scenario.rs` each sets; here is what is computed.
+The input is complete plain data with indices. The keys of a scenario define the field of
+`crates/sim/src/scenario.rs` that each sets; this module computes the others.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from zlens.schema.validators import EntryName, FixedTuple, Key, ListOf, NumberOr
 from zlens.simulation import counters
 
 _DAY_S = 86_400
-#: Device number of the first volume that has none.
+#: Device number of the first volume without one.
 _FIRST_DEVICE = 0x1000
-#: Ends of names of fields, by the unit of the key.
+#: Suffixes of field names, by the unit of the key.
 _SUFFIXES = {
     "ms": "_ms",
     "µs": "_us",
@@ -62,9 +63,9 @@ _Indices = Mapping[str, Mapping[str, int]]
 
 
 class LoweredScenario(Struct, frozen=True):
-    """What the simulator takes, and the systems that write monitor records, in order.
+    """The input of the simulator, and the systems that write monitor records, in order.
 
-    recorded    by name: the release in whose records, None: zlens' own
+    recorded    by name: the release of the records, None: synthetic layouts
     """
 
     scenario: dict[str, Any]
@@ -72,13 +73,13 @@ class LoweredScenario(Struct, frozen=True):
 
 
 def table(scenario: Scenario, spec: SimulationSpec, values: Entry | None, where: str) -> Entry:
-    """A table with its defaults, if the scenario leaves it out."""
+    """Return a table, with its defaults if the scenario omits it."""
     found: Entry = spec.check({}, where, scenario.problem) if values is None else values
     return found
 
 
 def key_targets(key: Key) -> tuple[str, ...]:
-    """Paths of the fields that a key sets."""
+    """Return the paths of the fields that a key sets."""
     if key.target == "":
         unit = key.unit.partition(" ")[0]
         return (key.name if key.name == unit else key.name + _SUFFIXES.get(unit, ""),)
@@ -92,9 +93,9 @@ def lower_table(
     indices: _Indices | None = None,
     within: str = "",
 ) -> Entry:
-    """The fields that the keys of a table set, with those that are computed.
+    """Return the fields that the keys of a table set, with the computed ones.
 
-    within   the structure whose fields are meant, if those of the table are in several
+    within   the structure of the fields, if those of the table are in several
     """
     fields: Entry = {}
     for key in spec.keys:
@@ -137,14 +138,14 @@ def _lower_value(kind: Validator, value: Any, indices: _Indices) -> Any:
 
 
 def lower_scenario(scenario: Scenario) -> LoweredScenario:
-    """What the simulator takes; ScenarioError for what cannot be simulated."""
-    found = system_partitions(scenario)
+    """Return the input of the simulator; ScenarioError if the scenario cannot be simulated."""
+    parts = system_partitions(scenario)
     simulation = table(scenario, SIMULATION, scenario["simulation"], "simulation")
     start_s = _time(scenario, simulation["start"], simulation["zone"], "simulation.start")
     kinds = [kind for kind, count in scenario["processors"].items() if count]
-    _check_cores(scenario, found)
-    systems = [part for part in found if part.zvm] or found[:1]
-    lowered = _MachineLowering(scenario, found, kinds, start_s)
+    _check_cores(scenario, parts)
+    systems = [part for part in parts if part.zvm] or parts[:1]
+    lowered = _MachineLowering(scenario, parts, kinds, start_s)
     return LoweredScenario(
         lower_table(
             SIMULATION,
@@ -153,11 +154,11 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
                 "start_tod": _native.tod_from_unix_us(round(start_s * 1e6)),
                 "zone_s": round(3600 * simulation["zone"]),
                 "machine": lowered.machine(),
-                "partitions": [lowered.partition(part, number) for number, part in enumerate(found, 1)],
+                "partitions": [lowered.partition(part, number) for number, part in enumerate(parts, 1)],
                 "partition_groups": lowered.groups(),
                 "systems": [
                     lowered.system(part, number, recorded=part in systems)
-                    for number, part in enumerate(found)
+                    for number, part in enumerate(parts)
                 ],
             },
         ),
@@ -166,7 +167,7 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
 
 
 def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> float:
-    """Seconds since 1970 of a time; one without a zone is in that of the scenario."""
+    """Return seconds since 1970 of a time; a time without a zone is in the scenario's zone."""
     try:
         return parse_instant(value, dt.timezone(dt.timedelta(hours=zone))).timestamp()
     except QueryError as error:
@@ -174,31 +175,31 @@ def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> fl
 
 
 def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
-    wrong = scenario.problem.general_error
+    error = scenario.problem.general_error
     for part in found:
         for entry in part.cores:
             if not scenario["processors"][entry["type"]]:
-                raise wrong(
+                raise error(
                     f"partition {part.name} has cores of type {entry['type']}, of which the machine has none",
                     f"increase processors.{entry['type']}",
                 )
         polarizations = {entry["polarization"] for entry in part.cores if not entry["dedicated"]}
         if len(polarizations) > 1:
-            raise wrong(
+            raise error(
                 f"partition.{part.name}.polarization differs between its types", "use the same for each"
             )
     for kind, count in scenario["processors"].items():
         own = [entry for part in found for entry in part.cores if entry["type"] == kind]
         dedicated = sum(entry["cores"] for entry in own if entry["dedicated"])
         if count and dedicated == count and len(own) > sum(entry["dedicated"] for entry in own):
-            raise wrong(f"all {count} {kind} cores are dedicated, and a partition has shared ones",
+            raise error(f"all {count} {kind} cores are dedicated, and a partition has shared ones",
                         f"increase processors.{kind}")  # fmt: skip
     if scenario["physlog"]:
-        raise wrong("physlog is a measurement, which a simulation makes by itself", "leave [[physlog]] out")
+        raise error("physlog is a measurement, which a simulation makes by itself", "leave [[physlog]] out")
 
 
 class _MachineLowering:
-    """Lowers the tables of one scenario, whose types and partitions it knows."""
+    """Lowers the tables of one scenario with known types and partitions."""
 
     def __init__(
         self, scenario: Scenario, found: Sequence[SystemPartition], kinds: list[str], start_s: float
@@ -219,7 +220,7 @@ class _MachineLowering:
         return table(self.scenario, spec, values, where)
 
     def assumed(self, name: str) -> Any:
-        """The value of a constant that is no key of its own."""
+        """Return the value of a constant without a key of its own."""
         self.scenario.problem.moving.setdefault(name, constant(name).assumed())
         return constant(name).default
 
@@ -228,8 +229,8 @@ class _MachineLowering:
     def machine(self) -> dict[str, Any]:
         given = self.table(MACHINE, self.scenario["machine"], "machine")
         types = generations.types()
-        known = types.get(given["type"])
-        if known is None or known.ghz is None:
+        machine_type = types.get(given["type"])
+        if machine_type is None or machine_type.ghz is None:
             speeds = [name for name, one in types.items() if one.ghz is not None]
             raise self.scenario.problem.value("machine.type", given["type"], f"one of {', '.join(speeds)}")
         longest = self.scenario["run_time_longest"]
@@ -238,7 +239,7 @@ class _MachineLowering:
             given,
             {
                 "serial": given["serial"].rjust(16, "0"),
-                "megahertz": round(1000 * known.ghz),
+                "megahertz": round(1000 * machine_type.ghz),
                 "types": self.kinds,
                 "type_codes": [int(codes.code("cpu_type", name)) for name in self.kinds],
                 "cores": [
@@ -250,7 +251,7 @@ class _MachineLowering:
                     "shortest": min(prsm.SHORTEST, longest),
                     "high": prsm.OF_HIGH,
                 },
-                "counters": self._counters(given, known.generation),
+                "counters": self._counters(given, machine_type.generation),
                 "channels": lower_table(
                     CHANNELS, self.table(CHANNELS, given["channels"], "machine.channels"), {}
                 ),
@@ -258,7 +259,7 @@ class _MachineLowering:
         )
 
     def _counters(self, given: Entry, generation: str) -> dict[str, Any] | None:
-        """The hardware counters of the machine; None if they are not wanted or cannot be simulated."""
+        """Return the hardware counters of the machine; None if not requested or not simulated."""
         if not given["hardware_counters"] or generation not in counters.simulated_generations():
             return None
         costs = self.table(COUNTERS, given["counters"], "machine.counters")
@@ -379,7 +380,7 @@ class _MachineLowering:
         }
 
     def _threads(self, part: SystemPartition) -> list[int]:
-        """Threads per core by type: types that have two are the mode's."""
+        """Return threads per core by type; the mode defines the types that have two."""
         two: tuple[str, ...] = ()
         if part.cores[0]["smt"] == "SMT-2":
             two = zvm_limits.mode(part.cores[0]["mode"]).two_threads
@@ -488,17 +489,17 @@ class _MachineLowering:
         return {action: lower_table(COMMAND, command, computed, indices, f"action.{action}.")}
 
 
-#: Its virtual CPUs have a processor each, so that ends of slices would change nothing.
+#: Its virtual CPUs have a processor each, so the ends of slices would change nothing.
 _NO_COST = {"dispatch_user": 0.0, "dispatch_system": 0.0, "lock_hold": 0.0, "parking": False, "slice": 1e4}
 
 
 def _places(entries: Sequence[Entry]) -> dict[str, int]:
-    return {entry["name"]: at for at, entry in enumerate(entries)}
+    return {entry["name"]: index for index, entry in enumerate(entries)}
 
 
 def _volumes(part: SystemPartition, indices: _Indices) -> list[Entry]:
-    taken = {volume["device"] for volume in part.volumes}
-    numbers = (number for number in range(_FIRST_DEVICE, 0x10000) if number not in taken)
+    used = {volume["device"] for volume in part.volumes}
+    numbers = (number for number in range(_FIRST_DEVICE, 0x10000) if number not in used)
     return [
         lower_table(
             VOLUME,
@@ -525,7 +526,7 @@ def _share(relative: int | None, absolute: float | None) -> dict[str, Any]:
 
 
 def _demands(user: Entry, *, transactions: bool) -> list[float | None]:
-    """Demand of each virtual processor, percent; None is all it can get."""
+    """Return the demand of each virtual CPU in percent; None is unlimited."""
     dedicated, sharing = user["dedicated"], user["virtual_cpus"] - user["dedicated"]
     free = 0.0 if transactions else None
     if user["demands"] is not None:
@@ -535,7 +536,7 @@ def _demands(user: Entry, *, transactions: bool) -> list[float | None]:
     else:
         own = [free] * sharing
     own = [free] * dedicated + own
-    # One entry stands for all.
+    # One entry represents all.
     return own[:1] if len(set(own)) == 1 else own
 
 
@@ -544,17 +545,17 @@ def _cap_demand(demand: float) -> float | None:
 
 
 def _loads(part: SystemPartition) -> list[Entry]:
-    """A user of each type that uses what a partition without users demands."""
+    """Return a user of each type that uses the demand of a partition without users."""
     users = []
     for entry in part.cores:
-        wanted = math.inf if entry["demand"] is None else entry["demand"] / entry["cores"]
+        demand = math.inf if entry["demand"] is None else entry["demand"] / entry["cores"]
         users.append(
             {
                 **USER.defaults,
                 "name": f"USE{entry['type']}",
                 "type": entry["type"],
                 "virtual_cpus": entry["cores"] if entry["unparked"] is None else entry["unparked"],
-                "demand": None if wanted >= 1 else 100 * entry["demand"],
+                "demand": None if demand >= 1 else 100 * entry["demand"],
                 "relative": 100,
                 "load": part.common_entry("load"),
             }
@@ -569,15 +570,15 @@ def _transaction(entry: Entry, indices: _Indices) -> Entry:
 
 
 def _step(step: Entry, indices: _Indices) -> Entry:
-    does = next((name for name in ("cpu", "io") if step[name] is not None), "delay")
-    computed = {} if does == "delay" else {"users": [indices["user"][name] for name in users_of(step)]}
-    return {does: lower_table(STEP, step, computed, indices, f"{does}.")}
+    action = next((name for name in ("cpu", "io") if step[name] is not None), "delay")
+    computed = {} if action == "delay" else {"users": [indices["user"][name] for name in users_of(step)]}
+    return {action: lower_table(STEP, step, computed, indices, f"{action}.")}
 
 
-def _control_unit(entry: Entry, at: int) -> Entry:
+def _control_unit(entry: Entry, index: int) -> Entry:
     shares = None
     if entry["minidisk_share"] is not None:
         shares = [entry["minidisk_share"], entry["paging_share"]]
     return lower_table(
-        CONTROL_UNIT, entry, {"ssid": at + 1 if entry["ssid"] is None else entry["ssid"], "shares": shares}
+        CONTROL_UNIT, entry, {"ssid": index + 1 if entry["ssid"] is None else entry["ssid"], "shares": shares}
     )

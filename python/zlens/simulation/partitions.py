@@ -1,4 +1,4 @@
-"""Partitions: each uses what it demands; z/VM records them from those with `zvm`, or else from the first."""
+"""Partitions: each uses its demand; z/VM records them from those with `zvm`, or else from the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues: a station is a user with a virtual CPU and a core for each server, at no cost of CP."""
+"""Queues: a station is a user with a virtual CPU and a core for each server, without CP overhead."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from zlens.models.queueing import model
 from zlens.models.scenario import Scenario
 
 Entry = dict[str, Any]
-#: A station serves and nothing else.
+#: A station only serves.
 FREE = {"dispatch_user": 0.0, "dispatch_system": 0.0, "lock_hold": 0.0}
-#: Transactions of an open class in the system at most.
+#: Maximum number of transactions of an open class in the system.
 _MOST = 100_000
 
 
 def machine(scenario: Scenario) -> dict[str, Any]:
     model.check_combinations(scenario)
-    wrong = scenario.problem.general_error
+    error = scenario.problem.general_error
     stations = {station["name"]: station for station in scenario["station"]}
     for name, station in stations.items():
         if station["speeds"] is not None:
-            raise wrong(f"station.{name}.speeds cannot be simulated", "write servers = 2")
+            raise error(f"station.{name}.speeds cannot be simulated", "write servers = 2")
     queues = [station for station in stations.values() if station["kind"] == "queue"]
     users = [
         {"name": station["name"], "relative": 100, "virtual_cpus": station["servers"], "demand": 0}
@@ -30,7 +30,7 @@ def machine(scenario: Scenario) -> dict[str, Any]:
     return {
         "processors": {"CP": cores},
         "partition": [{"name": "ZVM", "cores": cores, "dedicated": True}],
-        # A network of delays still has a system.
+        # A network of delays still needs a system.
         "user": users or [{"name": "IDLE", "relative": 100, "demand": 0}],
         "transaction": [_transaction(scenario, class_, stations) for class_ in scenario["class"]],
         "cp": FREE,

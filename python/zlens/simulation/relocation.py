@@ -1,4 +1,4 @@
-"""Relocations: guests of one virtual CPU that is always busy, so that they change storage as stated."""
+"""Relocations: guests with one virtual CPU that is always busy, so that they change storage as stated."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _relocation(scenario: Scenario, guest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _writes(dirtying: WriteModel) -> list[tuple[float, float]]:
-    """MiB of each kind of storage, and MiB/s written to it."""
+    """Return MiB of each kind of storage, and MiB/s written to it."""
     if not isinstance(dirtying, RandomWrites):
         return [(0.0, 0.0)]
     return [(pages / model.PAGES_IN_MIB, pages * rate / model.PAGES_IN_MIB) for pages, rate in dirtying.kinds]

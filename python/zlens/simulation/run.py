@@ -1,4 +1,4 @@
-"""Simulates a scenario: monitor records in files, throughput beside them, and a summary."""
+"""Simulates a scenario: monitor records in files, with their throughput, and a summary."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from zlens.simulation.lowering import LoweredScenario, lower_scenario
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
-#: Told the seconds simulated of all, and what is simulated.
+#: Receives simulated seconds, total seconds, and what is simulated.
 Progress = Callable[[int, int, str], None]
-#: Simulations at most in one command.
+#: Maximum number of simulations in one command.
 MOST_RUNS = 999
-#: Seconds between two looks at runs in other processes.
+#: Seconds between two checks of runs in other processes.
 _LOOK_S = 0.1
-#: Constants that scenarios have for the answer alone.
+#: Constants of scenarios that only the solver's answer uses.
 _OF_ANSWER = ("crowded_from", "vertical_bands", "soft_limits", "burst_carried", "relocation_changes")
 
 
 class PreparedScenario(Struct, frozen=True):
-    """A checked scenario, ready to run. constants: the assumptions it uses, those that it sets included."""
+    """A checked scenario, ready to run. constants: the assumptions it uses, including those that it sets."""
 
     model: str
     title: str | None
@@ -58,9 +58,9 @@ class SimulationRun(Struct, frozen=True):
     """A finished simulation.
 
     files       path of each recorded system
-    throughput  path of the throughput of its transactions, if it has any
-    complete    False if it was interrupted; the files then end with a whole interval
-    summary     what the simulator reports: events, systems, partitions
+    throughput  path of the throughput of its transactions, if any
+    complete    False if it was interrupted; the files then end with a complete interval
+    summary     report of the simulator: events, systems, partitions
     """
 
     seed: int
@@ -73,7 +73,7 @@ class SimulationRun(Struct, frozen=True):
 def prepare(
     values: Mapping[str, Any], *, file: str | None = None, seed: int | None = None, hours: float | None = None
 ) -> PreparedScenario:
-    """A scenario as parsed from TOML, checked and lowered; ScenarioError if it cannot be simulated."""
+    """Check and lower a scenario parsed from TOML; ScenarioError if it cannot be simulated."""
     name = values.get("model")
     if not isinstance(name, str):
         raise ScenarioError(
@@ -82,31 +82,33 @@ def prepare(
             expected=f"one of {', '.join(simulation.SIMULATED)}",
             cure='add model = "shares"',
         )
-    given = {"seed": seed, "seconds": None if hours is None else 3600 * hours}
-    for key, value in given.items():
+    overrides = {"seed": seed, "seconds": None if hours is None else 3600 * hours}
+    for key, value in overrides.items():
         values = values if value is None else set_value(values, f"simulation.{key}", value)
     models.find(name)
     module = simulation.find(name)
     scenario = models.prepared(name, values, file=file)
     try:
         machine = module.machine(scenario)
-        whole = scenario
+        machine_scenario = scenario
         if machine is not scenario.values:
-            kept = {key: scenario[key] for key in ("title", "simulation", "machine", "cp")}
-            # What a model says of CP replaces defaults, but nothing that the scenario itself says.
-            own = (
-                {"cp": {**(kept["cp"] or {}), **machine["cp"], **values.get("cp", {})}}
+            shared = {key: scenario[key] for key in ("title", "simulation", "machine", "cp")}
+            # A model's values of CP replace defaults, but not values of the scenario itself.
+            cp_values = (
+                {"cp": {**(shared["cp"] or {}), **machine["cp"], **values.get("cp", {})}}
                 if "cp" in machine
                 else {}
             )
-            made = _plain({**machine, **_plain(kept), **own})
-            # Lines of what is made from a scenario are not those of its text.
-            whole = check_scenario(SPEC, made, problem=replace(scenario.problem, text=None))
-        lowered = lower_scenario(whole)
+            converted = _plain({**machine, **_plain(shared), **cp_values})
+            # Lines of a converted scenario differ from the lines of its text.
+            machine_scenario = check_scenario(SPEC, converted, problem=replace(scenario.problem, text=None))
+        lowered = lower_scenario(machine_scenario)
     except ScenarioError as error:
         error.file = error.file or file
         raise
-    return PreparedScenario(name, whole.title, lowered, tuple(_constants(name, values, whole)))
+    return PreparedScenario(
+        name, machine_scenario.title, lowered, tuple(_constants(name, values, machine_scenario))
+    )
 
 
 def prepare_seeds(
@@ -117,17 +119,17 @@ def prepare_seeds(
     seed: int | None = None,
     hours: float | None = None,
 ) -> list[PreparedScenario]:
-    """The scenario prepared so many times, each with a seed one higher."""
+    """Prepare the scenario `runs` times, with consecutive seeds."""
     if not 1 <= runs <= MOST_RUNS:
         raise ScenarioError(f"{runs} runs cannot be simulated", expected=f"1 to {MOST_RUNS}")
     first = prepare(values, file=file, seed=seed, hours=hours)
-    begin = first.lowered.scenario["seed"]
-    later = range(begin + 1, begin + runs)
+    first_seed = first.lowered.scenario["seed"]
+    later = range(first_seed + 1, first_seed + runs)
     return [first, *(prepare(values, file=file, seed=one, hours=hours) for one in later)]
 
 
 def _plain(value: Any) -> Any:
-    """Plain data without keys that have no value, and with lists for tuples, as TOML would have it."""
+    """Return plain data without keys that have no value, and with lists for tuples, as in TOML."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, list | tuple):
@@ -135,19 +137,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _constants(name: str, values: Mapping[str, Any], whole: Scenario) -> Iterator[Assumption]:
-    """The constants that a simulation uses: those that the scenario sets, then the others."""
+def _constants(name: str, values: Mapping[str, Any], machine_scenario: Scenario) -> Iterator[Assumption]:
+    """Yield the constants that a simulation uses: those that the scenario sets, then the others."""
     keys = (*simulation_spec.KEYS, *models.find(name).SPEC.keys)
-    given = dict(_set(keys, values))
-    for constant_name, value in given.items():
-        of_it = constant(constant_name).assumed()
-        yield replace(of_it, value=value, status="given", source="the scenario")
-    assumed = {**whole.problem.assumed, **whole.problem.moving}
-    yield from (one for one in assumed.values() if one.name not in given and one.name not in _OF_ANSWER)
+    explicit = dict(_set(keys, values))
+    for constant_name, value in explicit.items():
+        assumption = constant(constant_name).assumed()
+        yield replace(assumption, value=value, status="given", source="the scenario")
+    assumed = {**machine_scenario.problem.assumed, **machine_scenario.problem.moving}
+    yield from (one for one in assumed.values() if one.name not in explicit and one.name not in _OF_ANSWER)
 
 
 def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Names of constants that a scenario sets, with their values; of several the last."""
+    """Yield names of constants that a scenario sets, with their values; the last of several counts."""
     for key in keys:
         if key.name not in values:
             continue
@@ -162,7 +164,7 @@ def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 @cache
 def layouts(release: str | None = None) -> str:
-    """The layouts of the records that are written: of a release, or zlens' own."""
+    """Return the layouts of the written records: of a release, or the synthetic ones."""
     return json.dumps(writer_plans.writer_plan(_native.simulated_records(), release))
 
 
@@ -172,9 +174,9 @@ def simulate(
     *,
     progress: Progress | None = None,
 ) -> list[SimulationRun]:
-    """Simulate each prepared scenario into files of its own; several run at the same time.
+    """Simulate each prepared scenario into files of its own; several run in parallel.
 
-    output   the file; of several scenarios FILE-001 and so on, of several systems FILE-NAME
+    output   the file; FILE-001 and so on for several scenarios, FILE-NAME for several systems
 
     An interrupt ends them after the current interval, with complete files.
     """
@@ -186,7 +188,7 @@ def simulate(
 
 
 def outputs(ready: PreparedScenario, output: str, number: int = 1, of: int = 1) -> dict[str, str]:
-    """The paths that a simulation writes: of each recorded system, and of its throughput under ""."""
+    """Return the paths that a simulation writes: of each recorded system, and of its throughput under ""."""
     path = Path(output)
     if of > 1:
         path = path.with_name(f"{path.stem}-{number:03}{path.suffix}")
@@ -202,21 +204,21 @@ def outputs(ready: PreparedScenario, output: str, number: int = 1, of: int = 1) 
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Whether an interrupt came, which would otherwise end the simulation in the middle."""
-    came: list[int] = []
+    """Yield a function that returns whether an interrupt came, which would otherwise end the simulation."""
+    signals: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        signals.append(number)
 
     ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
     if ignored or threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    before = signal.signal(signal.SIGINT, interrupt)
+    previous = signal.signal(signal.SIGINT, interrupt)
     try:
-        yield lambda: bool(came)
+        yield lambda: bool(signals)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 def _one(
@@ -253,24 +255,24 @@ def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float
         scenario["seed"],
         {name: path for name, path in paths.items() if name},
         paths.get(""),
-        # To the microsecond: the simulator counts in units of the TOD clock.
+        # To the microsecond, because the simulator counts in units of the TOD clock.
         summary["seconds"] >= scenario["seconds"] - 1e-6,
         summary,
     )
 
 
 def _write_throughput(path: str, scenario: dict[str, Any], summary: dict[str, Any]) -> None:
-    """The transactions of each class by interval, as the reader of throughput files takes them."""
+    """Write the transactions of each class by interval, in the format of throughput files."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["start", "end", "transactions", "response (s)", "system", "workload"])
-        for system, found in summary["systems"].items():
-            for name, transactions in found["transactions"].items():
-                begin = scenario["start_tod"]
+        for system, system_summary in summary["systems"].items():
+            for name, transactions in system_summary["transactions"].items():
+                start = scenario["start_tod"]
                 for end, count, response in transactions["throughput"]:
                     mean = f"{response / count:.9g}" if count else ""
-                    rows.writerow([_utc(begin), _utc(end), count, mean, system, name])
-                    begin = end
+                    rows.writerow([_utc(start), _utc(end), count, mean, system, name])
+                    start = end
 
 
 def _utc(tod: int) -> str:
@@ -278,7 +280,7 @@ def _utc(tod: int) -> str:
     return time.isoformat(timespec="microseconds")
 
 
-# Several at the same time --------------------------------------------------------------------------
+# Parallel runs -------------------------------------------------------------------------------------
 
 
 _stop: Event
@@ -286,7 +288,7 @@ _done: Any
 
 
 def _begin(stop: Event, done: Any) -> None:
-    """In another process: its parent alone takes interrupts."""
+    """Initialize a worker process: only its parent handles interrupts."""
     global _stop, _done
     _stop, _done = stop, done
     signal.signal(signal.SIGINT, signal.SIG_IGN)

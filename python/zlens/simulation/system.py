@@ -1,4 +1,4 @@
-"""Scenarios of a whole machine are simulated as they are."""
+"""Scenarios of an entire machine, which are simulated unchanged."""
 
 from __future__ import annotations
 

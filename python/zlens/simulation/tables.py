@@ -48,14 +48,14 @@ _TRANSACTIONS = (
 
 
 def constants(ready: PreparedScenario) -> Answer:
-    """The constants that a simulation uses, with what is known of each."""
+    """Return the constants that a simulation uses, with their status and source."""
     rows = [(one.name, one.value, one.unit, one.status, one.text, one.source) for one in ready.constants]
     table = AnswerTable("constants", "", _CONSTANTS, rows)
     return Answer("simulation", f"What the simulation of {ready.title or ready.model} assumes", [table])
 
 
 def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
-    """What simulations came to: use by partition and user, throughput and response of transactions."""
+    """Return the results of simulations: use by partition and user, throughput and response times."""
     files, partitions, users, transactions = [], [], [], []
     for run in runs:
         seconds = run.summary["seconds"]
@@ -65,12 +65,12 @@ def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
         for name, used in run.summary["partitions"].items():
             partitions += [(name, run.seed, kind, cores) for kind, cores in used.items()]
         for system in run.files:
-            found = run.summary["systems"][system]
-            for name, user in found["users"].items():
+            system_summary = run.summary["systems"][system]
+            for name, user in system_summary["users"].items():
                 amounts = (100 * user["cpu_s"], 100 * user["virtual_s"], user["dispatches"],
                            100 * user["refused_s"])  # fmt: skip
                 users.append((name, system, run.seed, *_per(amounts, seconds)))
-            for name, one in found["transactions"].items():
+            for name, one in system_summary["transactions"].items():
                 ended, refused = _per((one["completed"], one["refused"]), seconds)
                 transactions.append((name, system, run.seed, ended, one["mean_response_s"], refused))
     tables = [

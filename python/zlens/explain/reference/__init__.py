@@ -1,1 +1,1 @@
-"""The reference pages of the documentation site, from the catalog."""
+"""Reference pages of the documentation site, generated from the catalog."""

@@ -1,4 +1,4 @@
-"""The reference page of the CPU Measurement Facility, written from the catalog."""
+"""Reference page of the CPU Measurement Facility, generated from the catalog."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ marked `user` in `rni_status`, `finite_cpi_status` and `workload_hint_status`:""
 
 
 def cpumf_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     lines = [_INTRODUCTION, ""]
     lines += [f"- `{name}`: {text}" for name, (_, text) in cpumf.formula_names().items()]
     lines += ["", "## Machines", ""]
@@ -89,7 +89,7 @@ def cpumf_page() -> str:
 
 
 def _versions(name: str) -> tuple[str, ...]:
-    """A generation with its counter versions and the numbers of its sets."""
+    """Return a generation with its counter versions and the numbers of its sets."""
     generation = cpumf.generation(name)
     set_sizes = cpumf.sizes(generation.cfvn, generation.csvn)
     ranges = []
@@ -124,11 +124,13 @@ def _generation(name: str) -> list[str]:
     if generation.note:
         lines[-1] += f" {generation.note}"
     common = cpumf.common_metrics()
-    own = [metric for metric in generation.metrics.values() if metric != common.get(metric.name)]
+    specific = [metric for metric in generation.metrics.values() if metric != common.get(metric.name)]
     differing = [
-        metric for metric in own if metric.name not in common or metric.formula != common[metric.name].formula
+        metric
+        for metric in specific
+        if metric.name not in common or metric.formula != common[metric.name].formula
     ]
-    better = [f"{metric.name} {metric.status}" for metric in own if metric not in differing]
+    better = [f"{metric.name} {metric.status}" for metric in specific if metric not in differing]
     lines += ["", *_metrics(differing)]
     if better:
         lines += ["", f"Status of common metrics: {', '.join(better)}."]
@@ -138,9 +140,9 @@ def _generation(name: str) -> list[str]:
     return [*lines, *format_table(("number", "name", "counts"), rows)]
 
 
-def _metrics(listed: Iterable[CpumfMetric]) -> list[str]:
+def _metrics(metrics: Iterable[CpumfMetric]) -> list[str]:
     rows = []
-    for metric in listed:
+    for metric in metrics:
         remarks = [metric.source, *([metric.note] if metric.note else [])]
         remarks += [
             f"perhaps `{variant.formula}` ({variant.status}: {variant.source})" for variant in metric.variants
@@ -152,7 +154,7 @@ def _metrics(listed: Iterable[CpumfMetric]) -> list[str]:
 
 
 def _short(text: str) -> str:
-    """Replaces sources that many metrics share by the short names listed on the page."""
+    """Replace sources that many metrics share by the short names listed on the page."""
     for name, source in cpumf.sources().items():
         text = text.replace(source, name)
     return text

@@ -1,4 +1,4 @@
-"""The reference page of the metrics, written from the catalog."""
+"""Reference page of the exported metrics, generated from the catalog."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ A name is the prefix of the platform and a name of this page: `cpu_busy_ratio` o
 
 
 def exposition_page() -> str:
-    """The page as Markdown: prefixes, labels, what is left out, names of others, and every metric."""
+    """Return the page as Markdown: prefixes, labels, omitted measures, names of others, and every metric."""
     names = exposition.names()
     prefixes = (
         (
@@ -50,13 +50,18 @@ def _others() -> Iterator[str]:
 
 
 def _measure(group: MetricGroup, counters: list[MetricGroup]) -> list[str]:
-    lines = ["", f"## {group.measure}", "", f"Prefixes: {', '.join(f'`{one}`' for one in group.prefixes)}."]
+    lines = [
+        "",
+        f"## {group.measure}",
+        "",
+        f"Prefixes: {', '.join(f'`{prefix}`' for prefix in group.prefixes)}.",
+    ]
     labels = ", ".join(f"`{label}`" for label in group.labels.values())
     lines[-1] += f" Labels: {labels}." if labels else ""
     info = ", ".join(f"`{label}`" for label in group.info.values())
     lines[-1] += f" Labels of the info metric alone: {info}." if info else ""
     rows = []
-    for each in (*counters, group):
-        only = "" if each.prefixes == group.prefixes else f" ({', '.join(each.prefixes)})"
-        rows += [(f"`{family.sample}`{only}", family.kind, family.text) for family in each.families]
+    for member in (*counters, group):
+        only = "" if member.prefixes == group.prefixes else f" ({', '.join(member.prefixes)})"
+        rows += [(f"`{family.sample}`{only}", family.kind, family.text) for family in member.families]
     return [*lines, "", *format_table(("metric", "type", "what it is"), rows)]

@@ -1,4 +1,4 @@
-"""The reference page of the measures, written from the catalog."""
+"""Reference page of the measures, generated from the catalog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ be computed is NULL, never 0 and never a guess.
 
 
 def measures_page() -> str:
-    """The page as Markdown: every measure, and what is known about each of its columns."""
+    """Return the page as Markdown: every measure and its columns."""
     names = measures.measure_names()
     lines = [_INTRODUCTION]
     lines += ["**Status** says how well a formula is known:", ""]

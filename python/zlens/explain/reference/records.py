@@ -1,4 +1,4 @@
-"""The reference page of the record layouts, written from the catalog."""
+"""Reference page of the record layouts, generated from the catalog."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.explain.markdown_format import format_table
 
 
 def records_page() -> str:
-    """The page as Markdown: every record of the built-in catalog, one line each."""
+    """Return the page as Markdown: every record of the built-in catalog, one line each."""
     lines = [
         "# Records of z/VM monitor data",
         "",
@@ -40,9 +40,9 @@ def records_page() -> str:
         cells = [head.record, head.dsect, head.title, head.kind, lengths, layouts]
         cells += [str(counts[status]) if file.layouts else "" for status in KIND_STATUS]
         rows.append(cells)
-    heads = ("record", "page", "title", "class", "published lengths", "layouts", *KIND_STATUS)
+    headings = ("record", "page", "title", "class", "published lengths", "layouts", *KIND_STATUS)
     lines += [
-        *format_table(heads, rows, right=len(KIND_STATUS)),
+        *format_table(headings, rows, right=len(KIND_STATUS)),
         "",
         f"{len(records)} records, {described} with a layout; {sum(totals.values())} fields.",
         ", ".join(f"{totals[status]} kinds are {status}" for status in KIND_STATUS) + ".",

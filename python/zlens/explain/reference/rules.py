@@ -1,4 +1,4 @@
-"""The reference page of the rules and of the known faults of the data, written from the catalog."""
+"""Reference page of the rules and of the known recording errors, generated from the catalog."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ rule, `zlens findings INPUT` checks an input against all of them.
 
 
 def rules_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     all_rules = list(rules.builtin().values())
     lines = [_INTRODUCTION, "**Class** says where a threshold comes from:", ""]
     lines += [f"- {name}: {text}" for name, text in CLASSES.items()]
@@ -31,13 +31,13 @@ def rules_page() -> str:
     lines += ["A fault of an input's level becomes a footnote of the report that it affects.", ""]
     faults = (
         (
-            each.levels,
-            each.text,
-            each.apar,
-            ", ".join((*each.reports, *each.records, *each.measures)),
-            each.source,
+            caveat.levels,
+            caveat.text,
+            caveat.apar,
+            ", ".join((*caveat.reports, *caveat.records, *caveat.measures)),
+            caveat.source,
         )
-        for each in caveats.caveats()
+        for caveat in caveats.caveats()
     )
     lines += format_table(("level", "fault", "APAR", "affects", "source"), faults)
     return "\n".join(lines) + "\n"

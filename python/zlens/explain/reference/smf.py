@@ -1,4 +1,4 @@
-"""The reference page of SMF records, written from the catalog."""
+"""Reference page of SMF records, generated from the catalog."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ gives them; unverified, that they follow from a description."""
 
 
 def smf_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     lines = [_INTRODUCTION, "", _STATUS]
     for record in sorted((*smf.counter_record_types(), *smf_sections.records())):
         lines += format_markdown(describe_record(record))
