@@ -29,11 +29,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import inputs as makers
 import publications
 import pytest
 
 import expected
+import inputs as makers
 import zlens
 from zlens import reports
 from zlens.cli import inputs, parser
