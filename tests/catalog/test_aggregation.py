@@ -48,7 +48,7 @@ def measured(table: Measure) -> list[MeasureColumn]:
 def compared(session: Session) -> Iterator[Measure]:
     for name in measures.measure_names():
         table = measures.load_measure(name)
-        if not table.plain and not table.empty and measured(table) and session.has_data(name):
+        if not table.plain and not table.no_reader and measured(table) and session.has_data(name):
             yield table
 
 
@@ -116,8 +116,8 @@ def held(files: dict[str, Path], name: str, every_s: int, folder: Path | None) -
                 for column, value, expected, full in zip(
                     measured(table), values, other[subject], known[subject], strict=True
                 ):
-                    rounded = column.every == ROUNDED
-                    if (column.every and not rounded) or column.unweighted or not full:
+                    rounded = column.every_note == ROUNDED
+                    if (column.every_note and not rounded) or column.unweighted or not full:
                         continue
                     place = table.name, column.name
                     counts[place] = counts.get(place, 0) + (value is not None)
@@ -174,9 +174,9 @@ def test_no_column_of_no_measure_is_left_out(demo_files: dict[str, Path], tmp_pa
     expected = {
         (table.name, column.name)
         for table in map(measures.load_measure, measures.measure_names())
-        if not table.plain and not table.empty
+        if not table.plain and not table.no_reader
         for column in measured(table)
-        if column.every in ("", ROUNDED) and not column.unweighted
+        if column.every_note in ("", ROUNDED) and not column.unweighted
     }
     assert expected - reached == NOT_IN_DEMO
 
@@ -328,7 +328,7 @@ def test_parts_of_one_whole_are_put_together() -> None:
     assert aggregation.pinned_columns(job, {"kind": [], "job": "A"}) == ["job"]
     for name in measures.measure_names():
         table = measures.load_measure(name)
-        assert set(table.parts) <= set(table.apart), name
+        assert set(table.parts) <= set(table.never_merged), name
 
 
 def test_a_share_is_of_what_all_have() -> None:
@@ -369,7 +369,7 @@ def test_every_column_of_every_measure_gives_sql() -> None:
             for one in table.columns
             if one.name not in ("interval_end",)
         ]
-        for by in (table.key, table.apart):
+        for by in (table.key, table.never_merged):
             assert CONNECTION.execute(MeasureQuery(table, wanted, empty, by).sql()).fetchall() == []
 
 

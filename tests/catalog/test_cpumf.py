@@ -300,7 +300,7 @@ def test_columns_are_told_once_where_machines_do_not_differ() -> None:
         ", cpi - est_finite_cpi)"
     )
     for _, column in measures.all_columns():
-        if column.by:
+        if column.varies_by:
             assert cpumf_formulas.column_formula(column.name, FormulaPolicy(unverified=True)), column.name
 
 

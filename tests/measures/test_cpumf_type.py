@@ -46,7 +46,7 @@ def test_one_processor_is_its_type() -> None:
     session = opened([row(counters, generation="z196", cpsp=5206)])
     [cpu] = values(session, "*")
     [type] = values(session, "*", "cpumf_type")
-    common = [column.name for column in measures.load_measure("cpumf_type").columns if column.by]
+    common = [column.name for column in measures.load_measure("cpumf_type").columns if column.varies_by]
     assert len(common) > 50
     assert [type[name] for name in common] == [cpu[name] for name in common]
 

@@ -3,7 +3,7 @@
 Input and output are text. See docs/aggregation.md for the rules and their reasons. In short:
 
 over time        counters and times are added; ratios and gauges are sum(value * weight) / sum(weight)
-over subjects    within one interval, as `across` says; the result is then aggregated over time
+over subjects    within one interval, as `over_subjects` says; the result is then aggregated over time
 exposure         a row counts for its own seconds: a subject with part of an interval counts for that part
 unknown          a sum with an unknown part is NULL; a mean covers the rows that have both value and weight
 flagged          rows flagged short or gap count in totals, but in no mean, percentile, minimum or maximum
@@ -74,8 +74,8 @@ def available_statistics(column: MeasureColumn) -> tuple[str, ...]:
 
 def subject_rule(column: MeasureColumn) -> str:
     """Return how subjects of one interval are aggregated: one of measures.ACROSS, or `by` and a formula."""
-    if column.across:
-        return column.across
+    if column.over_subjects:
+        return column.over_subjects
     kind = column.aggregate
     if kind in ("counter", "time"):
         return "sum"
@@ -107,7 +107,7 @@ def mean_inputs(table: Measure, column: MeasureColumn, *, subjects: bool = False
     formulas = [column.weight or _LENGTH]
     how = subject_rule(column)
     if subjects:
-        formulas += [part for part in (how.partition("by ")[2], column.among) if part]
+        formulas += [part for part in (how.partition("by ")[2], column.subject_filter) if part]
     names = [column.name, *(name for formula in formulas for name in expressions.names(formula))]
     return [name for name in dict.fromkeys(names) if table.column(name) is not None]
 
@@ -283,8 +283,8 @@ def aggregate_subjects(
     how, value = subject_rule(column), quote(column.name)
     # A column without a mean over time in its own rows has no mean here.
     length = "CAST(NULL AS DOUBLE)" if column.unweighted else f"max({quote(_LENGTH)})"
-    if column.among:
-        among = f"{among} AND coalesce({expressions.compile_sql(column.among, quote)}, false)"
+    if column.subject_filter:
+        among = f"{among} AND coalesce({expressions.compile_sql(column.subject_filter, quote)}, false)"
     complete = (
         f"{_conditional_aggregate('count', value, among)} = {_conditional_aggregate('count', '1', among)}"
     )
@@ -379,7 +379,7 @@ def merges_subjects(table: Measure, by: Sequence[str], pinned: Sequence[str] = (
     QueryError if that would merge rows that the measure never merges.
     """
     dropped_keys = [key for key in table.key if key not in by and key not in pinned]
-    mixed = [key for key in dropped_keys if key in table.apart]
+    mixed = [key for key in dropped_keys if key in table.never_merged]
     if mixed:
         raise QueryError(
             f"rows of {table.name} with different {mixed[0]} are never merged",

@@ -173,7 +173,7 @@ def names() -> ExportedNames:
     groups = [
         _measure(facts, measures.load_measure(name), {column for of, column in replaced if of == name})
         for name in measures.measure_names()
-        if name not in facts.left_out and not measures.load_measure(name).empty
+        if name not in facts.left_out and not measures.load_measure(name).no_reader
     ]
     by_name = {group.measure: group for group in groups}
     groups += [_counters(facts, by_name[entry.measure], entry) for entry in counters]

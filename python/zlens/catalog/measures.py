@@ -93,7 +93,7 @@ UNITS = frozenset(
     }
 )
 
-#: Values of `by`.
+#: Values of `varies_by`.
 BY = ("", "generation")
 
 
@@ -101,17 +101,17 @@ class MeasureColumn(Struct, frozen=True):
     """One column of a measure.
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
-    by          'generation': the formula depends on the machine, see facts/machines
+    varies_by   'generation': the formula depends on the machine, see facts/machines
     counts      for a rate, instead of a formula: the counted role, per second in which it is known
-    given       with by: a formula over roles that provide the value itself; it takes precedence
+    preferred_formula  with varies_by: a formula over roles that provide the value itself; it takes precedence
     published   the formula to use instead with --as-published: rounded like published tables
     definition  the formula in words or counters, if nothing computes it yet or machines differ
     aggregate   its kind, which determines how several rows of one subject aggregate: see AGGREGATES
     weight      for a ratio or a gauge: a formula over columns of the row, proportional to its denominator
     unweighted  for a ratio: why it has no weight, and so no mean over rows
-    across      how several subjects aggregate: one of ACROSS, or `by` and a formula; '' = by its kind
-    among       the subjects that a sum over subjects includes: a formula over columns of the row; '' = all
-    every       why --every returns another value than the mean of the rows of a bucket
+    over_subjects      how several subjects aggregate: one of ACROSS, or `by` and a formula; '' = by its kind
+    subject_filter     a formula over columns of the row: the subjects that a sum over subjects includes
+    every_note         why --every returns another value than the mean of the rows of a bucket
     scope       the scope of one value: see SCOPES
     needs       what the input must contain for it
     status      certainty of its formula: see STATUSES
@@ -129,15 +129,15 @@ class MeasureColumn(Struct, frozen=True):
     definition: str = ""
     needs: str = ""
     note: str = ""
-    by: str = ""
+    varies_by: str = ""
     counts: str = ""
-    given: str = ""
+    preferred_formula: str = ""
     published: str = ""
     weight: str = ""
     unweighted: str = ""
-    across: str = ""
-    among: str = ""
-    every: str = ""
+    over_subjects: str = ""
+    subject_filter: str = ""
+    every_note: str = ""
 
     @property
     def type_and_unit(self) -> str:
@@ -151,8 +151,8 @@ class Measure(Struct, frozen=True):
     A lazy table is too large to materialize: every query computes only the parts that it needs. A sparse
     table without rows or values means that no event occurred. `rows` is the FROM clause of its formulas, with
     roles and helpers (catalog/helpers); it is empty if the measure is computed otherwise, or no reader feeds
-    it yet. Rows that differ in a column of `apart` are never merged: processor types, or a total and its
-    parts. `parts` lists, for such a column, values that are parts of one total: rows with these may be
+    it yet. Rows that differ in a column of `never_merged` stay separate: processor types, or a total and
+    its parts. `parts` lists, for such a column, values that are parts of one total: rows with these may be
     merged. `records` names the records that provide the rows, for the web UI of an input without them.
     """
 
@@ -162,12 +162,12 @@ class Measure(Struct, frozen=True):
     key: tuple[str, ...]
     scope: str
     plain: bool
-    empty: bool
+    no_reader: bool
     columns: tuple[MeasureColumn, ...]
     sparse: bool = False
     lazy: bool = False
     rows: str = ""
-    apart: tuple[str, ...] = ()
+    never_merged: tuple[str, ...] = ()
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: str = ""
     #: Length of a row that groups consecutive rows; otherwise the maximum length of the rows applies.
@@ -265,7 +265,7 @@ _NAMES = ListOf(_TEXT, into=tuple)
 _REQUIRED = frozenset({"type", "text", "aggregate", "status", "source"})
 #: Keys of a column: its own, those of its group, and those that a measure of the file overrides.
 _KEYS = tuple(
-    Key(name, Choice(BY) if name == "by" else _TEXT, default=None)
+    Key(name, Choice(BY) if name == "varies_by" else _TEXT, default=None)
     for name in MeasureColumn.__struct_fields__
     if name != "name"
 )
@@ -288,11 +288,11 @@ _MEASURE = (
     Key("key", _NAMES, "the columns that tell rows apart"),
     Key("scope", _TEXT, "what one value is of", default="system"),
     Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
-    Key("empty", Boolean(), "whether no reader feeds it yet", default=False),
+    Key("no_reader", Boolean(), "whether no reader feeds it yet", default=False),
     Key("sparse", Boolean(), "whether no row, or no value, says that nothing happened", default=False),
     Key("lazy", Boolean(), "whether it is too large to keep", default=False),
     Key("rows", Prose(empty=True), "what its formulas are over", default=""),
-    Key("apart", _NAMES, "columns whose values are never put together", default=()),
+    Key("never_merged", _NAMES, "columns whose values are never put together", default=()),
     Key("parts", MapOf(_NAMES), "values that are parts of one whole", default={}),
     Key("records", _TEXT, "what gives its rows, in words", default=""),
     Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),

@@ -113,7 +113,7 @@ def _overview(out: TextIO) -> None:
     out.write("Measures\n")
     for name in measures.measure_names():
         table = measures.load_measure(name)
-        out.write(f"  {name:<12} {table.text}{' (no reader fills it yet)' if table.empty else ''}\n")
+        out.write(f"  {name:<12} {table.text}{' (no reader fills it yet)' if table.no_reader else ''}\n")
     out.write("\nRoles: the names that measures use for fields of records\n")
     for name in roles.entities():
         out.write(f"  {name:<14} {roles.entity(name).text}\n")

@@ -61,7 +61,7 @@ def column_lineage() -> CachedLineage:
 def raw_lines(table: measures.Measure, column: measures.MeasureColumn) -> tuple[list[str], list[str]]:
     """Return the raw columns that provide a column's values and those that select its rows, by table."""
     if not nodes.is_joined(table.name):
-        return [] if table.empty else [_UNFED], []
+        return [] if table.no_reader else [_UNFED], []
 
     raw, read = column_lineage().raw_columns(table.name, column.name)
     rows = {name: [column for column in columns if column not in FIXED] for name, columns in read.items()}

@@ -140,7 +140,7 @@ def describe_measure(table: measures.Measure) -> Description:
     facts: Facts = [
         ("Rows", f"one per {table.grain}"),
         ("Key", ", ".join(table.row_key) or "the row itself"),
-        ("NULL", "no reader fills this table yet; it is empty" if table.empty else ""),
+        ("NULL", "no reader fills this table yet; it is empty" if table.no_reader else ""),
         ("Fault", _faults(table.name)),
     ]
     units = {column.name: f" [{column.unit}]" if column.unit else "" for column in table.columns}
@@ -187,17 +187,22 @@ def _column(table: measures.Measure, column: measures.MeasureColumn, wanted: str
             ("Also", _also(column, wanted)),
             ("Table", f"{table.name}, one row per {table.grain}"),
             ("Value", f"{column.type_and_unit}; of {measures.SCOPES[column.scope]}"),
-            ("Reported", f"{column.given}, if known; else by the formula" if column.given else ""),
-            ("Formula", formula_lines(column) if column.by else column.formula),
+            (
+                "Reported",
+                f"{column.preferred_formula}, if known; else by the formula"
+                if column.preferred_formula
+                else "",
+            ),
+            ("Formula", formula_lines(column) if column.varies_by else column.formula),
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
-            ("Names", name_lines(column) if column.by else []),
+            ("Names", name_lines(column) if column.varies_by else []),
             ("Defined", column.definition),
             ("Inputs", input_lines(table, column_lineage().sources(table, column))),
             ("Raw", raw),
             ("Rows by", rows),
             ("--every", measures.AGGREGATES[column.aggregate]),
             ("Mean", _mean(column)),
-            ("Differs", f"with --every: {column.every}" if column.every else ""),
+            ("Differs", f"with --every: {column.every_note}" if column.every_note else ""),
             ("Source", column.source),
             ("Status", _status(column.status)),
             ("Needs", column.needs),
@@ -233,9 +238,9 @@ def example(table: measures.Measure, column: measures.MeasureColumn) -> str:
 
 
 def _null(table: measures.Measure, column: measures.MeasureColumn) -> str:
-    if table.empty:
+    if table.no_reader:
         return "always, so far: no reader fills this table"
-    if column.by:
+    if column.varies_by:
         return "if the machine lacks it, its counters were not recorded, or its divisor is 0"
     if column.formula:
         divided = ", or the divisor is 0" if "/" in column.formula else ""

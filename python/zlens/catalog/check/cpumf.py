@@ -87,14 +87,14 @@ def _metric(generation: Generation, metric: CpumfMetric) -> Iterator[str]:
         for name in expressions.names(formula) if formula else []:
             if cpumf.number_of(name) is None and name not in (*cpumf.formula_names(), *generation.metrics):
                 yield f"{name} is neither a counter nor a metric"
-    if not any(column.by and column.name == metric.name for _, column in measures.all_columns()):
+    if not any(column.varies_by and column.name == metric.name for _, column in measures.all_columns()):
         yield "is not a column of any table"
 
 
 def _rest() -> Iterator[str]:
     computed = set(cpumf_formulas.columns())
     for table, column in measures.all_columns():
-        if column.by and column.name not in computed:
+        if column.varies_by and column.name not in computed:
             yield f"metrics/{table.name}.toml: {column.name} depends on the machine, but no machine has it"
     hint_table = cpumf.hint_table()
     for hint in hint_table.hints:

@@ -86,8 +86,8 @@ def _table(table: Measure) -> _Problems:
         seen.add(column.name)
     for column in table.columns:
         yield from _aggregation(table, column)
-    for name in set(table.apart) - set(table.key):
-        yield name, "is in apart, but not in the key", "name columns of the key"
+    for name in set(table.never_merged) - set(table.key):
+        yield name, "is in never_merged, but not in the key", "name columns of the key"
 
 
 def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
@@ -99,9 +99,17 @@ def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
         yield name, f"{column.aggregate} has a weight", "leave it out"
     if column.unweighted and not ratio:
         yield name, f"{column.aggregate} has the key unweighted", "leave it out"
-    if column.across and column.across not in measures.ACROSS and not column.across.startswith("by "):
-        yield name, f"across is {column.across!r}", f"use one of {', '.join(measures.ACROSS)}, by FORMULA"
-    for formula in (column.weight, column.among, column.across.partition("by ")[2]):
+    if (
+        column.over_subjects
+        and column.over_subjects not in measures.ACROSS
+        and not column.over_subjects.startswith("by ")
+    ):
+        yield (
+            name,
+            f"over_subjects is {column.over_subjects!r}",
+            f"use one of {', '.join(measures.ACROSS)}, by FORMULA",
+        )
+    for formula in (column.weight, column.subject_filter, column.over_subjects.partition("by ")[2]):
         if "." in formula:
             yield name, f"`{formula}` names a role", "name columns of the row: roles are not available here"
         elif formula:
@@ -135,17 +143,17 @@ def _column(table: Measure, column: MeasureColumn, seen: set[str]) -> _Problems:
             yield name, f"{column.type} has a unit", "leave it empty"
         if column.aggregate in ("counter", "time", "ratio", "gauge"):
             yield name, f"{column.type} has the aggregate {column.aggregate}", "use key or state"
-    if column.by:
-        if column.formula or table.empty:
+    if column.varies_by:
+        if column.formula or table.no_reader:
             yield name, "depends on the machine, but has a formula or an empty table", "leave one out"
         if name not in cpumf_formulas.columns():
             yield name, "depends on the machine, but no machine has it", "see facts/machines"
-    if column.given:
-        if not column.by:
+    if column.preferred_formula:
+        if not column.varies_by:
             yield name, "has a given, but does not depend on the machine", "make it the formula"
-        yield from _formula(name, column.given, seen)
+        yield from _formula(name, column.preferred_formula, seen)
     if column.formula:
-        if table.empty:
+        if table.no_reader:
             yield name, "has a formula, but the table is empty", "make it the definition, or fill the table"
         yield from _formula(name, column.counts or column.formula, seen)
     if column.published:

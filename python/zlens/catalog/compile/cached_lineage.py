@@ -84,13 +84,13 @@ class CachedLineage:
     ) -> dict[str, list[FormulaSource]]:
         """Return the names that a column's formula refers to, with the columns of roles or helpers of each.
 
-        For a column that differs by machine, only the names in `given`: counters are too many.
+        For a column that differs by machine, only the names in `preferred_formula`: counters are too many.
         """
 
         def compute() -> dict[str, list[tuple[Any, ...]]]:
             graph = self.lineages
-            if column.by:
-                names = expressions.names(column.given) if column.given else []
+            if column.varies_by:
+                names = expressions.names(column.preferred_formula) if column.preferred_formula else []
             else:
                 names = graph.references(table.name, column.name)
             return {
@@ -103,7 +103,7 @@ class CachedLineage:
                 for name in names
             }
 
-        if not (column.given if column.by else column.formula):
+        if not (column.preferred_formula if column.varies_by else column.formula):
             return {}
         return {
             name: [

@@ -57,7 +57,7 @@ class Formulas:
         self.published = published
         self.made = LayeredSelect()
         self._columns = {column.name: column for column in table.columns}
-        self._by = frozenset(column.name for column in table.columns if column.by)
+        self._by = frozenset(column.name for column in table.columns if column.varies_by)
         self._inlined: dict[str, str] = {}
         #: Columns that the first layer computes for the layers above it.
         self._leading: set[str] = set()
@@ -213,7 +213,7 @@ class Formulas:
         column = self._columns.get(name)
         if name in measures.LEADING_NAMES:
             return self._lead(name)
-        if column is not None and not column.by and column.formula:
+        if column is not None and not column.varies_by and column.formula:
             return _raw(name)
         return self._pass(name) if "." in name else self.role(name)
 
@@ -249,13 +249,13 @@ class Formulas:
     def formula(self, name: str) -> str:
         """Return the formula of a column for the input; '' if it has none."""
         column = self._columns[name]
-        if not column.by:
+        if not column.varies_by:
             return (self.published and column.published) or column.formula
         from zlens.catalog import cpumf_formulas
 
         formula = cpumf_formulas.column_formula(name, self.trust, self._by, self.present)
-        if column.given:
-            return f"coalesce({column.given}, {formula})" if formula else column.given
+        if column.preferred_formula:
+            return f"coalesce({column.preferred_formula}, {formula})" if formula else column.preferred_formula
         return formula
 
     def references(self, name: str) -> list[str]:
@@ -280,7 +280,7 @@ class Formulas:
 
     def _inline(self, name: str) -> str:
         column = self._columns.get(name)
-        if column is None or column.by or not column.formula or name in measures.LEADING_NAMES:
+        if column is None or column.varies_by or not column.formula or name in measures.LEADING_NAMES:
             return self.role(name)
         if name not in self._inlined:
             self._inlined[name] = self.inline_sql(name)

@@ -321,7 +321,7 @@ class Compiler:
         node = parsed["statements"][0]["node"]
         select_list = node["select_list"]
         table = measures.load_measure(name)
-        by_generation = any(column.by for column in table.columns if column.name in requested)
+        by_generation = any(column.varies_by for column in table.columns if column.name in requested)
         demand.by_generation |= by_generation
         columns = formulas.measure_formulas(
             parsed,

@@ -34,7 +34,7 @@ def measures_page() -> str:
     lines += _columns(measures.LEADING)
     states = {True: "no reader fills it yet", False: "filled"}
     tables = map(measures.load_measure, names)
-    rows = ((f"[{table.name}](#{table.name})", table.grain, states[table.empty]) for table in tables)
+    rows = ((f"[{table.name}](#{table.name})", table.grain, states[table.no_reader]) for table in tables)
     lines += ["", *format_table(("table", "one row per", "state"), rows)]
     for name in names:
         lines += _table(measures.load_measure(name))
@@ -51,10 +51,10 @@ def _columns(columns: tuple[measures.MeasureColumn, ...]) -> list[str]:
     rows = []
     for column in columns:
         formula = f"`{column.formula}`" if column.formula else column.definition
-        if column.by:
+        if column.varies_by:
             formula = f"{formula}{'; ' if formula else ''}[by machine](cpumf.md)"
-        if column.given:
-            formula = f"`{column.given}` if known; {formula}"
+        if column.preferred_formula:
+            formula = f"`{column.preferred_formula}` if known; {formula}"
         remarks = [column.text]
         remarks += [f"Needs {column.needs}"] if column.needs else []
         remarks += [f"Note: {column.note}"] if column.note else []
