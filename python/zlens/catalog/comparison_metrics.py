@@ -16,7 +16,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, MapOf, Number, Spec, Text
 
 _ROOT = FACTS / "compare"
-_FACTS = _ROOT.parent / "comparable.toml"
+_FACTS = _ROOT.parent / "comparability.toml"
 FORMS = ("ratio", "points")
 DIRECTIONS = ("higher", "lower", "none")
 

@@ -15,7 +15,7 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, OneOf, Spec, Text
 
-_FILE = FACTS / "happened.toml"
+_FILE = FACTS / "peaks.toml"
 _NAME = re.compile(r"\{(\w+)\}")
 
 

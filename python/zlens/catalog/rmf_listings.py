@@ -13,7 +13,7 @@ from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-PATH = FACTS / "rmf_printed.toml"
+PATH = FACTS / "rmf_listings.toml"
 _NOTHING = re.compile(r"(?!)")
 _ALONE = re.compile(r"\{(\d)\}")
 
@@ -125,7 +125,7 @@ class PrintedFacts(Struct, frozen=True):
 
 @cache
 def printed() -> PrintedFacts:
-    """Return the facts of rmf_printed.toml; CatalogError if the file is invalid."""
+    """Return the facts of rmf_listings.toml; CatalogError if the file is invalid."""
     facts = document.load_unchecked(PATH)
     try:
         pages = [_page(entry) for entry in facts.pop("page")]

@@ -13,7 +13,7 @@ SERIAL = "00000ZLSIMULATED"
 
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
-    data = document.load_unchecked(FACTS / "made_systems.toml")
+    data = document.load_unchecked(FACTS / "synthetic_systems.toml")
     return frozenset((entry["system"], entry["serial"]) for entry in data["made"])
 
 
