@@ -35,7 +35,7 @@ def test_the_same_each_time(demo_files: list[Path], tmp_path: Path) -> None:
 
 def test_it_says_that_it_is_made(demo_files: list[Path], session: Session) -> None:
     assert "no machine has run this" in demo_files[1].read_text(encoding="utf-8")
-    assert one(session, "select bool_and(made) from system") == (True,)
+    assert one(session, "select bool_and(synthetic) from system") == (True,)
 
 
 def test_nothing_is_wrong_with_it(session: Session) -> None:
