@@ -130,7 +130,11 @@ def test_a_good_table_has_no_findings() -> None:
         ('aggregate = "ratio"', 'aggregate = "counter"', "counter has a weight"),
         ('aggregate = "key"', 'aggregate = "key"\nunweighted = "why"', "key has the key unweighted"),
         ('weight = "seconds"', 'weight = "seconds"\nover_subjects = "all"', "over_subjects is 'all'"),
-        ('weight = "seconds"', 'weight = "seconds"\nover_subjects = "by hours"', "hours is not an earlier column"),
+        (
+            'weight = "seconds"',
+            'weight = "seconds"\nover_subjects = "by hours"',
+            "hours is not an earlier column",
+        ),
         ('key = ["thing"]', 'key = ["thing"]\nnever_merged = ["used_pct"]', "is in never_merged"),
         ("user_time", "no_such_role", "is not a role"),
         ("processor.user_time", "no_such_column", "not an earlier column"),

@@ -61,7 +61,9 @@ def test_the_configuration_record_says_which_system(tmp_path: Path) -> None:
         )
         assert (info.machine, info.release, info.lpar, info.lpar_number) == ("2097-ABCDE", "5.3", "A04", 4)
         assert info.utc_offset_s == -5 * 3600
-        (row,) = session.sql("select system, machine, release, lpar, utc_offset_s, synthetic from system").rows
+        (row,) = session.sql(
+            "select system, machine, release, lpar, utc_offset_s, synthetic from system"
+        ).rows
         assert row == ("GDLVM7", "2097-ABCDE", "5.3", "A04", -18000, False)
 
 

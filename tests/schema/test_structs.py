@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Annotated, Literal
 
 import pytest
@@ -117,3 +119,46 @@ def test_the_schema_has_types_ranges_and_help() -> None:
     assert schema["Facts"]["required"] == ["name", "parts"]
     assert schema["Facts"]["additionalProperties"] is False
     assert "from" in schema["Facts"]["properties"]
+
+
+CONVERTING = """
+import sys
+import threading
+import types
+from typing import Annotated
+from msgspec import Meta
+from zlens.schema import structs
+from zlens.schema.validators import DocumentErrors
+
+for round in range(100):
+    spaces = {"FactTable": structs.FactTable, "Annotated": Annotated, "Meta": Meta, "__name__": "made"}
+    text = "from __future__ import annotations\\n"
+    for number in range(12):
+        inner = f"tuple[T{number - 1}, ...]" if number else "int"
+        fields = "".join(f"    f{n}: Annotated[str, Meta(min_length=0)] = ''\\n" for n in range(20))
+        text += f"class T{number}(FactTable, frozen=True):\\n    inner: {inner}\\n{fields}"
+    module = types.ModuleType("made")
+    sys.modules["made"] = module
+    module.__dict__.update(spaces)
+    exec(text, module.__dict__)
+    value = 1
+    for _ in range(12):
+        value = {"inner": value if isinstance(value, int) else [value]}
+    start = threading.Barrier(4)
+
+    def convert():
+        start.wait()
+        structs.convert(value, module.T11, DocumentErrors("file"))
+
+    threads = [threading.Thread(target=convert) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_convert_new_structs_at_once() -> None:
+    """A crash of the interpreter, so in a process of its own."""
+    run = subprocess.run([sys.executable, "-c", CONVERTING], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

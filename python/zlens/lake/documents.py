@@ -288,6 +288,9 @@ class _DeferredParts(Struct, forbid_unknown_fields=True):
     parts: list[dict[str, msgspec.Raw]]
 
 
+_DEFERRED = msgspec.json.Decoder(_DeferredParts)
+
+
 #: Maximum number of cached tables of schemas, and maximum bytes of one.
 _MOST_ALIKE, _LONGEST_ALIKE = 64, 64 * 1024
 
@@ -355,7 +358,7 @@ def load(data: bytes, file: str) -> InputDocument:
     loaded: InputDocument
     errors = validators.problem(file)
     try:
-        parsed = msgspec.json.decode(data, type=_DeferredParts)
+        parsed = _DEFERRED.decode(data)
     except (ValueError, RecursionError):
         # For the error message.
         loaded = validators.load_checked(data, file, _DOCUMENT)

@@ -38,7 +38,7 @@ class RowLists(Struct, frozen=True, dict=True):
         # msgspec accepts a NUL in a text, but the validators do not.
         if b"\\u0000" not in data:
             try:
-                lists: Any = msgspec.json.decode(data, type=self._form)
+                lists: Any = self._decoder.decode(data)
             except (ValueError, RecursionError):
                 lists = None
             if lists is not None and all(_fit(getattr(lists, name), row) for name, row in self.rows.items()):
@@ -54,10 +54,10 @@ class RowLists(Struct, frozen=True, dict=True):
         return Spec(tuple(Key(name, validators.list_of(row)) for name, row in self.rows.items()), self.into)
 
     @cached_property
-    def _form(self) -> type:
-        """Type of the file."""
+    def _decoder(self) -> Any:
+        """Decoder of the file."""
         lists = [(name, list[tuple[tuple(map(_type, row.of))]]) for name, row in self.rows.items()]  # type: ignore[misc]
-        return msgspec.defstruct("Lists", lists, forbid_unknown_fields=True)
+        return msgspec.json.Decoder(msgspec.defstruct("Lists", lists, forbid_unknown_fields=True))
 
 
 def _type(kind: Validator) -> Any:

@@ -6,6 +6,7 @@ file and line. `Meta` of a type has the help of a key as its description and the
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import GenericAlias, UnionType
@@ -20,6 +21,8 @@ from zlens.schema import document
 from zlens.schema.validators import Choice, DocumentErrors, Integer, Number
 
 T = TypeVar("T")
+#: msgspec collects the fields of a struct at its first conversion; two threads that do so at once crash.
+_CONVERTING = threading.RLock()
 
 
 class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +42,8 @@ def parse(text: str, file: str, table: type[T], root: str = "the file") -> T:
 def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) -> T:
     """Convert the values of a parsed text to a struct."""
     try:
-        return msgspec.convert(values, table, str_keys=True)
+        with _CONVERTING:
+            return msgspec.convert(values, table, str_keys=True)
     except msgspec.ValidationError as error:
         raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
 
@@ -102,7 +106,8 @@ def _plain(kind: Any) -> tuple[Any, tuple[Meta, ...]]:
 def _reason(value: Any, kind: Any) -> msgspec.ValidationError | None:
     """Return the error of a value that does not fit a type; None if it fits."""
     try:
-        msgspec.convert(value, kind, str_keys=True)
+        with _CONVERTING:
+            msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
         return error
     return None
