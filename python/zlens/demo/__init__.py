@@ -1,6 +1,6 @@
 """Synthetic sample files, so that everything can be tried without real data.
 
-They are consistent, seeded, and not measured. The catalog file synthetic_systems.toml lists their systems, so that
+They are consistent, seeded, and not measured. The catalog file synthetic_systems.toml lists their systems, so
 all output marks them as synthetic.
 """
 
