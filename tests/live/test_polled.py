@@ -383,3 +383,30 @@ def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         said = capsys.readouterr().err
         assert sentence in said
         assert "me:word" not in said
+
+
+def test_one_label_at_two_addresses_is_two_systems(tmp_path: Path) -> None:
+    """Each keeps its own values, in the lake, too."""
+    moments = [1_700_000_000_000 + 60_000 * number for number in range(4)]
+    feeds = []
+    for name, first in (("http://one:9291/metrics", 1), ("http://two:9291/metrics", 5)):
+        place = Given(*((scrape(f"0.{first + number}"), ms) for number, ms in enumerate(moments)))
+        place.name = name
+        feeds.append(PollingFeed(place, 0.01))
+    into = str(tmp_path / "lake")
+    live = Watcher(feeds, lake=into, limits=RetentionLimits(part=120.0, grace=0.01), findings=False)
+    end = time.monotonic() + PATIENCE_S
+    systems = ("BOX", "BOX-two:9291")
+    while time.monotonic() < end:
+        live.step()
+        if all(live._newest.get((system, "hmc")) == moments[-1] * 1000 for system in systems):
+            break
+    question = "SELECT system, count(DISTINCT interval_end) FROM hmc_metric GROUP BY 1 ORDER BY 1"
+    with live.session() as shown:
+        assert [info.system for info in shown.systems] == [*systems]
+        assert shown.sql(question).rows == [(system, 4) for system in systems]
+    live.finish()
+    live.close()
+    with CoreSession([into]) as stored:
+        assert stored.sql(question).rows == [(system, 4) for system in systems]
+        assert not [problem for problem in stored.problems if problem.kind in ("duplicate", "conflict")]

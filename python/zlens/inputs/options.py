@@ -76,6 +76,7 @@ class Options(Struct, frozen=True):
     throughput_offset_s  seconds to add to its times to match the system's clock
     as_published  round ITR as published tables do
     known         systems of other inputs; a system of the same name that contradicts them gets another name
+    address       where scrapes were polled; systems of one label at two addresses are two
     """
 
     systems: tuple[str, ...] = ()
@@ -97,6 +98,7 @@ class Options(Struct, frozen=True):
     throughput_offset_s: float = 0.0
     as_published: bool = False
     known: tuple[KnownSystem, ...] = ()
+    address: str | None = None
 
     @property
     def is_selective(self) -> bool:

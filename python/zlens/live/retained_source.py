@@ -21,15 +21,17 @@ Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
 class Parts(Struct, frozen=True):
     """Files of a source: the name of their reader, and the size of each file when it was opened.
 
-    known   systems known when the files were opened
+    known    systems known when the files were opened
+    address  where scrapes were polled
     """
 
     reader: str
     sizes: dict[str, int]
     known: tuple[KnownSystem, ...] = ()
+    address: str | None = None
 
     def open(self, paths: list[str], options: Options) -> Source:
-        named_options = replace(options, known=self.known)
+        named_options = replace(options, known=self.known, address=self.address)
         source: Source = recognition.reader_module(self.reader).open_files(paths, named_options, None)
         return source
 

@@ -28,6 +28,7 @@ from zlens.lake.file_names import LIVE, is_lake
 from zlens.live.alerts import FindingAlert, FindingAlerts
 from zlens.live.feeds import Feed, FeedGroup
 from zlens.live.measure_store import End, MeasureStore
+from zlens.live.polling import PollingFeed
 from zlens.live.retained_source import Parts, RetainedSource
 from zlens.live.spool import Spool
 from zlens.live.stream import ClosedSegment, LiveStream
@@ -343,7 +344,8 @@ class Watcher:
                 first_us, _, identity = system.ranges[-1]
                 system = replace(system, ranges=(*system.ranges[:-1], (first_us, _NEVER_US, identity)))
             known.append(system)
-        return replace(self.options, known=tuple(known))
+        address = stream.feed.name if isinstance(stream.feed, PollingFeed) else None
+        return replace(self.options, known=tuple(known), address=address)
 
     def _with_busy(self, closed: list[ClosedInterval]) -> list[ClosedInterval]:
         busy = self.measures.values(
@@ -534,7 +536,8 @@ class Watcher:
         for stream in self._streams.values():
             sizes = {os.fspath(path): path.stat().st_size for path in stream.spool.parts()}
             sizes = {path: size for path, size in sizes.items() if size}
-            parts = Parts(stream.spool.state.reader, sizes, self._named_options(stream).known)
+            options = self._named_options(stream)
+            parts = Parts(stream.spool.state.reader, sizes, options.known, options.address)
             if parts.reader and parts.sizes:
                 sources.append(RetainedSource.of(parts, self.options, self._infos, self._intervals))
         shown = {(info.system, info.source) for source in sources for info in source.systems}

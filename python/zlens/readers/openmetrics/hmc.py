@@ -18,4 +18,4 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> source.ScrapeSource:
     """Read scrapes. Raises InputError if none has a sample of a machine."""
-    return source.open_files(NAME, paths, progress)
+    return source.open_files(NAME, paths, options, progress)

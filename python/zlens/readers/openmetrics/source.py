@@ -10,12 +10,16 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from zlens.catalog.openmetrics import Exporter, ExporterMetric, ExporterTable, MetricLabel, load_exporter
 from zlens.catalog.raw_columns import FIXED, RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
+from zlens.inputs.identity import IdentityRange
+from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NO_END, read_error
@@ -50,9 +54,11 @@ def detect(name: str, first_bytes: bytes) -> bool:
     )
 
 
-def open_files(name: str, paths: list[str], progress: Progress | None = None) -> ScrapeSource:
+def open_files(
+    name: str, paths: list[str], options: Options, progress: Progress | None = None
+) -> ScrapeSource:
     """Read scrapes of one of EXPORTERS. Raises InputError if none has a sample of a system."""
-    source = ScrapeSource(load_exporter(name))
+    source = ScrapeSource(load_exporter(name), options)
     error: InputError | None = None
     for done, path in enumerate(paths):
         try:
@@ -76,9 +82,13 @@ def open_files(name: str, paths: list[str], progress: Progress | None = None) ->
 class ScrapeSource:
     """All scrapes of an input."""
 
-    def __init__(self, program: Exporter) -> None:
+    def __init__(self, program: Exporter, options: Options) -> None:
         self.exporter = program
         self.name = program.name
+        self._address = options.address
+        self._known_systems = [system for system in options.known if system.source == program.name]
+        #: Names of systems whose label another address has, too.
+        self._apart: dict[str, str] = {}
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
         self.samples: list[Row] = []
@@ -178,6 +188,7 @@ class ScrapeSource:
         time_us = date_us if parsed.us is None else parsed.us
         if not 0 <= time_us < _LATEST_US:
             raise ValueError("an impossible time")
+        system = self._named_apart(system, time_us)
         value = number(parsed.value)
         if abs(value) >= _LARGEST:
             detail = f"{name} is {parsed.value[:30]}, but no value reaches 2^64; it is NULL"
@@ -222,6 +233,31 @@ class ScrapeSource:
             "text": text,
         }
         self.samples.append(row)
+
+    def _named_apart(self, label: str, time_us: int) -> str:
+        """Return the name of a system: its label, or another one if the label is of another address then."""
+        address = self._address
+        if address is None or label in self._apart:
+            return self._apart.get(label, label)
+        for known in self._known_systems:
+            addresses = {
+                identity.get("address") for first, last, identity in known.ranges if first <= time_us <= last
+            }
+            if known.recorded_name == label and any(
+                one.get("address") == address for *_, one in known.ranges
+            ):
+                self._apart[label] = known.name
+                return known.name
+            if known.name == label and addresses - {None, address}:
+                self._apart[label] = f"{label}-{urlsplit(address).netloc or Path(address).stem}"
+        return self._apart.get(label, label)
+
+    def identity_ranges(self, system: str) -> list[IdentityRange]:
+        """Return the address of a system's scrapes, if they were polled."""
+        if self._address is None:
+            return []
+        (info,) = [info for info in self.systems if info.system == system]
+        return [(info.first_us or 0, info.last_us or 0, {"address": self._address})]
 
     def _add_length(self, path: str, offset: int, time_us: int, sysplex: str | None, seconds: float) -> None:
         if not 0 < seconds <= LONGEST_S:
@@ -320,6 +356,9 @@ class ScrapeSource:
                     first_us=min(times),
                     last_us=max(times),
                     files=list(files[system]),
+                    recorded_name=next(
+                        (label for label, name in self._apart.items() if name == system != label), None
+                    ),
                     known=[Interval(time, times[time]) for time in sorted(times)],
                 )
             )
