@@ -106,7 +106,7 @@ def test_a_field_by_any_of_its_names() -> None:
         assert told.startswith("D0R2 SYTPRP_PFXUTIME: ")
         assert "processor.user_time" in told
     assert explain("MRSYTPRP") == explain("d0r2")
-    assert explain("d0r2.tod").startswith("d0r2.tod: time stamp of the record")
+    assert explain("d0r2.tod").startswith("d0r2.tod: timestamp of the record")
 
 
 def test_unqualified_column_explains_every_table() -> None:

@@ -23,6 +23,8 @@ REFUSED = {
     r"\bstands there twice\b": "given twice",
     r"\bholds for all sides\b": "applies to every side",
     r"\bwho is called as\b": "whose name equals",
+    r"\bwhoever\b": "the caller, its readers",
+    r"\b(as it were|nor does)\b": "leave it out",
 }
 #: In facts and documents, where nothing is an identifier.
 REFUSED_IN_PROSE = {r"\btold\b": "reported, shown, described"}

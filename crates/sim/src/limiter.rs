@@ -1,6 +1,6 @@
 //! Limits on CPU time over the long run: LIMITHARD and LIMITSOFT of users and CPU pools, caps of partitions.
 //!
-//! Credit accrues at the rate of the limit, up to a burst. Whoever is limited takes the credit of a time slice
+//! Credit accrues at the rate of the limit, up to a burst. A virtual CPU that is limited takes the credit of a time slice
 //! before it runs and gives back what it did not use; so those of one limit run one after another as credit
 //! comes, and not all at once while there is some. Debt is carried, and over time use never exceeds the limit.
 

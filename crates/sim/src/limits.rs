@@ -57,7 +57,7 @@ impl World {
             self.vcpus[v].beyond = self.is_beyond(v);
             let limits = self.hard_limits(v);
             for limit in limits {
-                // Whoever comes first gets its next slice, though it runs.
+                // One that comes first gets its next slice, though it runs.
                 while limit != NO_INDEX && self.exhausted_limit([limit, NO_INDEX]).is_none() {
                     let order = self.order(limit as usize, v);
                     let Some(ahead) = self.runner_ahead_of(limit as usize, order) else {

@@ -197,7 +197,7 @@ fn pr_sm_time() {
     assert_eq!(without, 0);
 }
 
-/// A vertical-high core that is ready waits for whoever runs on its physical core, unless it takes it back.
+/// A vertical-high core that is ready waits for one that runs on its physical core, unless it takes it back.
 #[test]
 fn vertical_high_cores_take_their_physical_cores_back() {
     let mut high = partition("LP1", 1, 50, 1.0);

@@ -47,7 +47,7 @@ STATUSES = {
     "verified-secondary": "read in a source that is not IBM's",
     "constructed": "built from the definitions of the counters it uses",
     "derived": "follows from definitions or was found in the data; printed nowhere as a formula",
-    "unverified": "not confirmed by any source; absent or marked until somebody confirms it",
+    "unverified": "not confirmed by any source; absent or marked until it is confirmed",
 }
 #: Subjects of one value.
 SCOPES = {

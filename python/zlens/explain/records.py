@@ -27,7 +27,7 @@ RAW_LEADING = {
     "source": "source of the row: zvm-monitor, rmf-xml",
     "file": "file the row was read from",
     "offset": "byte offset of the record in its file",
-    "tod": "time stamp of the record, UTC",
+    "tod": "timestamp of the record, UTC",
     "interval_end": "first interval end at or after the record, UTC; NULL after the last",
     "seconds": "time since the subject's previous sample; NULL for the first, and after a reset",
     "flag": "short: a stub below half the usual interval; gap: the sample before is missing; else NULL",

@@ -398,7 +398,7 @@ class ScrapeSource:
                 "path": path,
                 "bytes": size,
                 "system": ", ".join(systems.get(path, {})) or None,
-                "times": "time stamps of the samples, otherwise the date of the file",
+                "times": "timestamps of the samples, otherwise the date of the file",
                 "others": ", ".join(f"{count} of {name}" for name, count in self._others.items()) or None,
             }
             for path, size in self._sizes.items()

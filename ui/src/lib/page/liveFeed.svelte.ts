@@ -30,7 +30,7 @@ class LiveFeed {
   live = $state(false);
   /** Whether the server is there. */
   connected = $state(false);
-  /** Increases when there is something new: whoever reads it asks again. */
+  /** Increases when there is something new: its readers request again. */
   revision = $state(0);
   open = $state.raw<LiveFinding[]>([]);
   cleared = $state.raw<LiveFinding[]>([]);
