@@ -48,7 +48,7 @@ REFUSED_RUST_NAMES = re.compile(
 )
 
 CODE = ("python/zlens/**/*.py", "crates/**/*.rs", "bench/*.py", "ui/src/**/*.ts", "ui/src/**/*.svelte")
-RUST_CRATES = ("columns", "forward", "frames", "listing", "native", "text")
+RUST_CRATES = ("columns", "forward", "frames", "listing", "native", "sim", "text")
 RUST = tuple(f"crates/{crate}/src/**/*.rs" for crate in RUST_CRATES)
 PROSE = ("python/zlens/facts/**/*.toml", "*.md", "docs/*.md")
 

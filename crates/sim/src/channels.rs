@@ -45,7 +45,7 @@ impl<W: Write> Recorder<W> {
             let cycles = (read + written) * whole * f64::from(limits.cycles_per_unit);
             for chpid in &unit.chpids {
                 let chpid = u64::from(*chpid);
-                self.put("D0R20", tod, |record| {
+                self.write_record("D0R20", tod, |record| {
                     record.number("CALCHPID", chpid);
                     record.entries("ECMENTRY", 1, |_, entry| {
                         entry

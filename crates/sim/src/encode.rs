@@ -55,7 +55,7 @@ struct Field {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum Place {
+enum NumberSource {
     Fixed(#[allow(dead_code, reason = "a fixed offset needs no field")] usize),
     Field(String),
 }
@@ -64,9 +64,9 @@ enum Place {
 #[serde(deny_unknown_fields)]
 struct Section {
     length: usize,
-    stride: Option<Place>,
-    offset: Option<Place>,
-    count: Option<Place>,
+    stride: Option<NumberSource>,
+    offset: Option<NumberSource>,
+    count: Option<NumberSource>,
     fields: HashMap<String, Field>,
     /// The field of the fixed part that identifies the data, and the bytes it begins with, in hexadecimal.
     #[serde(default, rename = "match")]
@@ -355,7 +355,7 @@ impl Record<'_> {
             self.put_within(&outer, &places);
         } else {
             for (place, value) in places {
-                if let Some(Place::Field(field)) = place {
+                if let Some(NumberSource::Field(field)) = place {
                     match self.layout.fields.get(field) {
                         Some(field) => store(&mut self.bytes, *field, 0, value as u64),
                         None => remember(self.missing, format!("{}.{field}", self.layout.record)),
@@ -395,7 +395,7 @@ impl Record<'_> {
 
     /// Returns the offset of the section entry that a field of the fixed part points to.
     fn begin_of(&self, section: &Section) -> Option<usize> {
-        let Some(Place::Field(field)) = &section.offset else {
+        let Some(NumberSource::Field(field)) = &section.offset else {
             return None;
         };
         let field = self.layout.fields.get(field)?;
@@ -403,11 +403,11 @@ impl Record<'_> {
     }
 
     /// Sets offset, stride and number of entries in the entry that they belong to; the offset counts from there.
-    fn put_within(&mut self, outer: &str, places: &[(Option<Place>, usize); 3]) {
+    fn put_within(&mut self, outer: &str, places: &[(Option<NumberSource>, usize); 3]) {
         let place = self.layout.sections.get(outer).and_then(|section| {
             let begin = self.begin_of(section)?;
-            let field = |place: &Option<Place>| match place {
-                Some(Place::Field(name)) => section.fields.get(name).copied(),
+            let field = |place: &Option<NumberSource>| match place {
+                Some(NumberSource::Field(name)) => section.fields.get(name).copied(),
                 _ => None,
             };
             Some((

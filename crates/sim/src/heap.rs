@@ -99,10 +99,10 @@ impl Heap {
             if Self::rank(&self.entries[parent]) < Self::rank(&entry) {
                 break;
             }
-            self.put(position, self.entries[parent], positions);
+            self.store(position, self.entries[parent], positions);
             position = parent;
         }
-        self.put(position, entry, positions);
+        self.store(position, entry, positions);
     }
 
     fn down(&mut self, mut position: usize, entry: Entry, positions: &mut [u32]) {
@@ -125,13 +125,13 @@ impl Heap {
             if Self::rank(&entry) < Self::rank(&least) {
                 break;
             }
-            self.put(position, least, positions);
+            self.store(position, least, positions);
             position = first + child;
         }
-        self.put(position, entry, positions);
+        self.store(position, entry, positions);
     }
 
-    fn put(&mut self, position: usize, entry: Entry, positions: &mut [u32]) {
+    fn store(&mut self, position: usize, entry: Entry, positions: &mut [u32]) {
         self.entries[position] = entry;
         positions[entry.number as usize] = position as u32;
     }

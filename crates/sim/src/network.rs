@@ -82,7 +82,7 @@ impl<W: Write> Recorder<W> {
     pub(crate) fn network_configuration(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
         for switch in &system.switches {
-            self.put("D1R6", tod, |record| {
+            self.write_record("D1R6", tod, |record| {
                 record
                     .number("RDEVDEV", u64::from(switch.device))
                     .number("RDEVCLAS", CLASS_OSA)
@@ -90,7 +90,7 @@ impl<W: Write> Recorder<W> {
             });
         }
         for function in &system.functions {
-            self.put("D1R27", tod, |record| {
+            self.write_record("D1R27", tod, |record| {
                 record
                     .number("ZLPFID", u64::from(function.id))
                     .number("RPCIPFT", u64::from(function.kind));
@@ -116,7 +116,7 @@ impl<W: Write> Recorder<W> {
                 if !world.users[user].logged_on {
                     continue;
                 }
-                self.put("D8R1", tod, |record| {
+                self.write_record("D8R1", tod, |record| {
                     record
                         .text("OWNER", &system.users[port.user as usize].name)
                         .number("VDEVDEV", u64::from(port.device))
@@ -131,7 +131,7 @@ impl<W: Write> Recorder<W> {
             let discarded = (packets(inwards) as f64 * switch.discarded / 1e6) as u64;
             // The data device is the third of the adapter's.
             let device = u64::from(switch.device) + 2;
-            self.put("D6R21", tod, |record| {
+            self.write_record("D6R21", tod, |record| {
                 record
                     .number("RDEVDEV", device)
                     .text("VMDUSER", &switch.controller)
@@ -144,7 +144,7 @@ impl<W: Write> Recorder<W> {
                     .number("VQSIQOVR", discarded);
             });
             if switch.global {
-                self.put("D8R4", tod, |record| {
+                self.write_record("D8R4", tod, |record| {
                     record
                         .text("ZLNAME", &lan)
                         .number("ZLTXBYT", outwards)
@@ -154,13 +154,13 @@ impl<W: Write> Recorder<W> {
                         .number("ZLRXDSC", discarded);
                 });
             }
-            self.put("D6R26", tod, |record| {
+            self.write_record("D6R26", tod, |record| {
                 record
                     .number("RDEVDEV", device)
                     .number("BYTOA", outwards)
                     .number("BYFRA", inwards);
             });
-            self.put("D6R3", tod, |record| {
+            self.write_record("D6R3", tod, |record| {
                 record
                     .number("RDEVDEV", u64::from(switch.device))
                     .number("RDEVLPM", 0x80);
@@ -176,7 +176,7 @@ impl<W: Write> Recorder<W> {
         let count = |rate: f64| (rate * used) as u64;
         let [received, sent] = [function.in_mib, function.out_mib].map(|rate| count(rate * MIB));
         let packets = |bytes: u64| packets(bytes, function.packet_bytes);
-        self.put("D6R39", tod, |record| {
+        self.write_record("D6R39", tod, |record| {
             record
                 .number("RPCIPFID", u64::from(function.id))
                 .number("VPCIPFID", u64::from(function.id))
@@ -216,7 +216,7 @@ impl<W: Write> Recorder<W> {
             if at < from || at >= to {
                 continue;
             }
-            self.put("D6R36", at, |record| {
+            self.write_record("D6R36", at, |record| {
                 record
                     .number("RPCIPFID", u64::from(function.id))
                     .number("VPCIPFID", u64::from(function.id))

@@ -201,7 +201,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// Begins a record, fills and keeps it.
-    pub(crate) fn put(
+    pub(crate) fn write_record(
         &mut self,
         name: &str,
         tod: Ticks,
@@ -214,7 +214,7 @@ impl<W: Write> Recorder<W> {
     }
 
     fn interval_end(&mut self, tod: Ticks) {
-        self.put("D1R11", tod, |_| {});
+        self.write_record("D1R11", tod, |_| {});
     }
 
     // Configuration ------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ impl<W: Write> Recorder<W> {
                 let kind_code = code(world, core);
                 let parts = &world.scenario.systems[self.system].cp.instructions;
                 let kinds = Counts::new(parts, counts.simulated);
-                self.put("D0R1", tod, |record| {
+                self.write_record("D0R1", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PFXCPUTY", kind_code)
@@ -294,7 +294,7 @@ impl<W: Write> Recorder<W> {
                         .number("PLSPAGPS", counts.pages[0]);
                 });
                 let online = times.total() - times.offline - times.parked;
-                self.put("D0R2", tod, |record| {
+                self.write_record("D0R2", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PFXCPUTY", kind_code)
@@ -329,25 +329,25 @@ impl<W: Write> Recorder<W> {
                             .number("ZLTMAXFN", maximum);
                     }
                 });
-                self.put("D0R11", tod, |record| {
+                self.write_record("D0R11", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PFXCPUTY", kind_code)
                         .number("ZLSIGP", kinds.sigp);
                 });
-                self.put("D3R2", tod, |record| {
+                self.write_record("D3R2", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PFXCPUTY", kind_code)
                         .number("ZLPGIN", counts.pages[0])
                         .number("ZLPGINF", counts.pages[0]);
                 });
-                self.put("D5R11", tod, |record| {
+                self.write_record("D5R11", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PLSLPSWE", kinds.lpswe);
                 });
-                self.put("D5R12", tod, |record| {
+                self.write_record("D5R12", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PLSDGXA8", kinds.diagnose_io)
@@ -355,7 +355,7 @@ impl<W: Write> Recorder<W> {
                         .number("PLSDGX44", kinds.diagnose_44)
                         .number("PLSTOTDI", kinds.diagnose);
                 });
-                self.put("D5R3", tod, |record| {
+                self.write_record("D5R3", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PFXCPUTY", kind_code)
@@ -363,7 +363,7 @@ impl<W: Write> Recorder<W> {
                         .number("HFUSERZ", counts.samples[1])
                         .number("HFUSERC", counts.queued);
                 });
-                self.put("D5R17", tod, |record| {
+                self.write_record("D5R17", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .number("PFXCPUTY", kind_code)
@@ -405,14 +405,14 @@ impl<W: Write> Recorder<W> {
                 .filter(|vcpu| vcpu.state == VcpuState::Limited)
                 .count() as u64;
         }
-        self.put("D0R8", tod, |record| {
+        self.write_record("D0R8", tod, |record| {
             record
                 .number("SYSUSRS", logged_on)
                 .number("SRMCDORM", dormant);
         });
         let spin = &world.scheduler_locks[self.system];
         let eligible = world.in_eligible_list(self.system);
-        self.put("D0R10", tod, |record| {
+        self.write_record("D0R10", tod, |record| {
             record
                 .number("SRMCDISP", queued)
                 .number("SRMC3DSP", queued)
@@ -435,7 +435,7 @@ impl<W: Write> Recorder<W> {
         self.frames = Some(frames);
         let available = frames.split(frames.available);
         let thresholds = frames.thresholds.map(|all| frames.split(all));
-        self.put("D0R3", tod, |record| {
+        self.write_record("D0R3", tod, |record| {
             record
                 .number("RSAPGABL", frames.pageable as u64)
                 .number("RSANONPG", frames.nonpageable as u64)
@@ -443,7 +443,7 @@ impl<W: Write> Recorder<W> {
                 .number("RSA2GAVL", available[1])
                 .number("RSAFRQWT", frames.waiting as u64);
         });
-        self.put("D3R1", tod, |record| {
+        self.write_record("D3R1", tod, |record| {
             record
                 .number("RSAAVLLT", thresholds[0][0])
                 .number("RSAAVLHT", thresholds[1][0])
@@ -465,7 +465,7 @@ impl<W: Write> Recorder<W> {
                 transport_writes += counts.operations - counts.reads;
             }
         }
-        self.put("D0R19", tod, |record| {
+        self.write_record("D0R19", tod, |record| {
             record
                 .number("XCTMSACT", elapsed)
                 .number("FTRDONE", translated)
@@ -487,7 +487,7 @@ impl<W: Write> Recorder<W> {
                 .number("CPUCFGCT", configured)
                 .number("CPUSTNBY", cores - configured);
         });
-        self.put("D0R23", tod, |record| {
+        self.write_record("D0R23", tod, |record| {
             record.entries("CALLKDATA", 1, |_, entry| {
                 entry
                     .text("CALLCKID", "SRMSLOCK")
@@ -504,7 +504,7 @@ impl<W: Write> Recorder<W> {
         let scenario = &world.scenario;
         let partition = &scenario.partitions[own];
         let (cores, configured) = self.configured(world);
-        self.put("D0R15", tod, |record| {
+        self.write_record("D0R15", tod, |record| {
             record
                 .text("LPARNAME", &partition.name)
                 .number("LPNUMBER", u64::from(partition.number))
@@ -527,7 +527,7 @@ impl<W: Write> Recorder<W> {
                 .flat_map(|(share, spec)| share.cores.iter().map(move |core| (*core, spec)))
                 .collect();
             let capped = partition.shares.iter().any(|share| share.capped);
-            self.put("D0R16", tod, |record| {
+            self.write_record("D0R16", tod, |record| {
                 record
                     .text("LCUPNAME", &partition.name)
                     .number("LCUPPNUM", u64::from(partition.number))
@@ -558,7 +558,7 @@ impl<W: Write> Recorder<W> {
                 record.number("LCUPCPCT", cores.len() as u64);
             });
         }
-        self.put("D0R17", tod, |record| {
+        self.write_record("D0R17", tod, |record| {
             record.number("LCUTCTOD", tod);
             record.entries("MIBDATA", world.physical.len(), |at, entry| {
                 let physical = &world.physical[at];
@@ -592,7 +592,7 @@ impl<W: Write> Recorder<W> {
                     _ => 0x37,
                 };
                 let kind = u64::from(world.scenario.machine.type_codes[usize::from(state.kind)]);
-                self.put("D4R3", tod, |record| {
+                self.write_record("D4R3", tod, |record| {
                     identify(record, world, user);
                     activity(record, &vcpu.times);
                     record
@@ -619,7 +619,7 @@ impl<W: Write> Recorder<W> {
                 let samples = &vcpu.samples;
                 let all: u64 = samples.iter().sum();
                 let of = |state: VcpuState| samples[state as usize];
-                self.put("D4R4", tod, |record| {
+                self.write_record("D4R4", tod, |record| {
                     record
                         .text("VMDUSER", &spec.name)
                         .number("VMDCPUAD", u64::from(vcpu.number))
@@ -661,7 +661,7 @@ impl<W: Write> Recorder<W> {
                 let since = limit.since.min(world.now);
                 (limit.used, limit.limited + world.now - since, limit.times)
             };
-            self.put("D5R19", tod, |record| {
+            self.write_record("D5R19", tod, |record| {
                 record
                     .text("ZLPOOL", &pool.name)
                     .number("ZLCPUTM", used)

@@ -29,7 +29,7 @@ impl<W: Write> Recorder<W> {
         let Some(link) = self.link(world) else { return };
         let members = members(world, self.system);
         for (at, member) in members.iter().enumerate() {
-            self.put("D1R23", tod, |record| {
+            self.write_record("D1R23", tod, |record| {
                 record
                     .number("ZLEPID", at as u64 + 1)
                     .text("ZLTYPE", "")
@@ -42,7 +42,7 @@ impl<W: Write> Recorder<W> {
             });
         }
         for member in &members {
-            self.put("D1R24", tod, |record| {
+            self.write_record("D1R24", tod, |record| {
                 record
                     .text("ZLNODE", member)
                     .number("ZLDEVCT", link.devices.len() as u64);
@@ -51,7 +51,7 @@ impl<W: Write> Recorder<W> {
                 }
             });
         }
-        self.put("D1R25", tod, |record| {
+        self.write_record("D1R25", tod, |record| {
             record.text("SYSPLXNM", &link.cluster);
         });
     }
@@ -64,7 +64,7 @@ impl<W: Write> Recorder<W> {
         let relocations = &world.scenario.systems[self.system].relocations;
         let members = members(world, self.system);
         for at in 0..members.len() {
-            self.put("D9R2", tod, |record| {
+            self.write_record("D9R2", tod, |record| {
                 record.number("SCKID", at as u64 + 1);
             });
         }
@@ -75,13 +75,13 @@ impl<W: Write> Recorder<W> {
                 .filter(|(relocation, _)| relocation.to == *member)
                 .map(|(_, state)| state.sent)
                 .sum();
-            self.put("D9R4", tod, |record| {
+            self.write_record("D9R4", tod, |record| {
                 record
                     .text("ZLNODE", member)
                     .number("ZLLSND", (sent * MIB) as u64);
             });
         }
-        self.put("D11R1", tod, |_| {});
-        self.put("D11R2", tod, |_| {});
+        self.write_record("D11R1", tod, |_| {});
+        self.write_record("D11R2", tod, |_| {});
     }
 }

@@ -21,7 +21,7 @@ impl<W: Write> Recorder<W> {
             u64::from(kind.map_or(1, |kind| system.threads[kind].max(1)))
         };
         let multithreading = system.threads.iter().any(|threads| *threads > 1);
-        self.put("D1R4", tod, |record| {
+        self.write_record("D1R4", tod, |record| {
             record
                 .text("HCPCPEID", &system.release)
                 .number("SYSTODST", system.ipl_tod)
@@ -51,7 +51,7 @@ impl<W: Write> Recorder<W> {
         });
         let interval = (world.machine_timings.interval / SECOND).max(1);
         let rate = world.machine_timings.high_frequency / (SECOND / 100);
-        self.put("D1R9", tod, |record| {
+        self.write_record("D1R9", tod, |record| {
             record
                 .number("INTERVAL", interval)
                 .number("HFRATE", rate)
@@ -68,7 +68,7 @@ impl<W: Write> Recorder<W> {
             for cpu in world.cores[core].first..world.cores[core].first + world.cores[core].threads
             {
                 let (number, thread) = self.address(world, cpu as usize);
-                self.put("D1R5", tod, |record| {
+                self.write_record("D1R5", tod, |record| {
                     record
                         .number("PFXCPUAD", number)
                         .bytes("PFXIDSER", &identity)
@@ -89,7 +89,7 @@ impl<W: Write> Recorder<W> {
                 *place = *chpid;
             }
             let mask = 0xFF00_u16 >> unit.chpids.len().min(8);
-            self.put("D1R6", tod, |record| {
+            self.write_record("D1R6", tod, |record| {
                 record
                     .number("RDEVDEV", u64::from(volume.device))
                     .number("RDEVSID", subchannel(at))
@@ -106,12 +106,12 @@ impl<W: Write> Recorder<W> {
         self.network_configuration(world, tod);
         self.cluster_configuration(world, tod);
         let bytes = (system.storage_mib * MIB) as u64;
-        self.put("D1R7", tod, |record| {
+        self.write_record("D1R7", tod, |record| {
             record.number("RSAGSTOR", bytes);
         });
         for (at, volume) in system.volumes.iter().enumerate() {
             if volume.paging {
-                self.put("D1R8", tod, |record| {
+                self.write_record("D1R8", tod, |record| {
                     record
                         .text("CPVOLSER", &volume.name)
                         .text("CALTYPE", "page")
@@ -124,7 +124,7 @@ impl<W: Write> Recorder<W> {
         }
         for (at, volume) in system.volumes.iter().enumerate() {
             if volume.spool_slots > 0 {
-                self.put("D1R8", tod, |record| {
+                self.write_record("D1R8", tod, |record| {
                     record
                         .text("CPVOLSER", &volume.name)
                         .text("CALTYPE", "spol")
@@ -139,7 +139,7 @@ impl<W: Write> Recorder<W> {
             let user = user as usize;
             if world.users[user].logged_on {
                 let of_type = count_field(world, user);
-                self.put("D1R15", tod, |record| {
+                self.write_record("D1R15", tod, |record| {
                     identify(record, world, user);
                     record
                         .number("VMDCPUCT", u64::from(world.users[user].count))
@@ -160,7 +160,7 @@ impl<W: Write> Recorder<W> {
                 0
             }
         };
-        self.put("D1R16", tod, |record| {
+        self.write_record("D1R16", tod, |record| {
             record
                 .number("SRMBIASI", u64::from(cp.settings.iabias[0]))
                 .number("SRMBIASD", u64::from(cp.settings.iabias[1]))
@@ -204,7 +204,7 @@ impl<W: Write> Recorder<W> {
                 .number("ZLPADIFL", unparking.pad_pct as u64);
         });
         let cores: Vec<usize> = self.cores(world).collect();
-        self.put("D1R26", tod, |record| {
+        self.write_record("D1R26", tod, |record| {
             record.entries("CORES", cores.len(), |at, entry| {
                 let core = &world.cores[cores[at]];
                 let place = if core.home == NO_INDEX {
@@ -225,7 +225,7 @@ impl<W: Write> Recorder<W> {
         });
         for pool in &system.pools {
             let (kind, limit) = limit_of(pool);
-            self.put("D1R28", tod, |record| {
+            self.write_record("D1R28", tod, |record| {
                 record
                     .text("LIMPOOL", &pool.name)
                     .number(

@@ -42,7 +42,7 @@ impl<W: Write> Recorder<W> {
                         continue;
                     }
                     let more = std::ptr::eq(part, first) && !rest.is_empty();
-                    self.put("D5R13", tod, |record| {
+                    self.write_record("D5R13", tod, |record| {
                         record
                             .number("ZLCPUAD", number)
                             .number("ZLCPUTY", kind)
@@ -57,7 +57,7 @@ impl<W: Write> Recorder<W> {
                     });
                 }
                 if state.threads > 1 && !diagnostic.is_empty() {
-                    self.put("D5R20", tod, |record| {
+                    self.write_record("D5R20", tod, |record| {
                         record
                             .number("ZLCPUAD", number)
                             .number("ZLTHRD", thread)

@@ -26,7 +26,7 @@ impl<W: Write> Recorder<W> {
             let counts = io.volume(at);
             let writes = counts.operations - counts.reads;
             let mask = 0xFF00_u16 >> control.chpids.len().min(8);
-            self.put("D6R3", tod, |record| {
+            self.write_record("D6R3", tod, |record| {
                 record
                     .number("RDEVDEV", u64::from(volume.device))
                     .number("RDEVSID", subchannel(at))
@@ -48,7 +48,7 @@ impl<W: Write> Recorder<W> {
                     .number("ZLREADS", counts.reads)
                     .number("ZLWRITES", writes);
             });
-            self.put("D6R4", tod, |record| {
+            self.write_record("D6R4", tod, |record| {
                 record
                     .number("RDEVSID", subchannel(at))
                     .number("NR_SSID", u64::from(control.ssid))
@@ -64,7 +64,7 @@ impl<W: Write> Recorder<W> {
                 blocks += counts.reads;
                 // Pages spread evenly over all slots.
                 let used = volume.slots as f64 * (paged_out / slots.max(1) as f64).min(1.0);
-                self.put("D3R4", tod, |record| {
+                self.write_record("D3R4", tod, |record| {
                     record
                         .number("RDEVDEV", u64::from(volume.device))
                         .number("RDEVSID", subchannel(at))
@@ -80,7 +80,7 @@ impl<W: Write> Recorder<W> {
             }
             if volume.spool_slots > 0 {
                 let (service, _) = io.load(at);
-                self.put("D3R4", tod, |record| {
+                self.write_record("D3R4", tod, |record| {
                     record
                         .number("RDEVDEV", u64::from(volume.device))
                         .number("RDEVSID", subchannel(at))
@@ -92,7 +92,7 @@ impl<W: Write> Recorder<W> {
             }
         }
         let block = (system.cp.block_pages as usize).wrapping_sub(1);
-        self.put("D3R8", tod, |record| {
+        self.write_record("D3R8", tod, |record| {
             record.element("PGDBR", block, blocks);
         });
         for (number, control) in system.control_units.iter().enumerate() {
@@ -106,7 +106,7 @@ impl<W: Write> Recorder<W> {
                 .iter()
                 .filter(|volume| volume.control_unit as usize == number)
                 .count();
-            self.put("D6R28", tod, |record| {
+            self.write_record("D6R28", tod, |record| {
                 record
                     .number("HPPOOLNM", number as u64)
                     .number("HPPTOKEN", u64::from(control.ssid))

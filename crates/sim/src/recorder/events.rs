@@ -19,7 +19,7 @@ impl<W: Write> Recorder<W> {
             for (off, on) in &volume.offline {
                 let moment = world.begin + seconds(*off);
                 if *off > 0.0 && (from..to).contains(&moment) {
-                    self.put("D6R2", moment, |record| {
+                    self.write_record("D6R2", moment, |record| {
                         record
                             .number("RDEVDEV", device)
                             .number("RDEVSID", subchannel(at));
@@ -27,7 +27,7 @@ impl<W: Write> Recorder<W> {
                 }
                 let moment = world.begin + seconds(*on);
                 if (from..to).contains(&moment) {
-                    self.put("D6R1", moment, |record| {
+                    self.write_record("D6R1", moment, |record| {
                         record
                             .number("RDEVDEV", device)
                             .number("RDEVSID", subchannel(at))
@@ -50,7 +50,7 @@ impl<W: Write> Recorder<W> {
         decisions: &[(u8, crate::unpark_policy::Decision)],
     ) {
         let unparking = &world.scenario.systems[self.system].cp.unparking;
-        self.put("D5R16", tod, |record| {
+        self.write_record("D5R16", tod, |record| {
             record.entries("TYPES", decisions.len(), |at, entry| {
                 let (kind, decision) = &decisions[at];
                 let mask = match decision.unparked {
@@ -78,7 +78,7 @@ impl<W: Write> Recorder<W> {
         let kind = world.scenario.machine.type_codes[usize::from(world.users[user].kind)];
         let (all, resident) = self.pages(world, user);
         for (number, (times, counts)) in used.iter().enumerate() {
-            self.put(name, tod, |record| {
+            self.write_record(name, tod, |record| {
                 identify(record, world, user);
                 record
                     .number("VMDCPUAD", number as u64)
@@ -104,7 +104,7 @@ impl<W: Write> Recorder<W> {
 
     pub(super) fn event(&mut self, world: &World, event: &RecordedEvent) {
         match &event.what {
-            EventKind::Logon(user) => self.put("D4R1", event.at, |record| {
+            EventKind::Logon(user) => self.write_record("D4R1", event.at, |record| {
                 identify(record, world, *user as usize);
             }),
             EventKind::Logoff(user, used) | EventKind::TransactionEnd(user, used) => {
@@ -121,13 +121,13 @@ impl<W: Write> Recorder<W> {
                 for cpu in state.first as usize..(state.first + state.threads) as usize {
                     let (number, _) = self.address(world, cpu);
                     if on {
-                        self.put("D5R1", event.at, |record| {
+                        self.write_record("D5R1", event.at, |record| {
                             record
                                 .number("PFXCPUAD", number)
                                 .number("PFXCPUTY", code(world, core));
                         });
                     } else {
-                        self.put("D5R2", event.at, |record| {
+                        self.write_record("D5R2", event.at, |record| {
                             record.number("PFXCPUAD", number);
                         });
                     }
@@ -136,7 +136,7 @@ impl<W: Write> Recorder<W> {
             EventKind::Share(user) => {
                 let user = &world.users[*user as usize];
                 let spec = &world.scenario.systems[self.system].users[user.number as usize];
-                self.put("D2R9", event.at, |record| {
+                self.write_record("D2R9", event.at, |record| {
                     record.text("VMDUSER", &spec.name);
                     if let Share::Relative(share) = user.share {
                         record.number("VMDRELSH", u64::from(share));
@@ -150,7 +150,7 @@ impl<W: Write> Recorder<W> {
                     u64::from(kind.map_or(1, |kind| threads[kind]))
                 };
                 let enabled = threads.iter().any(|threads| *threads > 1);
-                self.put("D5R21", event.at, |record| {
+                self.write_record("D5R21", event.at, |record| {
                     record
                         .number("ZLMTSTAT", if enabled { 3 } else { 1 })
                         .number("ZLMTCP", of("CP"))
@@ -162,7 +162,7 @@ impl<W: Write> Recorder<W> {
             EventKind::Joined(user, pool) => {
                 let system = &world.scenario.systems[self.system];
                 let user = &system.users[world.users[*user as usize].number as usize];
-                self.put("D4R13", event.at, |record| {
+                self.write_record("D4R13", event.at, |record| {
                     record
                         .text("ZLUSER", &user.name)
                         .text("ZLPOOL", &system.pools[*pool as usize].name)
@@ -174,7 +174,7 @@ impl<W: Write> Recorder<W> {
                 let pool = &world.scenario.systems[self.system].pools[*pool as usize];
                 let kind = world.scenario.machine.type_codes[usize::from(pool.kind)];
                 let (limited, limit) = limit_of(pool);
-                self.put("D1R29", event.at, |record| {
+                self.write_record("D1R29", event.at, |record| {
                     record
                         .text("LIMPOOL", &pool.name)
                         .number("ZLACTN", 2)
@@ -192,7 +192,7 @@ impl<W: Write> Recorder<W> {
                 let system = &world.scenario.systems[self.system];
                 let user = &system.users[world.users[*user as usize].number as usize];
                 let volume = &system.volumes[*volume as usize];
-                self.put("D7R1", event.at, |record| {
+                self.write_record("D7R1", event.at, |record| {
                     record
                         .number("RDEVDEV", u64::from(volume.device))
                         .text("VMDUSER", &user.name)
@@ -203,7 +203,7 @@ impl<W: Write> Recorder<W> {
             }
             EventKind::RelocationBegan(which) => {
                 let spec = &world.scenario.systems[self.system].relocations[*which as usize];
-                self.put("D4R11", event.at, |record| {
+                self.write_record("D4R11", event.at, |record| {
                     relocated(record, world, self_name(world, event), spec)
                 });
             }
@@ -214,7 +214,7 @@ impl<W: Write> Recorder<W> {
                 } else {
                     0
                 };
-                self.put("D4R12", event.at, |record| {
+                self.write_record("D4R12", event.at, |record| {
                     relocated(record, world, self_name(world, event), spec);
                     record
                         .number("ZLSTART", state.began)

@@ -33,7 +33,7 @@ impl<W: Write> Recorder<W> {
     fn linux_memory(&mut self, spec: &User, tod: Ticks) {
         let kib = |mib: f64| (mib * 1024.0) as u64;
         let used = spec.working_set_mib.min(spec.storage_mib);
-        self.put("D10R2", tod, |record| {
+        self.write_record("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
                 .entries("linux_mem", 1, |_, data| {
@@ -68,7 +68,7 @@ impl<W: Write> Recorder<W> {
             *average = *average * kept + mean * (1.0 - kept);
         }
         let averages = before.averages.map(|average| (average * LOAD + 0.5) as u64);
-        self.put("D10R2", tod, |record| {
+        self.write_record("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
                 .entries("linux_os", 1, |_, data| {
@@ -97,7 +97,7 @@ impl<W: Write> Recorder<W> {
         if traffic.interfaces == 0 {
             return;
         }
-        self.put("D10R2", tod, |record| {
+        self.write_record("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
                 .entries("linux_net", 1, |_, data| {
