@@ -204,7 +204,7 @@ impl Unparker {
         if first.weight > 0.0 {
             return first.most.min(level * first.weight);
         }
-        // Those without weight share equally what no processor with weight wants.
+        // Those without weight share equally what those with weight do not want.
         let mut taken = 0.0;
         for claim in &mut self.claims {
             if claim.weight > 0.0 {
