@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The version of the protocol.
 pub const VERSION: &str = "1";
-/// The length of what is before a payload.
+/// Bytes of a frame before its payload.
 pub const HEADER: usize = 20;
 /// The most bytes of a payload.
 pub const MAX_PAYLOAD: usize = 1 << 20;

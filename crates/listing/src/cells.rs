@@ -20,8 +20,8 @@ pub enum CellOrder {
     Texts,
 }
 
-/// The extent of the text below each place, empty where there is none. False if a word is below two heads, or two
-/// words below the head of numbers.
+/// Finds the extent of the text below each heading; an empty one if there is no text. False if a word is below two
+/// headings, or two words are below a heading of numbers.
 ///
 /// With as many words as places, each word is a cell. Otherwise a cell of a column that is aligned on the right ends
 /// below its head, and one of another column begins there.

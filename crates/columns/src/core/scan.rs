@@ -86,7 +86,7 @@ pub trait WindowDecoder {
     /// As [`ready`](Self::ready).
     fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError>;
 
-    /// A batch of what is left after the last file.
+    /// Returns a batch of the remaining rows after the last file.
     ///
     /// # Errors
     /// As [`ready`](Self::ready).

@@ -18,8 +18,8 @@ use super::zip;
 use crate::problem::{Problem, ProblemLog};
 use crate::source::ReadAt;
 
-/// The first bytes of what is compressed, as far as the first bytes of the file tell: of a ZIP archive the
-/// first member that `wanted` says yes to, or else the first.
+/// Returns the first uncompressed bytes that the first bytes of the file contain: in a ZIP archive, those of the
+/// first member that `wanted` accepts, else of the first member.
 #[must_use]
 pub fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let packing = Compression::detect(head)?;

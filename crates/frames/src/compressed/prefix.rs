@@ -1,11 +1,11 @@
-//! Parts of what is compressed: the start that is checked, and how decompression of a part ended.
+//! The uncompressed bytes that identify a format, and how their decompression ended.
 
 use std::io::{self, Read};
 
 use super::sink::Sink;
 use crate::problem::{ProblemKind, ProblemLog};
 
-/// How much of what is compressed is checked to tell what it is.
+/// Uncompressed bytes that are read to identify the format.
 pub const LOOK: usize = 64 * 1024;
 
 /// Reads what can be read up to [`LOOK`] bytes.

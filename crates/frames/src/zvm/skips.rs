@@ -1,5 +1,5 @@
-//! Frames and ends of frames that cannot be read, kept until it is known what follows them: where
-//! reading has to be resumed, they are part of what was lost there.
+//! Unreadable frames and frame ends, held until the next frame is found: where reading is resumed, they
+//! count as lost bytes.
 
 use super::index::Index;
 use crate::problem::ProblemKind;

@@ -121,7 +121,8 @@ class StitchedSmfRecords:
         ]
         return [
             Problem(
-                p.system, p.source, p.file, self.original_offsets.get(-1 if p.offset is None else p.offset),
+                p.system, p.source, p.file,
+                None if p.offset is None else self.original_offsets.get(p.offset),
                 p.record, p.kind, p.detail, p.bytes,
             )
             for p in own_problems

@@ -145,7 +145,8 @@ class SmfSource:
     def _group(self) -> dict[str, SmfSystem]:
         groups: dict[str, SmfSystem] = {}
         by_id: dict[streams.Id, SmfSystem] = {}
-        streams_by_name = streams.find([dump.file for dump in self.dumps], self._leap, self._options.known)
+        known = [system for system in self._options.known if system.source == NAME]
+        streams_by_name = streams.find([dump.file for dump in self.dumps], self._leap, known)
         for name, streams_of_system in streams_by_name.items():
             ids = [stream.id for stream in sorted(streams_of_system, key=lambda stream: stream.begin)]
             name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"

@@ -68,7 +68,7 @@ def find(
 ) -> dict[str, list[Stream]]:
     """Return the streams of each system in these files, by name; spans are set if streams of a name differ.
 
-    known   systems of other inputs, whose names do not change
+    known   SMF systems of other inputs, whose names do not change
     """
     by_name: dict[str, list[Stream]] = {}
     for number, file in enumerate(files):
@@ -85,7 +85,7 @@ def find(
             by_name.setdefault(row["system"], []).append(Stream(id, row["system"], identity))
     known_streams: dict[str, dict[str, list[Stream]]] = {}
     for system in known:
-        if system.source == "smf" and system.recorded_name in by_name:
+        if system.recorded_name in by_name:
             system_streams = known_streams.setdefault(system.recorded_name, {}).setdefault(system.name, [])
             system_streams += _known_streams(system)
     result: dict[str, list[Stream]] = {}
