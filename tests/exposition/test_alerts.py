@@ -78,7 +78,7 @@ def test_what_is_no_plain_threshold_is_left_out(made: list[alerts.PrometheusAler
 
 def test_rules_of_thumb_are_left_out(made: list[alerts.PrometheusAlert]) -> None:
     """As findings leave them out: only balances are always checked."""
-    assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in made)
+    assert all(one.rule.threshold_class != "heuristic" or one.rule.kind == "balance" for one in made)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ USER = """
 id = "OWN-001"
 area = "cpu"
 severity = "info"
-class = "ours"
+class = "heuristic"
 title = "Not idle"
 condition = "busy above a tenth"
 needs = ["load.busy_pct"]
@@ -122,7 +122,7 @@ def test_our_own_rules_of_thumb_are_off_unless_asked_for() -> None:
     assert "USR-001" not in {each.rule.id for each in usual.rows}
     assert "USR-001" in {rule.id for rule in usual.off}
     assert not any(rule.kind == "balance" for rule in usual.off)
-    asked = find(Made(waiting), classes=["ours"])
+    asked = find(Made(waiting), classes=["heuristic"])
     assert {each.rule.id for each in asked.rows} == {"USR-001"}
     assert {each.rule.id for each in find(Made(waiting), only=["usr-001"]).rows} == {"USR-001"}
 
@@ -300,10 +300,15 @@ def test_rules_of_the_user(tmp_path: Path) -> None:
     write(tmp_path / "data" / "rules", USER)
     write(tmp_path / "more", USER.replace("OWN-001", "OWN-002").replace("T = 10", "T = 99"), "mine.toml")
     made = Made({"load": minutes(**LOAD)})
-    assert {each.rule.id for each in find(made, classes=["ours"]).rows} == {"OWN-001"}
+    assert {each.rule.id for each in find(made, classes=["heuristic"]).rows} == {"OWN-001"}
     found = find(made, only=["OWN-001", "OWN-002"], folders=[tmp_path / "more"])
     assert {rule.id for rule in found.asked} == {"OWN-001", "OWN-002"}
     assert {each.rule.id for each in found.rows} == {"OWN-001"}
+
+
+def test_class_ours_is_read_as_heuristic(tmp_path: Path) -> None:
+    path = write(tmp_path, USER.replace('class = "heuristic"', 'class = "ours"'))
+    assert rules.read(path).threshold_class == "heuristic"
 
 
 def test_a_rule_of_the_user_stands_in_the_place_of_ours(tmp_path: Path) -> None:
@@ -347,7 +352,7 @@ def test_errors_name_file_and_line(
     assert old in USER
     path = write(tmp_path, USER.replace(old, new))
     with pytest.raises(CatalogError) as caught:
-        find(Made({"load": minutes(**LOAD)}), classes=["ours"], folders=[tmp_path])
+        find(Made({"load": minutes(**LOAD)}), classes=["heuristic"], folders=[tmp_path])
     assert sentence in str(caught.value)
     assert caught.value.file == (str(path) if line is None else f"{path}:{line}")
 
@@ -366,7 +371,9 @@ def test_no_such_folder(tmp_path: Path) -> None:
 
 def test_the_skeleton_is_a_rule() -> None:
     rule = rules.read(rules.root() / "_skeleton.toml")
-    found = evaluate(Made({"load": minutes(**{**LOAD, "busy_pct": 97.0})}), {rule.id: rule}, classes=["ours"])
+    found = evaluate(
+        Made({"load": minutes(**{**LOAD, "busy_pct": 97.0})}), {rule.id: rule}, classes=["heuristic"]
+    )
     assert [each.rule.id for each in found.rows] == ["OWN-001"]
 
 

@@ -65,6 +65,14 @@ def ids(text: str) -> set[str]:
 # The program
 
 
+def test_option_class_accepts_ours_for_heuristic(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("findings", str(folder / "busy.monwrite"), "--format", "json", "--class")
+    answers = [run(capsys, *words, name) for name in ("heuristic", "ours")]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 0
+    assert run(capsys, *words, "theirs")[0] == 2
+
+
 def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"))
     assert status == 0

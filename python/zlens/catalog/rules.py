@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -45,9 +46,11 @@ CLASSES = {
     "ibm": "the number or the statement is published by IBM",
     "ibm-qual": "IBM publishes the relation; the number is ours",
     "vendor": "published by another vendor",
-    "ours": "our own rule of thumb: off by default, except in a comparison with a baseline",
+    "heuristic": "a rule of thumb of zlens: off by default, except in a comparison with a baseline",
     "unverified": "believed to be published; the source was not seen",
 }
+#: Earlier name of a class, which users' files and `--class` may still contain.
+CLASS_ALIASES = {"ours": "heuristic"}
 #: Comparisons of the value with the threshold T; the last two need no number.
 COMPARES = {
     ">": "above",
@@ -242,6 +245,11 @@ def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | Non
     return None
 
 
+def _values(**values: Any) -> dict[str, Any]:
+    name = values.pop("class")
+    return values | {"threshold_class": CLASS_ALIASES.get(name, name)}
+
+
 def _baseline(how: str, T: float) -> tuple[str, float]:  # noqa: N803
     return how, T
 
@@ -254,7 +262,7 @@ _RULE = Spec(
         Key("area", Prose(), "what it is about"),
         Key("kind", Choice(tuple(KINDS)), "what it is", default="rule"),
         Key("severity", Choice(SEVERITIES), "how bad it is"),
-        Key("class", Choice(tuple(CLASSES)), "where its threshold is from"),
+        Key("class", Choice((*CLASSES, *CLASS_ALIASES)), "where its threshold is from"),
         Key("title", Prose(), "what a finding is called"),
         Key("condition", Prose(), "the condition in words"),
         Key("query", _WORDS, "what is tested", default=""),
@@ -291,7 +299,7 @@ _RULE = Spec(
         Key("status", Choice(tuple(STATUSES)), "how well it is known"),
         Key("reason", _WORDS, "why a note is not a condition", default=""),
     ),
-    lambda **values: values | {"threshold_class": values.pop("class")},
+    _values,
 )
 _SEE = "facts/rules/_skeleton.toml shows what a rule has"
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Check the input against the built-in rules and your own, and print those that apply, worst first. zlens' own
-rules of thumb (class ours) are checked only with --all, --class or --baseline.
+rules of thumb (class heuristic) are checked only with --all, --class or --baseline.
 """
 EXAMPLES = """\
 Examples:
@@ -24,7 +24,7 @@ Examples:
   zlens findings after.data --baseline before.data
   zlens explain findings
 """
-_CLASSES = ("ibm", "ibm-qual", "vendor", "ours", "unverified")
+_CLASSES = ("ibm", "ibm-qual", "vendor", "heuristic", "unverified")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rules = parser.add_argument_group("which rules")
     rules.add_argument("--all", action="store_true", help="rules of every class")
     rules.add_argument(
-        "--class", dest="classes", action="append", choices=_CLASSES, help="this class (may be repeated)"
+        "--class",
+        dest="classes",
+        action="append",
+        type=_parse_class,
+        choices=_CLASSES,
+        help="this class (may be repeated)",
     )
     rules.add_argument(
         "--rule", dest="only", action="append", metavar="ID", help="this rule (may be repeated)"
@@ -78,6 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
             out.write(text)
         inputs.print_throughput_notes(session)
         return inputs.exit_status(session.problems, strict=arguments.strict)
+
+
+def _parse_class(name: str) -> str:
+    from zlens.catalog.rules import CLASS_ALIASES
+
+    return CLASS_ALIASES.get(name, name)
 
 
 def _baseline_options(options: Options) -> Options:

@@ -53,7 +53,7 @@ def alerts() -> list[PrometheusAlert]:
     """Return the alerts of all built-in rules that findings check by default, by prefix and id."""
     result = []
     for rule in rules.builtin().values():
-        checked = rule.kind == "balance" or rule.threshold_class != "ours"
+        checked = rule.kind == "balance" or rule.threshold_class != "heuristic"
         if rule.computable and checked and rule.compare in (">", ">=", "<", "<=") and "T" in rule.threshold:
             result += [*_of(rule)]
     return sorted(result, key=lambda alert: (alert.prefix, alert.rule.id))

@@ -22,7 +22,7 @@ from zlens.findings.finding import Finding, RuleTest, format_amount
 from zlens.schema.wording import phrase
 
 #: Classes checked by default: all but heuristics.
-USUAL = tuple(name for name in CLASSES if name != "ours")
+USUAL = tuple(name for name in CLASSES if name != "heuristic")
 
 _SMALL = ("<", "<=")
 #: Columns of the query of a rule.
@@ -234,7 +234,7 @@ def check(session: FindingsSession, rules: Mapping[str, Rule]) -> list[str]:
 
 
 def _may_relate(rule: Rule) -> bool:
-    return rule.threshold_class == "ours" or rule.baseline is not None
+    return rule.threshold_class == "heuristic" or rule.baseline is not None
 
 
 # Queries
