@@ -102,7 +102,9 @@ def hungry(*used: tuple[float, float]) -> list[Row]:
 
 
 def relocations(*steps: tuple[float, str, str]) -> list[Row]:
-    return [event(at, record=record, kind="relocation", subject=f"user {user}") for at, record, user in steps]
+    return [
+        event(at, record=record, kind="relocation", subject=f"guest {user}") for at, record, user in steps
+    ]
 
 
 def relocated(end_code: int) -> Tables:
@@ -120,7 +122,7 @@ def risen(after: float) -> list[Row]:
 def logon(cpu_pct: float) -> Tables:
     """A guest that logged on after two minutes."""
     rows = minutes(**{**GUEST, "cpu_pct": cpu_pct, "cpu_s": 0.6 * cpu_pct})
-    return {"event": [event(2, kind="logon", subject="user LINUX01")], "guest": rows[2:]}
+    return {"event": [event(2, kind="logon", subject="guest LINUX01")], "guest": rows[2:]}
 
 
 def cycles(counted: float, busy: float) -> Tables:
@@ -181,7 +183,7 @@ CASES: dict[str, Case] = {
     ),
     "CPU-009": Case(
         {"event": [event(2, kind="capability change", subject="machine", record="D1R18")]},
-        {"event": [event(2, kind="logon", subject="user A", record="D4R1")]},
+        {"event": [event(2, kind="logon", subject="guest A", record="D4R1")]},
     ),
     "CPU-011": Case(
         {"partition": minutes(**OWN, logical_cpus=41.0), "system": system(**HOST, mt_ifl=2)},
@@ -345,7 +347,7 @@ CASES: dict[str, Case] = {
     "IO-002": one("device", {"disc_s": 0.0015}, {"disc_s": 0.0001}, **DISK, pend_s=0.0002),
     "IO-003": one("alias_pool", {"queued": 5.2}, {"queued": 0.0}, **POOL, in_use=13.9, entitlement=14.0),
     "IO-005": Case(
-        {"event": [event(2, record="D6R31", kind="minidisk caching changed by CP", subject="user A")]},
+        {"event": [event(2, record="D6R31", kind="minidisk caching changed by CP", subject="guest A")]},
         {"event": [event(2, record="D6R32", kind="HPF feature change", subject="device 0A00")]},
     ),
     "NET-004": one(
@@ -362,7 +364,7 @@ CASES: dict[str, Case] = {
     "USR-008": Case(
         {**logon(cpu_pct=60.0), "load": risen(76.0)},
         {**logon(cpu_pct=20.0), "load": risen(76.0)},
-        subjects={"user LINUX01"},
+        subjects={"guest LINUX01"},
     ),
     "MF-003": Case(
         {"system": system(), "inventory": inventory("D0R2")},
@@ -401,7 +403,7 @@ CASES: dict[str, Case] = {
     ),
     "DQ-002": Case(
         {"event": [event(2, kind="event recording suspended", subject="monitor", record="D1R12")]},
-        {"event": [event(2, kind="logon", subject="user A", record="D4R1")]},
+        {"event": [event(2, kind="logon", subject="guest A", record="D4R1")]},
     ),
     "DQ-004": Case(
         {"system": system(nominal_s=300.0), "cpumf": minutes(cpu_id=0, cycles=10**9, generation="z15")},

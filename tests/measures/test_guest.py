@@ -164,7 +164,7 @@ def test_a_new_logon_is_evidence_of_a_reset(tmp_path: Path) -> None:
     # 6 since the second logon; what the first one used at its end stands in no record here.
     assert [one for (one,) in found] == list(map(pytest.approx, (1, 6, 3, 3)))
     assert rows(path, "SELECT subject, detail FROM event WHERE kind = 'counters were reset'") == [
-        ("user CMS1, virtual CPU 0", "useact_caltodon changed")
+        ("guest CMS1, virtual CPU 0", "useact_caltodon changed")
     ]
 
 

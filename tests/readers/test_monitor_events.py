@@ -93,11 +93,11 @@ def test_a_decision_is_an_event_where_it_changes_the_unparked_cores_of_a_type(tm
             "volume PAGE01",
             "PAGE, device 0000",
         ),
-        ("D4R5", {"USEDFC_VMDUSER": "LINUX1", "USEDFC_VMDCPUAD": 2}, "user LINUX1", "CPU 2, CP"),
+        ("D4R5", {"USEDFC_VMDUSER": "LINUX1", "USEDFC_VMDCPUAD": 2}, "guest LINUX1", "CPU 2, CP"),
         (
             "D2R9",
             {"SCLSHR_VMDUSER": "LINUX1", "SCLSHR_VMDRELSH": 200},
-            "user LINUX1",
+            "guest LINUX1",
             "relative 200, absolute 0, maximum 0",
         ),
         ("D1R3", {"MTRSUS_LOSTRCCT": 12}, "monitor", "12 records, recording goes on after a suspension"),

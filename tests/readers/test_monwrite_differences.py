@@ -134,7 +134,7 @@ def test_eight_bytes_against_their_direction_began_again(
 PROCESSOR, USERS, DEVICE, POOL = "D0R2", "D4R3", "D6R3", "D6R28"
 CALLED = {
     PROCESSOR: ["CPU 0", "CPU 1"],
-    USERS: ["user LINUX1, virtual CPU 0", "user LINUX1, virtual CPU 1", "user LINUX10, virtual CPU 1"],
+    USERS: ["guest LINUX1, virtual CPU 0", "guest LINUX1, virtual CPU 1", "guest LINUX10, virtual CPU 1"],
     DEVICE: ["device 0200", "device 0201"],
     POOL: ["pool 2", "pool 3"],
 }

@@ -45,7 +45,7 @@ def test_it_leads_to_the_vary_off_and_the_logon(happened):
     events = {(event["kind"], event["subject"]): event for event in happened["events"]}
     assert events["vary off processor", "CPU 3"]["view"] == "processors"
     assert events["vary off processor", "CPU 3"]["settings"] == {"cpu": "3"}
-    assert events["logon", "user LNXBAT01"]["settings"] == {"user": "LNXBAT01"}
+    assert events["logon", "guest LNXBAT01"]["settings"] == {"user": "LNXBAT01"}
     # Frequent events say nothing about these minutes.
     assert not [kind for kind, _ in events if kind.startswith("transaction")]
 

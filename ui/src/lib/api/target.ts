@@ -1,4 +1,4 @@
-/** The view that shows a subject named like `user LINUX01` or `device 0145 VOL001`. */
+/** The view that shows a subject named like `guest LINUX01` or `device 0145 VOL001`. */
 
 export interface Target {
   view: string;
@@ -7,7 +7,7 @@ export interface Target {
 
 const SETTINGS: [RegExp, string, string][] = [
   [/^volume (\S+)/, "io", "find"],
-  [/^(?:guest|user) (\S+)/, "guests", "user"],
+  [/^guest (\S+)/, "guests", "user"],
   [/^device (\S+)/, "io", "device"],
   [/^CPU (\S+)/, "processors", "cpu"],
 ];
