@@ -53,8 +53,8 @@ class Session(session.CoreSession):
     ) -> FindingsResult:
         """Return the findings, worst first: rules of the catalog, of the user and of the folders `rules`.
 
-        zlens' own rules of thumb (class `heuristic`) apply only if `classes` names that class, `only` names the
-        rule, or a baseline was better.
+        zlens' own rules of thumb (class `heuristic`) apply only if `classes` names that class, `only` names
+        the rule, or a baseline was better.
         """
         from zlens.findings.evaluate import find
 

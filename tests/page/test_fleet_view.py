@@ -17,7 +17,7 @@ def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):
     expect(table).to_contain_text("ZLDEMO")
     expect(table).to_contain_text("ZLSIM")
     expect(table).to_contain_text("ZLZ1")
-    expect(table.locator('[data-cell="course"] polyline').first).to_be_visible()
+    expect(table.locator('[data-cell="series"] polyline').first).to_be_visible()
     view.get_by_role("searchbox", name="Find").fill("zlplex smf")
     expect(view).to_contain_text("1 of 3 systems")
     expect(table).to_contain_text("ZLZ1")

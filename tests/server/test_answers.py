@@ -371,21 +371,21 @@ def test_shares_of_buckets_are_of_the_bucket(served):
 
 def test_a_course_stands_beside_each_row(served):
     asked = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"]}
-    course = {"column": "cpu_pct", "buckets": 5}
-    rows, found = aggregated(served, **asked, course=course)
+    series = {"column": "cpu_pct", "buckets": 5}
+    rows, found = aggregated(served, **asked, series=series)
     alone, _ = aggregated(
         served, table="guest", columns=["cpu_pct"], statistics=["max"], by=["userid"], buckets=5
     )
     points = {(row["userid"], row["t"]): row["cpu_pct_max"] for row in alone}
-    assert 1 < len(found["course_t"]) <= 6
-    assert found["course_t"] == sorted({t for _, t in points})
-    for row, course_of in zip(rows, found["courses"], strict=True):
-        assert course_of == [points.get((row["userid"], t)) for t in found["course_t"]]
-    # The largest first, as without a course.
-    largest, _ = aggregated(served, **asked, course=course, order="cpu_s_total", limit=2)
+    assert 1 < len(found["series_t"]) <= 6
+    assert found["series_t"] == sorted({t for _, t in points})
+    for row, values in zip(rows, found["series"], strict=True):
+        assert values == [points.get((row["userid"], t)) for t in found["series_t"]]
+    # The largest first, as without a series.
+    largest, _ = aggregated(served, **asked, series=series, order="cpu_s_total", limit=2)
     plain, _ = aggregated(served, **asked, order="cpu_s_total", limit=2)
     assert [row["userid"] for row in largest] == [row["userid"] for row in plain]
-    assert served.session.sql(found["sql"]).columns[-2:] == ["course_t", "course"]
+    assert served.session.sql(found["sql"]).columns[-2:] == ["series_t", "series"]
 
 
 def test_a_condition_on_a_column_that_is_not_shown(served):
@@ -556,19 +556,19 @@ def test_wrong_rows(served, asked, said):
         ({"table": "load", "columns": {"busy_pct": ["share"]}}, "has no share"),
         ({"table": "load", "columns": {"nosuch": ["mean"]}}, "no column"),
         ({"table": "load", "columns": {"busy_pct": []}}, "columns"),
-        ({"table": "load", "columns": ["tv"], "course": {"column": "nosuch", "buckets": 3}}, "no column"),
-        ({"table": "load", "columns": ["tv"], "course": {"column": "tv"}}, "course.buckets"),
+        ({"table": "load", "columns": ["tv"], "series": {"column": "nosuch", "buckets": 3}}, "no column"),
+        ({"table": "load", "columns": ["tv"], "series": {"column": "tv"}}, "series.buckets"),
         (
             {
                 "table": "load",
                 "columns": ["tv"],
-                "course": {"column": "tv", "statistic": "share", "buckets": 3},
+                "series": {"column": "tv", "statistic": "share", "buckets": 3},
             },
             "has no share",
         ),
         (
-            {"table": "load", "columns": ["tv"], "course": {"column": "tv", "buckets": 3}, "buckets": 3},
-            "course and buckets",
+            {"table": "load", "columns": ["tv"], "series": {"column": "tv", "buckets": 3}, "buckets": 3},
+            "series and buckets",
         ),
         ({"table": "load", "columns": {"busy_pct": ["mean", "total"]}}, "has no total"),
         ({"table": "load", "columns": ["busy_pct"], "from": "nonsense"}, "nonsense"),

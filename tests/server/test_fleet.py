@@ -23,8 +23,8 @@ def test_every_system_has_its_course_on_one_axis(served):
     rows = {row["system"]: row for row in answer["systems"]}
     assert rows.keys() == members.keys()
     for system, row in rows.items():
-        course = dict(zip(answer["t"], row["course"], strict=True))
-        known = {t: value for t, value in course.items() if value is not None}
+        series = dict(zip(answer["t"], row["series"], strict=True))
+        known = {t: value for t, value in series.items() if value is not None}
         assert known == {end.timestamp(): pytest.approx(value) for end, value in members[system].hours}
         assert row["mean"] == pytest.approx(members[system].mean)
     infos = {info.system: info for info in served.session.systems}
@@ -39,10 +39,10 @@ def test_every_system_has_its_course_on_one_axis(served):
 def test_a_span_and_the_one_before_it(served):
     whole = data(served.get("fleet"))
     [zldemo] = [row for row in whole["systems"] if row["system"] == "ZLDEMO"]
-    ends = [t for t, value in zip(whole["t"], zldemo["course"], strict=True) if value is not None]
+    ends = [t for t, value in zip(whole["t"], zldemo["series"], strict=True) if value is not None]
     asked = {"from": ends[0], "to": ends[1], "base_from": ends[0] - 3600, "base_to": ends[0]}
     [row] = [row for row in data(served.get("fleet", **asked))["systems"] if row["system"] == "ZLDEMO"]
-    first, second = [value for value in zldemo["course"] if value is not None]
+    first, second = [value for value in zldemo["series"] if value is not None]
     assert row["mean"] == pytest.approx(second)
     assert row["before"] == pytest.approx(first)
     assert row["change"] == pytest.approx(second - first)
@@ -73,8 +73,8 @@ def test_a_machine_has_its_partitions_by_hour(served):
     assert len(answer["partitions"]) == len(partitions) > 1
     for row in answer["partitions"]:
         partition = partitions[row["cpu_type"], row["partition"]]
-        course = dict(zip(answer["t"], row["course"], strict=True))
-        known = {t: value for t, value in course.items() if value is not None}
+        series = dict(zip(answer["t"], row["series"], strict=True))
+        known = {t: value for t, value in series.items() if value is not None}
         assert known == {end.timestamp(): pytest.approx(value) for end, value in partition.hours}
         assert row["mean"] == pytest.approx(partition.mean)
     ends = answer["t"]

@@ -67,16 +67,16 @@ def test_every_figure_of_the_table_answers(one: Subject, places: dict[str, Works
             else [(name, "last") for name in columns_of(figure.pieces)]
         ):
             wanted.setdefault(column, []).append(told)
-    course = {"column": one.course.column, "statistic": one.course.statistic, "buckets": 60}
+    series = {"column": one.series.column, "statistic": one.series.statistic, "buckets": 60}
     by = [name.column for name in one.name]
     known: set[str] = set()
     for where in conditions(one):
         answer = answered(
-            places[one.table], table=one.table, by=by, columns=wanted, where=where, course=course
+            places[one.table], table=one.table, by=by, columns=wanted, where=where, series=series
         )
         known |= {key for row in named(answer) for key, value in row.items() if value is not None}
         if answer["rows"]:
-            assert any(value is not None for course_of in answer["courses"] for value in course_of)
+            assert any(value is not None for values in answer["series"] for value in values)
     asked = {f"{column}_{told}" for column, each in wanted.items() for told in each}
     assert asked - known <= UNKNOWN[one.table]
 
@@ -86,7 +86,7 @@ def test_every_chart_of_one_answers(one: Subject, places: dict[str, Workspace]) 
     columns = {line.column: ["p50", "min", "max", "last"] for chart in one.chart for line in chart.lines}
     where = conditions(one)[0]
     by = [name.column for name in one.name]
-    [first, *_] = rows(places[one.table], table=one.table, by=by, columns=[one.spent], where=where)
+    [first, *_] = rows(places[one.table], table=one.table, by=by, columns=[one.use_column], where=where)
     where = {**where, **{name: first[name] for name in by}}
     points = rows(places[one.table], table=one.table, columns=columns, where=where, buckets=400)
     assert [point["t"] for point in points] == sorted(point["t"] for point in points)
@@ -98,16 +98,16 @@ def test_owners_have_what_the_subjects_used(one: Subject, places: dict[str, Work
     place = places[one.table]
     where = one.owners.where or conditions(one)[0]
     wanted = {
-        one.spent: ["total"],
+        one.use_column: ["total"],
         **{name: ["last"] for group in one.owners.group for name in columns_of(group.pieces)},
     }
     owned = rows(place, table=one.table, by=list(one.owners.by), columns=wanted, where=where)
     by = [name.column for name in one.name]
-    used = rows(place, table=one.table, by=by, columns={one.spent: ["total"]}, where=where)
-    key = f"{one.spent}_total"
+    used = rows(place, table=one.table, by=by, columns={one.use_column: ["total"]}, where=where)
+    key = f"{one.use_column}_total"
     assert sum(row[key] or 0 for row in owned) == pytest.approx(sum(row[key] or 0 for row in used))
     if one.part:
-        asked = {one.spent: ["total"]}
+        asked = {one.use_column: ["total"]}
         parts = rows(place, table=one.part.table, by=[*one.owners.by, *one.part.keys], columns=asked)
         assert sum(row[key] or 0 for row in parts) == pytest.approx(
             sum(row[key] or 0 for row in used), rel=1e-3

@@ -58,8 +58,8 @@ class _SubjectCheck(Struct, frozen=True):
         table = self._table(keys.table, "table")
         for number, name in enumerate(keys.name, 1):
             self._has(table, name.column, "last", f"name[{number}].column")
-        self._has(table, keys.spent, "total", "spent")
-        self._has(table, keys.course.column, keys.course.statistic, "course", number=True)
+        self._has(table, keys.use_column, "total", "use_column")
+        self._has(table, keys.series.column, keys.series.statistic, "series", number=True)
         figures = [
             self._figure(table, figure, f"figure[{number}]") for number, figure in enumerate(keys.figure, 1)
         ]

@@ -97,7 +97,7 @@ class SampleStates(FactTable, frozen=True):
     unit: str
     explain: str
     note: str
-    lacks: Annotated[str, Meta(description="why there may be none")]
+    missing_note: Annotated[str, Meta(description="why there may be none")]
     state: Annotated[tuple[SampleState, ...], Meta(description="the states")]
 
 
@@ -129,7 +129,7 @@ class OwnedTime(FactTable, frozen=True):
 
     column: Annotated[str, Meta(description="a column")]
     name: Annotated[str, Meta(description="what it is called")]
-    lacks: Annotated[str, Meta(description="why there may be none")] = ""
+    missing_note: Annotated[str, Meta(description="why there may be none")] = ""
 
 
 class OwnerKeys(FactTable, frozen=True):
@@ -165,11 +165,11 @@ class Subject(FactTable, frozen=True):
     view: Annotated[str, Meta(description="the view that shows it")]
     sources: Annotated[tuple[str, ...], Meta(description="sources of the systems that have it")]
     title: Annotated[str, Meta(description="what it is called")]
-    many: Annotated[str, Meta(description="its plural")]
+    plural: Annotated[str, Meta(description="its plural")]
     name: Annotated[tuple[NameColumn, ...], Meta(description="columns that name one")]
-    spent: Annotated[str, Meta(description="the column whose total is the amount used")]
-    spent_text: Annotated[str, Meta(description="what that is")]
-    course: Annotated[SubjectSeries, Meta(description="the chart in each row")]
+    use_column: Annotated[str, Meta(description="the column whose total is the amount used")]
+    use_text: Annotated[str, Meta(description="what that is")]
+    series: Annotated[SubjectSeries, Meta(description="the chart in each row")]
     figure: Annotated[tuple[FigureKeys, ...], Meta(description="the columns of the table")]
     chart: Annotated[tuple[SubjectChart, ...], Meta(description="the charts of one")]
     owners: Annotated[OwnerKeys, Meta(description="how time is owned")]

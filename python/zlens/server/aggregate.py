@@ -47,7 +47,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         top = _top_values(workspace, largest, request, groups)
         groups.append(buckets.is_one_of(by[0], top))
     measure_query = MeasureQuery(table, selected, quote(table.name), by, pinned, where, time, fixed)
-    series = _series_query(workspace, measure_query, request) if request["course"] else None
+    series = _series_query(workspace, measure_query, request) if request["series"] else None
     read = [*measure_query.columns(), *(series.columns() if series else ()), *request["where"]]
     workspace.materialized_table(table.name, [*read, *_columns_of_later_queries(table, request["keep"])])
     windowed = WindowQueries(workspace, table.name, read, buckets.window(request), groups)
@@ -73,8 +73,8 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         "units": {column.name: column.unit for column, _ in selected},
         "unweighted": {column.name: column.unweighted for column, _ in selected if column.unweighted},
         "bucket_s": width,
-        "courses": all_series,
-        "course_t": axis,
+        "series": all_series,
+        "series_t": axis,
         "top": top,
         # SQL over measures only, which zlens sql accepts.
         "sql": query(windowed.full_scan_sql),
@@ -101,12 +101,12 @@ def _fixed(workspace: Workspace, system: str | None, by: list[str]) -> dict[str,
 def _series_query(workspace: Workspace, measure_query: MeasureQuery, request: dict[str, Any]) -> MeasureQuery:
     """Return the same query for one column over time."""
     if request["buckets"] is not None:
-        raise QueryError("course and buckets exclude each other", expected="one of them")
-    course = request["course"]
-    column = column_of(measure_query.table, course["column"])
-    _has(column, [course["statistic"]])
-    time = buckets.time_of(*buckets.buckets(workspace, request, course["buckets"]))
-    return replace(measure_query, wanted=[(column, [course["statistic"]])], bucket=time)
+        raise QueryError("series and buckets exclude each other", expected="one of them")
+    series = request["series"]
+    column = column_of(measure_query.table, series["column"])
+    _has(column, [series["statistic"]])
+    time = buckets.time_of(*buckets.buckets(workspace, request, series["buckets"]))
+    return replace(measure_query, wanted=[(column, [series["statistic"]])], bucket=time)
 
 
 def _columns_of_later_queries(table: Measure, keep: list[str]) -> list[str]:
@@ -208,7 +208,7 @@ def _order(request: dict[str, Any], measure_query: MeasureQuery) -> str:
     """Return the ORDER BY of a request: the requested column, or the keys."""
     name = request["order"]
     keys = [*measure_query.keys(), *(["t"] if measure_query.bucket else [])]
-    prefix = "rows." if request["course"] else ""
+    prefix = "rows." if request["series"] else ""
     if name is None:
         return "\nORDER BY " + ", ".join(f"{prefix}{quote(key)}" for key in keys)
     if name not in [*keys, *measure_query.names()]:

@@ -51,7 +51,7 @@ _WHERE = Key(
     default={},
 )
 _STATISTICS = ListOf(Choice(STATISTICS), 1, len(STATISTICS))
-_COURSE = Spec(
+_SERIES = Spec(
     (
         Key("column", _NAME, "the column"),
         Key("statistic", Choice(STATISTICS), "the statistic of each bucket (max)", default="max"),
@@ -226,12 +226,7 @@ ENDPOINTS = (
                 "rows over time, at most this many; left out: one row",
                 default=None,
             ),
-            Key(
-                "course",
-                _COURSE,
-                "a column over time for each row",
-                default=None,
-            ),
+            Key("series", _SERIES, "a column over time for each row", default=None),
             Key("order", _NAME, "a column of the answer to sort by (its keys)", default=None),
             Key("descending", Boolean(), "largest first (true)", default=True),
             Key("limit", Integer(1, MOST), "maximum number of rows returned (10000)", default=10_000),
@@ -249,8 +244,8 @@ ENDPOINTS = (
             "units": "of the columns",
             "unweighted": "columns without a mean over time, and the reason",
             "bucket_s": "length of a bucket; 0: every interval by itself, or the whole window",
-            "courses": "values of `course` for each row; else null",
-            "course_t": "their times, seconds since 1970; else null",
+            "series": "values of the requested `series` for each row; else null",
+            "series_t": "their times, seconds since 1970; else null",
             "top": "the values that `top` chose, largest first; else null",
             "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",
@@ -417,7 +412,7 @@ ENDPOINTS = (
             "systems": "each system with machine, sysplex, cluster and release; its mean over the span, "
             "the busiest hour and the time it ended at; before, the mean over the other span, and the change "
             "from it; growth of the busiest hour of a day per month, and the day it meets the limit; its "
-            "course by hour",
+            "series by hour",
         },
     ),
     Endpoint(
@@ -444,7 +439,7 @@ ENDPOINTS = (
             "explain": "the column to explain",
             "t": "ends of the hours, seconds since 1970",
             "partitions": "each partition and type of processors: its mean over the span, "
-            "and its course by hour",
+            "and its series by hour",
         },
     ),
     Endpoint(

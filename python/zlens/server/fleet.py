@@ -70,7 +70,7 @@ def machine(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
                 "partition": partition.name,
                 "cpu_type": partition.cpu_type,
                 "mean": json_values.json_value(partition.mean),
-                "course": _series(partition.hours, axis),
+                "series": _series(partition.hours, axis),
             }
 
         column = measures.load_measure(fleet.PARTITIONS).column(fleet.USED)
@@ -146,7 +146,7 @@ def _systems(workspace: Workspace, members: list[fleet.FleetMember]) -> dict[str
             "change": json_values.json_value(member.change),
             "growth": json_values.json_value(member.growth),
             "meets": member.meets,
-            "course": _series(member.hours, axis),
+            "series": _series(member.hours, axis),
         }
 
     return {

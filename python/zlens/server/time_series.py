@@ -21,11 +21,11 @@ def series_sql(query: MeasureQuery, series: MeasureQuery, rows_select: str, seri
     [name] = map(quote, series.names())
     same_keys = " AND ".join(f"rows.{key} IS NOT DISTINCT FROM points.{key}" for key in keys)
     value = f"CAST({name} AS DOUBLE)"
-    points = f"SELECT {', '.join(keys)}, list(t) AS course_t, list({value}) AS course"
+    points = f"SELECT {', '.join(keys)}, list(t) AS series_t, list({value}) AS series"
     # Names instead of *, because the columns read must be known without a query plan.
     columns = ", ".join(f"rows.{quote(column)}" for column in [*query.keys(), *query.names()])
     return (
-        f"SELECT {columns}, course_t, course FROM (\n{rows_select}\n) AS rows LEFT JOIN (\n"
+        f"SELECT {columns}, series_t, series FROM (\n{rows_select}\n) AS rows LEFT JOIN (\n"
         f"{points} FROM (\n{series_select}\n) WHERE isfinite({value}) GROUP BY {', '.join(keys)}\n"
         f") AS points ON {same_keys}"
     )

@@ -55,7 +55,7 @@ export interface States {
   unit: string;
   explain: string;
   note: string;
-  lacks: string;
+  missing_note: string;
   state: State[];
 }
 
@@ -70,7 +70,7 @@ export interface Part {
 export interface Owners {
   note: string;
   group: { key: string; name: string; pieces: Pieces; none: string }[];
-  time: { column: string; name: string; lacks: string }[];
+  time: { column: string; name: string; missing_note: string }[];
   level: Pieces[];
   by: string[];
   /** The rows to sum; empty for the records the user selected. */
@@ -83,12 +83,12 @@ export interface ConsumerKind {
   view: string;
   sources: string[];
   title: string;
-  many: string;
+  plural: string;
   name: { column: string; heading: string }[];
   /** The column whose total is what the subject used. */
-  spent: string;
-  spent_text: string;
-  course: { column: string; heading: string; statistic: Statistic };
+  use_column: string;
+  use_text: string;
+  series: { column: string; heading: string; statistic: Statistic };
   figure: Figure[];
   chart: Chart[];
   owners: Owners;

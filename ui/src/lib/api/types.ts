@@ -147,7 +147,7 @@ export interface AggregateQuestion extends Rows {
   /** The maximum number of rows over time. */
   buckets?: number;
   /** Adds a column over time to each row. */
-  course?: { column: string; statistic: Statistic; buckets: number };
+  series?: { column: string; statistic: Statistic; buckets: number };
   /** Keeps only this many values of the first column of `by`: those largest in the first column. */
   top?: number;
   /** Columns that later questions will need, computed together with these. */
@@ -162,8 +162,8 @@ export interface AggregateAnswer {
   /** Length of a bucket; 0 if every interval is returned as is. */
   bucket_s: number;
   /** The values over time of each row, and their times. */
-  courses?: (number | null)[][] | null;
-  course_t?: number[] | null;
+  series?: (number | null)[][] | null;
+  series_t?: number[] | null;
   /** The values selected by `top`, largest first. */
   top: Cell[] | null;
   sql: string;
@@ -319,7 +319,7 @@ export interface FleetSystem {
   growth: number | null;
   meets: string | null;
   /** The mean of each hour of `t`. */
-  course: (number | null)[];
+  series: (number | null)[];
 }
 
 export interface Fleet {
@@ -349,7 +349,7 @@ export interface MachineHours {
   explain: string;
   /** Ends of hours, seconds since 1970. */
   t: number[];
-  partitions: { partition: string; cpu_type: string; mean: number | null; course: (number | null)[] }[];
+  partitions: { partition: string; cpu_type: string; mean: number | null; series: (number | null)[] }[];
 }
 
 /** A model's answer, as printed by `zlens solve`. */

@@ -77,14 +77,14 @@ export function stacks(answer: MachineHours): { type: string; course: StackedSer
       .sort((a, b) => (b.mean ?? -1) - (a.mean ?? -1));
     const named = own.length > LAYERS + 1 ? own.slice(0, LAYERS) : own;
     const others = own.slice(named.length);
-    const layers = named.map(({ partition, course }, at): Layer => ({
+    const layers = named.map(({ partition, series }, at): Layer => ({
       name: partition,
       color: category(at),
-      value: course,
+      value: series,
     }));
     if (others.length) {
       const value = answer.t.map((_, at) => {
-        const known = others.flatMap(({ course }) => course[at] ?? []);
+        const known = others.flatMap(({ series }) => series[at] ?? []);
         return known.length ? known.reduce((sum, one) => sum + one, 0) : null;
       });
       layers.push({ name: `${others.length} others`, color: OTHERS, value });

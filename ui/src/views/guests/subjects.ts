@@ -40,20 +40,20 @@ export class Wanted {
 
 /** Asks for one row per subject, with its values over time. */
 export function question(subject: ConsumerKind, where: Where): AggregateQuestion {
-  const wanted = new Wanted().add(subject.spent, "total");
+  const wanted = new Wanted().add(subject.use_column, "total");
   for (const figure of subject.figure) {
     if (figure.column) wanted.add(figure.column, figure.statistic);
     else for (const column of columnsOf(figure.pieces)) wanted.add(column, "last");
   }
   for (const state of subject.states?.state ?? [])
     for (const column of state.columns) wanted.add(column, "mean");
-  const { column, statistic } = subject.course;
+  const { column, statistic } = subject.series;
   return {
     table: subject.table,
     by: subject.name.map((column) => column.column),
     columns: wanted.columns,
     where,
-    course: { column, statistic, buckets: BUCKETS },
+    series: { column, statistic, buckets: BUCKETS },
     limit: 20_000,
   };
 }
@@ -73,7 +73,7 @@ export function figureOf(figure: Figure, value: (name: string) => Cell): Cell {
 }
 
 /** Values over time, placed into the parts of the window; null where there are none. */
-export function course(
+export function resample(
   times: number[],
   values: (number | null)[],
   window: [number, number],
@@ -107,9 +107,9 @@ export function bridged(values: (number | null)[], gap: number): (number | null)
 }
 
 /** How many buckets may lie between consecutive intervals: 1.6 times the usual distance. */
-export function step(courses: (number | null)[][]): number {
+export function step(rows: (number | null)[][]): number {
   const taken = new Set<number>();
-  for (const values of courses) values.forEach((value, at) => value !== null && taken.add(at));
+  for (const values of rows) values.forEach((value, at) => value !== null && taken.add(at));
   const places = [...taken].sort((a, b) => a - b);
   const steps = places.slice(1).map((at, n) => at - places[n]!);
   if (!steps.length) return 1;

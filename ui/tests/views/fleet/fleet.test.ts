@@ -16,7 +16,7 @@ const system = (name: string, more: Partial<FleetSystem> = {}): FleetSystem => (
   change: null,
   growth: null,
   meets: null,
-  course: [],
+  series: [],
   ...more,
 });
 
@@ -69,7 +69,7 @@ describe("partitions of a machine", () => {
     partition: name,
     cpu_type,
     mean,
-    course: [mean, null],
+    series: [mean, null],
   });
 
   it("are stacked by type, what uses most first", () => {

@@ -37,7 +37,7 @@ describe("owners", () => {
   const how: Owners = {
     note: "",
     group: [{ key: "share", name: "share", pieces: ["{share_kind}", " {share}"], none: "share unknown" }],
-    time: [{ column: "cpu_s", name: "raw", lacks: "" }],
+    time: [{ column: "cpu_s", name: "raw", missing_note: "" }],
     level: [["{userid}"]],
     by: ["userid"],
     where: {},

@@ -3,7 +3,7 @@ import {
   bridged,
   BUCKETS,
   columnsOf,
-  course,
+  resample,
   figureOf,
   question,
   rowsOf,
@@ -13,12 +13,12 @@ import {
 import { present, type Figure, type ConsumerKind } from "../../../src/lib/api/subject";
 import { answered } from "./answered";
 
-describe("courses", () => {
+describe("resampled values", () => {
   it("puts times into parts of the window", () => {
-    const values = course([60, 3600, 3599, 30], [1.5, 2, 7, null], [0, 3600]);
+    const values = resample([60, 3600, 3599, 30], [1.5, 2, 7, null], [0, 3600]);
     expect(values).toHaveLength(BUCKETS);
     expect([values[0], values[1], values[59]]).toEqual([1.5, null, 7]);
-    expect(course([], [], [0, 60]).every((one) => one === null)).toBe(true);
+    expect(resample([], [], [0, 60]).every((one) => one === null)).toBe(true);
   });
 
   it("goes over buckets between two intervals, not over a gap", () => {
@@ -55,8 +55,8 @@ describe("questions", () => {
     table: "guest",
     sources: ["zvm-monitor"],
     name: [{ column: "userid", heading: "Guest" }],
-    spent: "cpu_s",
-    course: { column: "cpu_pct", heading: "", statistic: "max" },
+    use_column: "cpu_s",
+    series: { column: "cpu_pct", heading: "", statistic: "max" },
     figure: [
       figure({ key: "cpu_pct_mean", column: "cpu_pct" }),
       figure({ key: "cpu_pct_max", column: "cpu_pct", statistic: "max" }),
@@ -77,7 +77,7 @@ describe("questions", () => {
       share_limit: ["last"],
       io_wait_pct: ["mean"],
     });
-    expect(asked.course).toEqual({ column: "cpu_pct", statistic: "max", buckets: BUCKETS });
+    expect(asked.series).toEqual({ column: "cpu_pct", statistic: "max", buckets: BUCKETS });
     expect([asked.by, asked.where]).toEqual([["userid"], { basis: "sample" }]);
   });
 
