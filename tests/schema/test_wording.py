@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import tomllib
 from collections.abc import Iterator
@@ -29,6 +30,13 @@ def test_each_face_has_words(code: str) -> None:
     names = [set(re.findall(r"{(\w+)}", text)) for text in CODES[code].values()]
     assert names[1] <= names[0]
     assert names[2] <= names[0]
+
+
+def test_python_names_exist() -> None:
+    names = {name for texts in CODES.values() for name in re.findall(r"zlens(?:\.\w+)+", texts["python"])}
+    assert len(names) > 5
+    for name in sorted(names):
+        pkgutil.resolve_name(name)
 
 
 def test_codes_are_used_and_there() -> None:
