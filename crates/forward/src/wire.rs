@@ -21,7 +21,7 @@ const CHECKED: usize = HEADER - 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
-    /// The forwarder says who it is.
+    /// The forwarder identifies itself.
     Hello = 1,
     /// A file begins.
     Begin = 2,

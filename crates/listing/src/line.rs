@@ -1,4 +1,4 @@
-//! How a row begins: with a time of day, or with a label such as >>Mean>>.
+//! Start of a row: a time of day, or a label such as >>Mean>>.
 
 /// Start of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -89,7 +89,7 @@ impl Intervals {
             ),
             _ => (self.ends.last().copied(), u64::MAX),
         };
-        // One comparison tells whether a time is after the end before and not after this end.
+        // One comparison decides whether a time is after the previous end and not after this end.
         let first = begin.map_or(0, |begin| begin.wrapping_add(1));
         let span = end.wrapping_sub(first);
         let outside = |tod: &u64| tod.wrapping_sub(first) > span;

@@ -43,7 +43,7 @@ pub type TableBatch = (usize, RecordBatch);
 /// Result of one scan step.
 #[derive(Debug)]
 pub enum Step {
-    /// A batch of the table selected at this place.
+    /// A batch of the table selected at this index.
     Batch(usize, RecordBatch),
     /// A window was read; there is more to do.
     Working,

@@ -16,7 +16,7 @@ use crate::core::validity::Validity;
 pub(crate) struct CounterColumn {
     /// Its number.
     pub number: u32,
-    /// The part of the record with its set, and its place in that.
+    /// The part of the record with its set, and its index in the set.
     part: usize,
     index: u32,
     /// Its index among the 8-byte columns.
@@ -107,7 +107,7 @@ impl CounterColumn {
         }
     }
 
-    /// Values that are what is shown, from records that are alike, straight to their place.
+    /// Copies values that need no difference from records of the same shape.
     fn copy_uniform(
         &mut self,
         lines: &RecordColumns,

@@ -36,7 +36,7 @@ pub struct Plan {
     /// How records are joined, if a row is several of them.
     #[serde(default)]
     pub join: Option<ContinuationPlan>,
-    /// Places of the columns, by length of the record.
+    /// Offsets of the columns, by length of the record.
     pub layouts: Vec<Layout>,
 }
 
@@ -48,12 +48,12 @@ pub struct Column {
     /// Type of its bytes.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// How its differences are made; none: it has no `_d` column.
+    /// How its differences are computed; `None` if it has no `_d` column.
     #[serde(default)]
     pub difference: Option<Difference>,
 }
 
-/// How a counter's differences are made.
+/// How a counter's differences are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct Difference {
     /// Bytes at which the counter wraps.
@@ -99,11 +99,11 @@ pub struct Layout {
     /// Record lengths this layout is for; none: every length no other layout names.
     #[serde(default)]
     pub lengths: Vec<u32>,
-    /// Position of the columns; a column without a place is NULL.
+    /// Offsets of the columns; a column without one is NULL.
     pub fields: Vec<Field>,
 }
 
-/// The place of one column.
+/// Offset of one column.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Field {
     /// Number of the column in the table.

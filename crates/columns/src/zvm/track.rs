@@ -50,12 +50,12 @@ pub(crate) struct NewRows<'b> {
     pub from: usize,
     /// When each record was built.
     pub tods: &'b [u64],
-    /// Where each is, the first at place `first`.
+    /// Offsets of the records, from index `first` on.
     pub places: &'b RowOffsets,
     pub first: usize,
     pub builders: &'b [ColumnBuilder],
     pub wide: &'b Int64Block,
-    /// Whether there is a layout that tells whom they are about.
+    /// Whether a layout identifies their subject.
     pub known: bool,
     /// Whether they are samples, which come at the end of intervals; events come when they do.
     pub sample: bool,

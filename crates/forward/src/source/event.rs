@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The most bytes of one read. The smallest spool has space for several.
 pub(super) const READ: usize = 256 << 10;
 
-/// The kind of a source, as the receiver is told.
+/// The kind of a source, as sent to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// The monitor device of a Linux guest of z/VM.
@@ -27,7 +27,7 @@ impl SourceKind {
         }
     }
 
-    /// Whether it loses data if no one reads it. The others wait until there is room.
+    /// Whether it loses data unless it is read. The others wait until there is space.
     #[must_use]
     pub const fn overflows(self) -> bool {
         matches!(self, Self::Monreader)
@@ -53,7 +53,7 @@ pub enum Reason {
     Restart,
     /// The file became shorter, or is another one.
     FileReplaced,
-    /// There was no room in the spool.
+    /// The spool was full.
     SpoolFull,
     /// The spool was damaged on disk.
     SpoolDamaged,

@@ -79,7 +79,7 @@ pub struct Decompressed {
     spool: Arc<ScratchFile>,
     base: u64,
     size: u64,
-    /// How it was compressed.
+    /// Its compression.
     pub packing: Compression,
     /// Members of an archive that were decompressed.
     pub members: u64,

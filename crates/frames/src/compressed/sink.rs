@@ -1,4 +1,4 @@
-//! Where decompressed bytes go.
+//! Output of decompression.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,7 +12,7 @@ pub(super) enum SinkError {
     Write(io::Error),
 }
 
-/// Takes decompressed bytes up to a limit, from `base` on in its file, and tells how far it is.
+/// Writes decompressed bytes up to a limit, from `base` on in its file, and reports progress.
 pub(super) struct Sink<'s> {
     file: &'s File,
     base: u64,

@@ -3,7 +3,7 @@
 use super::section::{Section, Triplet};
 use crate::tod;
 
-/// Where the records of one type and subtype say which interval they are about.
+/// Position of the interval in the records of one type and subtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalLayout {
     /// Type of the record.

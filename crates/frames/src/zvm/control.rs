@@ -196,10 +196,9 @@ impl Control {
         sure.then_some(control)
     }
 
-    /// The first control record that begins at one of the first `count` places of `bytes`, whatever
-    /// its offset.
+    /// Returns the first control record that begins at one of the first `count` offsets of `bytes`.
     pub(crate) fn anywhere(bytes: &[u8], count: usize, like: SearchHint) -> Option<(usize, Self)> {
-        /// This many places are checked together, which the compiler makes few instructions of.
+        /// Number of offsets checked together, which compiles to few instructions.
         const MANY: usize = 64;
         let last = (ENTRIES_AT + count).min(bytes.len().saturating_sub(RESERVED));
         let flags = bytes.get(ENTRIES_AT..last)?.chunks(MANY);
@@ -207,7 +206,7 @@ impl Control {
         let likely = |(&flag, &reserved): (&u8, &u8)| {
             ((flag == Class::Sample.flag()) | (flag == Class::Event.flag())) & (reserved == 0)
         };
-        // Almost all places are passed over here.
+        // Almost all offsets are rejected here.
         let chunks = (0..).step_by(MANY).zip(flags.zip(reserved));
         let places = chunks
             .filter(|(_, (flags, reserved))| {
@@ -236,8 +235,8 @@ impl Control {
         None
     }
 
-    /// The control record at the start of `bytes`, which are at `place` of those that are searched.
-    /// It may be anywhere, so that a record must follow it in any case.
+    /// Returns the control record at the start of `bytes`, which are at offset `place` of the searched ones.
+    /// As it may be at any offset, a record must follow it.
     fn surely(bytes: &[u8], place: u64, like: SearchHint) -> Option<Self> {
         let first = bytes[ENTRIES_AT..].first_chunk::<ENTRY>()?;
         let entry = Entry::parse(first).ok().filter(|_| first[RESERVED] == 0)?;
@@ -263,7 +262,7 @@ impl Control {
 pub(crate) struct SearchHint {
     /// Number of bytes of the file from the first offset on.
     pub room: u64,
-    /// At this place and multiples of 4096 after it [`Control::found`] judges.
+    /// At this offset and multiples of 4096 after it, [`Control::found`] decides.
     pub grid: Option<usize>,
     /// Whether its entries need not be counted. Names and numbers of devices look like an entry often
     /// enough.

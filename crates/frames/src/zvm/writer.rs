@@ -26,7 +26,7 @@ pub enum WriteError {
         /// Its fault.
         reason: &'static str,
     },
-    /// The address of a group leaves no room: not for a record in its first frame, or not below 4
+    /// The address of a group leaves no space: not for a record in its first frame, or not below 4
     /// GB.
     #[error("data cannot start at address x'{0:08X}'")]
     Start(u32),
@@ -42,7 +42,7 @@ pub struct Group<'r, R> {
     pub mask1: u8,
     /// Second domain mask of the entry.
     pub mask2: u8,
-    /// Address of the first byte; its last 12 bits are the place in the first frame.
+    /// Address of the first byte; its last 12 bits are the offset in the first frame.
     pub start: u32,
     /// The records, each with its header.
     pub records: &'r [R],
