@@ -150,7 +150,7 @@ def test_the_limits_of_security_are_those_of_the_program() -> None:
     assert rows["SQL of the web UI and scenarios of models answered at a time"] == str(
         sql_workers.MAX_WORKERS
     )
-    assert rows["memory of such a question"].startswith(f"{RequestLimits().memory // gb} GB")
+    assert rows["memory of such a query"].startswith(f"{RequestLimits().memory // gb} GB")
     assert rows["time of a request (`--request-time`)"] == f"{RequestLimits().seconds:g} s"
     assert rows["requests of one user in progress, where a proxy names users"] == str(
         RequestLimits().questions
