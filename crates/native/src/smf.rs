@@ -60,7 +60,7 @@ pub fn dumps<S>(
     })
 }
 
-/// Where offset, length and number of a section are, where bytes begin in it, and their number.
+/// Positions of offset, length and number of a section; offset and number of the bytes in it.
 type TripletOffsets = (u16, u16, u16, u16, u16);
 
 fn identity((record, subtype, places): (u16, Option<u16>, Vec<TripletOffsets>)) -> Identity {

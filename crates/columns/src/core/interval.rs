@@ -1,4 +1,4 @@
-//! Which interval a time belongs to.
+//! Assignment of times to intervals.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl Intervals {
         tods.iter().position(outside).unwrap_or(tods.len())
     }
 
-    /// When the interval ends, if that is known.
+    /// Returns the end of the interval, if known.
     pub(crate) fn end(&self, interval: u32) -> Option<u64> {
         let end = self.ends.get(interval as usize).copied();
         end.filter(|end| self.missing.binary_search(end).is_err())

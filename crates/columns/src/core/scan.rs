@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::{ProblemLog, Window, Windows};
 
-/// Why a scan cannot continue.
+/// Error that ends a scan.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// A file cannot be read.

@@ -39,7 +39,7 @@ pub(crate) struct Scratch {
     pub known: Vec<bool>,
 }
 
-/// Where counters are added.
+/// Output of counters.
 pub(crate) struct Target<'b> {
     pub wide: &'b mut Int64Block,
     /// The first row that is not yet there.
@@ -263,7 +263,7 @@ impl CounterColumn {
     }
 }
 
-/// Which of the rows become rows of the batch.
+/// Marks the rows that become rows of the batch; returns whether all do.
 pub(crate) fn emitted_rows(rows: &RowState, out: &mut Vec<bool>) -> bool {
     out.clear();
     out.extend(rows.fates.iter().map(|&fate| fate == Disposition::Emitted));

@@ -80,7 +80,7 @@ struct Codes {
 /// Source of values.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldInput<'f> {
-    /// Which subtype.
+    /// The subtype.
     pub nth: usize,
     pub lines: &'f RecordColumns,
     pub window: &'f Window<'f>,

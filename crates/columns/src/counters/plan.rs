@@ -184,7 +184,7 @@ pub struct FieldSpec {
     pub offset: u32,
     /// Length.
     pub length: u32,
-    /// Which bit, counted from 0 at the left of the field.
+    /// Index of the bit, from 0 at the left of the field.
     #[serde(default)]
     pub bit: u32,
 }

@@ -30,7 +30,7 @@ pub struct System {
     pub name: String,
     /// Its names in the records of each file.
     pub ids: Vec<Id>,
-    /// When its intervals end, in rising order; TOD values.
+    /// Ends of its intervals, ascending; TOD values.
     pub interval_ends: Arc<[u64]>,
     /// Whether the first subtype reports an interval, which hides the second.
     pub covered: Arc<[bool]>,
@@ -75,7 +75,7 @@ pub(crate) struct Tracker {
     slots: Vec<Vec<ProcessorState>>,
     asked: Vec<FieldLookups>,
     names: Vec<String>,
-    /// Which watched columns are versions.
+    /// The watched columns that are versions.
     versions: Vec<bool>,
 }
 
@@ -119,7 +119,7 @@ impl Tracker {
         self.slots.first().map_or(0, Vec::len)
     }
 
-    /// When an interval of a system ended.
+    /// Returns the end of an interval of a system.
     pub(crate) fn interval_end(&self, system: u16, interval: u32) -> Option<u64> {
         self.systems
             .get(usize::from(system))?

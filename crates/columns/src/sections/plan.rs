@@ -50,12 +50,12 @@ pub struct FieldRef {
     pub length: u32,
 }
 
-/// Where a record states its interval.
+/// Position of the interval in a record.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Time {
     /// The section.
     pub part: usize,
-    /// When the interval began: a packed time, with `date`, or a TOD value, without.
+    /// Start of the interval: a packed time, with `date`, or a TOD value, without.
     pub start: FieldRef,
     /// The packed date of its start.
     #[serde(default)]
@@ -63,7 +63,7 @@ pub struct Time {
     /// Its length, packed decimal.
     #[serde(default)]
     pub length: Option<FieldRef>,
-    /// When it ended, or was to end; a TOD value.
+    /// Actual or planned end; a TOD value.
     pub end: FieldRef,
     /// Offset of local time from UTC, in TOD units.
     #[serde(default)]
@@ -102,7 +102,7 @@ pub struct ReassemblyArea {
 pub struct ReassemblyFields {
     /// Number of parts.
     pub total: FieldRef,
-    /// Which one this is.
+    /// Sequence number of this part.
     pub sequence: FieldRef,
     /// Offset of the first block.
     pub blocks: FieldRef,
@@ -136,7 +136,7 @@ pub struct Table {
     pub owner: Option<Owner>,
 }
 
-/// Which sections belong to one of another kind.
+/// Assignment of sections to one of another kind.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Owner {
     /// The other kind.
@@ -166,13 +166,13 @@ pub struct Column {
     /// Its length.
     #[serde(default)]
     pub length: u32,
-    /// Which bit of the byte, from the left.
+    /// Index of the bit in the byte, from the left.
     #[serde(default)]
     pub bit: u32,
     /// Position of the packed date of a time of day.
     #[serde(default)]
     pub date: Option<u32>,
-    /// Where the time of day is that this one is not before; if it is, it is of the next day.
+    /// Offset of an earlier time of day; if this one is before it, it is of the next day.
     #[serde(default)]
     pub after: Option<u32>,
 }

@@ -25,7 +25,7 @@ use crate::core::select::{SelectError, types};
 pub struct Interval {
     /// Number of the system.
     pub system: usize,
-    /// When it ended.
+    /// Its end.
     pub end_us: i64,
     /// Its length.
     pub seconds: Option<f64>,

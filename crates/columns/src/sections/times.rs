@@ -35,9 +35,9 @@ pub(crate) struct RecordMeta {
     pub file: u32,
     /// Start of the record in its file.
     pub offset: u64,
-    /// When it was written, microseconds UTC or [`NO_TIME`].
+    /// Time of writing, microseconds UTC or [`NO_TIME`].
     pub tod: i64,
-    /// When its interval ended.
+    /// End of its interval.
     pub end: i64,
     /// Length of the interval in seconds; NaN if unknown.
     pub seconds: f64,

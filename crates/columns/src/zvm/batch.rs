@@ -73,7 +73,7 @@ pub(crate) struct BatchBuilder {
     selection: Selection,
     leap_s: i32,
     builders: Vec<ColumnBuilder>,
-    /// Which builder holds a column of the plan.
+    /// Index of the builder of each column of the plan.
     builder_of: Vec<Option<usize>>,
     wide: Int64Block,
     offset: Option<HeaderColumn>,

@@ -79,7 +79,7 @@ impl CounterRule {
         }
     }
 
-    /// Which way a counter moved, the shorter way round; `None` if it did not move.
+    /// Returns the direction in which a counter moved, by the shorter distance; `None` if it did not move.
     pub(crate) fn likely_direction(&self, previous: i64, current: i64) -> Option<CountDirection> {
         let ran = current.wrapping_sub(previous).cast_unsigned() & self.mask;
         match ran {

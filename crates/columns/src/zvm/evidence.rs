@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// One thing that reset counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResetEvidence {
-    /// When, as a TOD value.
+    /// Time of the event, a TOD value.
     pub tod: u64,
     /// Table whose counters it reset.
     pub table: String,

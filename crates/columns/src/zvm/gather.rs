@@ -131,7 +131,7 @@ struct StagingBuffer {
     bytes: Vec<u8>,
     records: Vec<RecordRef>,
     offsets: Vec<u64>,
-    /// Where the class of the records changes: the record after the last of a class.
+    /// Index at which the class of the records changes: the record after the last of a class.
     classes: Vec<(bool, usize)>,
     /// Forms of joined records; else empty.
     forms: Vec<u32>,

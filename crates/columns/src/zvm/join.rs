@@ -194,7 +194,7 @@ pub(crate) struct JoinedRecord {
     pub bytes: Vec<u8>,
     /// Length of the first record.
     pub len: u16,
-    /// Where that one begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
     pub sample: bool,
     pub form: u32,

@@ -61,7 +61,7 @@ pub struct Difference {
     /// Whether its values are ordered as signed numbers.
     #[serde(default)]
     pub signed: bool,
-    /// Which way it runs.
+    /// Its direction.
     #[serde(default)]
     pub direction: Direction,
     /// A step back is a wrap only when the modular difference is at most this part of the range.
@@ -80,7 +80,7 @@ fn unlimited() -> f64 {
     f64::INFINITY
 }
 
-/// Which way a counter or timer runs.
+/// Direction of a counter or timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -115,10 +115,10 @@ pub struct Field {
     /// Whether an integer is signed.
     #[serde(default)]
     pub signed: bool,
-    /// Which part of a section table's row holds it.
+    /// The part of a section table's row that contains it.
     #[serde(default)]
     pub part: Part,
-    /// Which element of an array it is, counted from 0; the offset is then that of the array.
+    /// Index in an array, from 0; the offset is then that of the array.
     #[serde(default)]
     pub element: Option<u32>,
 }

@@ -42,7 +42,7 @@ pub struct System {
     pub source: String,
     /// Its files in the order of their first time.
     pub files: Vec<File>,
-    /// When its intervals end, over all files.
+    /// Ends of its intervals, over all files.
     pub interval_ends: Vec<u64>,
     /// Times up to which samples are of intervals whose end is not there.
     pub lost_ends: Vec<u64>,

@@ -194,7 +194,7 @@ impl Section {
     }
 }
 
-/// Why the entries of a record cannot be found, or not all of them.
+/// Reason why some or all entries of a record cannot be located.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SectionFault {
     /// Bytes that cannot be read because of it.
@@ -389,7 +389,7 @@ impl Locator {
         self.validate_first_entry(data, end, found, told)
     }
 
-    /// Where the data end that begin at `first`: with the record, or where a field says.
+    /// Returns the end of the data that begins at `first`: the end of the record, or that of a field.
     fn end(&self, record: &[u8], len: u32, first: u32) -> (u32, Option<SectionFault>) {
         let Some(bytes) = self.bound.and_then(|bound| bound.read(record)) else {
             return (len, None);

@@ -1,4 +1,4 @@
-//! Which fields a record of a given length really has.
+//! The fields that a record of a given length has.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct Reader {
     pub builder: usize,
     pub kernel: Kernel,
     pub part: Part,
-    /// Which text of the entry, where it is one of several.
+    /// Index of the text, if the entry has several.
     pub nth: u32,
     pub offset: u32,
 }

@@ -27,7 +27,7 @@ pub(crate) struct DifferenceRows {
     /// Time since it, where usable.
     pub seconds: Vec<f64>,
     pub flags: Vec<IntervalFlag>,
-    /// When the record was built and where it begins, for reports.
+    /// Time and offset of the record, for problems.
     tods: Vec<u64>,
     offsets: Vec<u64>,
 }
@@ -48,7 +48,7 @@ impl DifferenceRows {
 pub(crate) struct NewRows<'b> {
     /// The number of the first in its batch.
     pub from: usize,
-    /// When each record was built.
+    /// Time of each record.
     pub tods: &'b [u64],
     /// Offsets of the records, from index `first` on.
     pub places: &'b RowOffsets,
@@ -390,7 +390,7 @@ impl Counter {
         }
     }
 
-    /// Which way the counter of a row's subject has moved since its last reading that was processed.
+    /// Returns the direction in which the counter of a row's subject moved since its last processed value.
     fn observed_direction(
         &self,
         row: usize,

@@ -34,7 +34,7 @@ impl SourceKind {
     }
 }
 
-/// Why something is missing.
+/// Reason of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The device was not read fast enough.
@@ -81,13 +81,13 @@ impl Reason {
 /// Something that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Why.
+    /// Its reason.
     pub reason: Reason,
     /// Sets that are lost, where that is known.
     pub sets: Option<u64>,
     /// Bytes that were read and are lost.
     pub bytes: Option<u64>,
-    /// When it began, since 1970, where that is known.
+    /// Its start, since 1970, if known.
     pub from: Option<Duration>,
 }
 

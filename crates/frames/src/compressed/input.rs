@@ -17,7 +17,7 @@ pub(super) struct Input<'s> {
     end: u64,
     /// Told where reading is.
     done: Rc<Cell<u64>>,
-    /// Why it ended before.
+    /// Error that ended reading early.
     pub failed: Option<io::Error>,
 }
 

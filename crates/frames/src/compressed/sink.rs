@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
-/// Why nothing more is taken.
+/// Reason to stop writing.
 pub(super) enum SinkError {
     Stopped,
     Write(io::Error),

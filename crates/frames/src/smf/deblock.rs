@@ -1,4 +1,4 @@
-//! Which physical form a dump has: blocks, segments, or a stream of records.
+//! Physical format of a dump: blocks, segments, or a stream of records.
 
 use std::sync::Arc;
 

@@ -52,7 +52,7 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub u32);
 
-/// Why bytes cannot be a record.
+/// Reason why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The length is below that of a header.

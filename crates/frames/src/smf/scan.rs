@@ -121,7 +121,7 @@ struct Scan<'s> {
     formed: bool,
     /// End of the data.
     end: u64,
-    /// Why they end before the file does.
+    /// Reason why they end before the file does.
     read_error: Option<String>,
     reported: Option<u64>,
     progress: &'s mut dyn FnMut(u64, u64) -> bool,

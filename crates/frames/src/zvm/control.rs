@@ -38,7 +38,7 @@ pub struct Entry {
     pub end: u32,
 }
 
-/// Why the bytes of an entry are not one.
+/// Reason why bytes are not an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryFault {
     /// The flag is neither sample nor event.
@@ -167,7 +167,7 @@ impl Control {
         self.entries.iter().map(|one| u64::from(one.pages())).sum()
     }
 
-    /// Which of all its frames a frame of an entry is.
+    /// Returns the index of a frame of an entry among all frames.
     pub(crate) fn frame(&self, entry: usize, frame: u32) -> u64 {
         let before = self.entries.iter().take(entry);
         before.map(|one| u64::from(one.pages())).sum::<u64>() + u64::from(frame)

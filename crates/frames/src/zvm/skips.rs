@@ -4,7 +4,7 @@
 use super::index::Index;
 use crate::problem::ProblemKind;
 
-/// Why bytes are skipped.
+/// Reason of a skip.
 pub(crate) struct SkipReason {
     pub kind: ProblemKind,
     pub record: Option<(u8, u16)>,

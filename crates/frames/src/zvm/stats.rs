@@ -8,7 +8,7 @@ use crate::problem::ProblemKind;
 use crate::source::PAGE;
 use crate::tod;
 
-/// Why the walk over a frame stopped.
+/// Reason why the walk over a frame stopped.
 pub(crate) enum WalkEnd {
     /// The data of the frame end here.
     Done,

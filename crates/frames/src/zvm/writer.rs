@@ -9,7 +9,7 @@ use crate::source::PAGE;
 /// The longest record that can be written: an end-of-frame record must fit after it.
 pub const MAX_RECORD: usize = PAGE - HEADER;
 
-/// Why a file could not be written.
+/// Error from writing a file.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The operating system says no.
@@ -21,7 +21,7 @@ pub enum WriteError {
     /// A record is not one.
     #[error("record {number} of a group: {reason}")]
     Record {
-        /// Which record, from 0.
+        /// Index of the record, from 0.
         number: usize,
         /// Its fault.
         reason: &'static str,
