@@ -25,7 +25,7 @@ SITE := target/docs/.tools
 RUST := Cargo.toml Cargo.lock $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
 
 .PHONY: help
-help: ## this list
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
 		| while IFS=$$'\t' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
 
@@ -43,7 +43,7 @@ $(NATIVE): $(TOOLS) $(RUST) pyproject.toml
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --locked --quiet
 	@rm -f $(VENV)/.native-* && touch $@
 
-# What the page is built and checked with; zlens itself brings the page ready made.
+# What the web UI is built and checked with; zlens contains it built.
 $(PAGE): ui/package-lock.json
 	@command -v npm >/dev/null \
 		|| { echo "npm is missing: building and checking the page needs Node $$(cat ui/.nvmrc) (https://nodejs.org)" >&2; exit 2; }
@@ -51,12 +51,12 @@ $(PAGE): ui/package-lock.json
 	@touch $@
 
 .PHONY: setup
-setup: $(NATIVE) ## private environment, native module, .venv/bin/zlens
+setup: $(NATIVE) ## create the environment, the native module and .venv/bin/zlens
 	# As pip does of what it installs; without it every start compiles where Python may write no bytecode.
 	@$(BIN)/python -m compileall -q python/zlens
 
 .PHONY: run
-run: setup ## demo files, reports on them, and the page until Ctrl-C; FILE=... opens your own
+run: setup ## create demo files, print reports, serve the web UI; FILE=... opens your own
 ifdef FILE
 	@$(BIN)/zlens info "$(FILE)"
 	@$(BIN)/zlens serve "$(FILE)"
@@ -67,13 +67,13 @@ else
 endif
 
 .PHONY: page
-page: $(PAGE) ## the page's bundle, from ui/ into python/zlens/server/static
+page: $(PAGE) ## build the web UI from ui/ into python/zlens/server/static
 	cd ui && npm run --silent build
 
 # Debian packages that tests use, each with the program it brings; a test without its program is skipped.
 PACKAGES := chromium:chromium nginx:nginx-light
 .PHONY: packages
-packages: ## Chromium and nginx for the tests (installed with apt-get where they are missing)
+packages: ## install Chromium and nginx for the tests, with apt-get
 	@missing=; for pair in $(PACKAGES); do \
 		PATH="$$PATH:/usr/sbin" command -v "$${pair%%:*}" >/dev/null || missing="$$missing $${pair#*:}"; \
 	done; \
@@ -88,7 +88,7 @@ PCP := pcp pcp-conf libpcp3 libpcp-pmda3 libpcp-gui2 libpcp-web1 libpcp-import1 
 	libpcp-trace2 python3-pcp
 
 .PHONY: pcp
-pcp: ## Performance Co-Pilot for the tests of the metrics (Debian's packages, into target/pcp)
+pcp: ## fetch Performance Co-Pilot for the tests of the metrics (Debian packages, into target/pcp)
 	@test -e target/pcp/usr/lib/libpcp.so || { \
 		mkdir -p target/pcp && cd target/pcp \
 		&& { apt-get download -qq $(PCP) 2>/dev/null || { apt-get update -qq && apt-get download -qq $(PCP); }; } \
@@ -97,13 +97,13 @@ pcp: ## Performance Co-Pilot for the tests of the metrics (Debian's packages, in
 	} || { echo "install Performance Co-Pilot by hand; without it the test that asks it is skipped" >&2; exit 2; }
 
 .PHONY: collector
-collector: ## an OpenTelemetry Collector for the tests of the metrics (Go; a quarter of an hour, into target/collector)
+collector: ## build an OpenTelemetry Collector for the tests of the metrics (Go; 15 minutes, into target/collector)
 	@test -x target/collector/collector || { cd tests/collector && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" \
 		-o $(CURDIR)/target/collector/collector .; } \
 		|| { echo "install Go 1.25; without it the test of the Collector is skipped" >&2; exit 2; }
 
 .PHONY: prometheus
-prometheus: ## Prometheus and promtool for the tests of the metrics (Debian's package, into target/prometheus)
+prometheus: ## fetch Prometheus for the tests of the metrics (Debian package, into target/prometheus)
 	@command -v promtool >/dev/null || test -x target/prometheus/usr/bin/promtool || { \
 		mkdir -p target/prometheus && cd target/prometheus \
 		&& { apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; }; } \
@@ -114,7 +114,7 @@ TRINO := 476
 TRINO_SHA256 := cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f
 
 .PHONY: trino
-trino: ## Trino for the test of exported tables (Maven Central, 0.8 GB, into target/trino; needs Java 24 or later)
+trino: ## fetch Trino for the test of exported tables (0.8 GB, into target/trino; needs Java 24)
 	@test -x target/trino/trino-server-$(TRINO)/bin/launcher || { \
 		mkdir -p target/trino && cd target/trino \
 		&& curl -sSf -o server.tar.gz https://repo.maven.apache.org/maven2/io/trino/trino-server/$(TRINO)/trino-server-$(TRINO).tar.gz \
@@ -133,13 +133,13 @@ programs: # programs and examples of the crates that tests of Python start
 	$(CARGO_TEST) --no-run
 
 .PHONY: test
-test: setup $(PAGE) ## Rust, TypeScript and Python, all but long tests (some need `make packages`)
+test: setup $(PAGE) ## run the tests of Rust, TypeScript and Python, all but long ones (some need `make packages`)
 	$(CARGO_TEST)
 	cd ui && npm test --silent
 	$(PYTEST)
 
 .PHONY: test-all
-test-all: setup $(PAGE) ## long tests too, with new random numbers, every view at every size: before a release
+test-all: setup $(PAGE) ## run long tests too, with new random numbers: before a release
 	@# All run, also after one that fails; a table at the end says what did and what was skipped.
 	@$(BIN)/python tests/runners.py \
 		"cargo: $(CARGO_TEST) -- --include-ignored" \
@@ -152,11 +152,11 @@ SAMPLES ?= ../shared/samples
 export ZLENS_SAMPLES = $(abspath $(SAMPLES))
 
 .PHONY: samples
-samples: $(TOOLS) ## the samples of real machines: where they are, what they show, which tests read them
+samples: $(TOOLS) ## list the samples of real machines and the tests that read them
 	@$(BIN)/python tests/samples.py
 
 .PHONY: mutants
-mutants: setup ## how many of 120 small faults the tests detect: the list, what reaches them, the table (two hours)
+mutants: setup ## count how many of 120 small faults the tests detect (two hours)
 	@$(BIN)/python tests/mutants.py
 
 # Large, and needed for nothing else; each engine in a process of its own.
@@ -167,7 +167,7 @@ $(SPARK): tests/spark/requirements.lock
 	@touch $@
 
 .PHONY: spark
-spark: setup $(SPARK) ## tests of the data source for Spark and Sail (a gigabyte; Spark needs Java 17)
+spark: setup $(SPARK) ## test the data source for Spark and Sail (1 GB; Spark needs Java 17)
 	for engine in sail jvm; do \
 		ZLENS_SPARK=$$engine PYTHONPATH=python target/spark/bin/python -m pytest tests/spark || exit 1; \
 	done
@@ -177,7 +177,7 @@ FORWARD := cargo build --profile forward --locked --quiet --package zlens-forwar
 HOST := $(shell uname -m)-unknown-linux-gnu
 
 .PHONY: forward
-forward: ## zlens-forward for this machine, as one static program
+forward: ## build zlens-forward for this machine, as one static program
 	CARGO_TARGET_$(subst -,_,$(shell echo $(HOST) | tr a-z A-Z))_RUSTFLAGS="-C target-feature=+crt-static" $(FORWARD) --target $(HOST)
 	@ls -sh --block-size=k target/$(HOST)/forward/zlens-forward
 
@@ -186,24 +186,24 @@ forward-s390x: ## build zlens-forward for Linux on Z and run its tests under emu
 	@crates/forward/s390x.sh --test
 
 .PHONY: rig
-rig: setup ## all scenarios of the rig; their results to docs/rig-results.md
+rig: setup ## run all scenarios of the rig and write docs/rig-results.md
 	@$(BIN)/zlens rig run --all -o target/rig || [ $$? = 1 ]
 	@$(BIN)/python docs/rig_results.py target/rig/results.json > docs/rig-results.md
 
 .PHONY: contrib
-contrib: setup ## dashboards for Grafana and alerts for Prometheus in contrib/, written from the catalog
+contrib: setup ## write dashboards for Grafana and alerts for Prometheus in contrib/ from the catalog
 	@$(BIN)/python contrib/generate.py
 
 .PHONY: picture
-picture: setup ## docs/overview.png, the picture in README.md, taken with Chromium
+picture: setup ## take the picture in README.md, docs/overview.png, with Chromium
 	@$(BIN)/python docs/picture.py
 
 .PHONY: published
-published: setup ## the tables of publications, made again from their listings
+published: setup ## write the tables of docs/published from their listings
 	@$(BIN)/python docs/published.py
 
 .PHONY: lint lint-rust lint-python lint-page
-lint: lint-rust lint-python lint-page ## formatting, clippy, ruff, mypy, eslint, svelte-check
+lint: lint-rust lint-python lint-page ## check formatting, clippy, ruff, mypy, eslint, svelte-check
 
 # PyO3 asks for an interpreter.
 lint-rust: $(TOOLS)
@@ -226,7 +226,7 @@ format: setup $(PAGE) ## rewrite the sources in the house style
 	cd ui && npm run --silent format
 
 .PHONY: bench
-bench: ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
+bench: ## measure costs on a file of 1 GB (BENCH_ARGS=--help)
 	@$(MAKE) --no-print-directory setup PROFILE=release
 	cargo build --release --locked --quiet --package zlens-frames --examples
 	$(BIN)/python bench/answers.py $(BENCH_ARGS)
@@ -247,16 +247,16 @@ $(SITE): docs/requirements.lock
 	@touch $@
 
 .PHONY: docs
-docs: setup $(SITE) ## the documentation site in build/site, with a reference written from the catalog
+docs: setup $(SITE) ## build the documentation site in build/site, with a reference from the catalog
 	$(BIN)/python docs/generate.py
 	target/docs/bin/zensical build --clean
 
 .PHONY: man
-man: setup ## the manual page, build/man/zlens.1
+man: setup ## write the manual page, build/man/zlens.1
 	@$(BIN)/python docs/man.py
 
 .PHONY: fuzz
-fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
+fuzz: setup ## run every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
 	$(BIN)/python fuzz/texts.py --seconds $(FUZZ_SECONDS)
 	@PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo fuzz --version >/dev/null 2>&1 \
 		|| cargo install --quiet --locked --root target/tools --version 0.13.2 cargo-fuzz
@@ -266,7 +266,7 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
 	done
 
 .PHONY: lock
-lock: ## requirements.in -> requirements.lock, here, in docs/ and tests/spark/ (with uv, hashes of every platform)
+lock: ## write requirements.lock from requirements.in, here, in docs/ and tests/spark/ (with uv)
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
 	for folder in . docs tests/spark; do \
@@ -275,7 +275,7 @@ lock: ## requirements.in -> requirements.lock, here, in docs/ and tests/spark/ (
 	done
 
 .PHONY: clean
-clean: ## remove everything that was built or made, the environment too
+clean: ## remove everything that was built, and the environment
 	rm -rf $(VENV) target fuzz/target ui/node_modules $(DEMO) bench/.data build dist \
 		.cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/zlens/_native*.so

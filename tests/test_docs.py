@@ -106,10 +106,27 @@ def test_every_page_is_in_the_navigation(pages: Path) -> None:
     )
 
 
+#: What DuckDB reports of a query.
+ENGINE = {"Table with name", "does not exist", "Referenced column", "not found", "syntax error at or near"}
+
+
+def test_messages_of_troubleshooting_are_those_of_the_program() -> None:
+    paths = [*ROOT.glob("python/zlens/**/*.py"), *ROOT.glob("python/zlens/**/*.toml")]
+    paths += ROOT.glob("crates/*/src/**/*.rs")
+    program = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    program = re.sub(r'"\s*\n\s*f?"|\\\n\s*', "", program)
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`.+?) \|", text, re.MULTILINE)
+    messages = [message for cell in cells for message in re.findall(r"`([^`]+)`", cell)]
+    assert len(messages) > 20
+    parts = {part.strip(" :;") for message in messages for part in message.split("...")} - ENGINE
+    assert {part for part in parts if part not in program} == set()
+
+
 def test_kinds_of_problems_are_all_told() -> None:
     from zlens.inputs.problems import KINDS
 
-    text = (ROOT / "docs" / "getting-data.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
     told = {word for row in re.findall(r"^\| ([a-z_, ]+) \|", text, re.MULTILINE) for word in row.split(", ")}
     assert set(KINDS) <= told
 
@@ -133,7 +150,7 @@ def test_the_limits_of_security_are_those_of_the_program() -> None:
     assert rows["SQL of the web UI and scenarios of models answered at a time"] == str(
         sql_workers.MAX_WORKERS
     )
-    assert rows["memory of such a question"].startswith(f"{RequestLimits().memory // gb} GB")
+    assert rows["memory of such a query"].startswith(f"{RequestLimits().memory // gb} GB")
     assert rows["time of a request (`--request-time`)"] == f"{RequestLimits().seconds:g} s"
     assert rows["requests of one user in progress, where a proxy names users"] == str(
         RequestLimits().questions

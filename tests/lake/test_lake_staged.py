@@ -294,8 +294,8 @@ def test_the_commands(files: list[str], tmp_path: Path, capsys) -> None:
 
 
 def test_the_documented_lines_of_schedulers(files: list[str], tmp_path: Path) -> None:
-    """What docs/lake.md has for xargs, and for one task of an array job and of an indexed job."""
-    text = (Path(__file__).parents[2] / "docs" / "lake.md").read_text(encoding="utf-8")
+    """What docs/lake-sharing.md has for xargs, and for one task of an array job and of an indexed job."""
+    text = (Path(__file__).parents[2] / "docs" / "lake-sharing.md").read_text(encoding="utf-8")
     lines = text.replace("\\\n", "").splitlines()
     xargs = next(line.strip() for line in lines if "| xargs" in line)
     array = next(line.strip() for line in lines if "SLURM_ARRAY_TASK_ID" in line).partition("--wrap")[2]

@@ -347,6 +347,6 @@ def test_what_cannot_begin_says_why(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_document_has_the_help(built: Path) -> None:
-    text = (ROOT / "docs" / "forward.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "forward-reference.md").read_text(encoding="utf-8")
     done = subprocess.run([built / "zlens-forward", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout in text

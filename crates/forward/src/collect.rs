@@ -8,7 +8,7 @@ use crate::source::{Event, FileStart, Gap, Reason, Source, SourceKind};
 use crate::spool::{AppendResult, Record, Spool};
 use crate::wire::{self, ENDS_SET, FrameKind, MAX_PAYLOAD};
 
-/// How long a source waits for room before it looks again.
+/// Time that a source waits for space before it checks again.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reads a source to its end, or until `stop`.
@@ -82,7 +82,7 @@ impl Collector<'_> {
         }]);
     }
 
-    /// Appends records: at once or not at all if the source overflows, as soon as there is room if it waits.
+    /// Appends records: at once or not at all if the source overflows, as soon as there is space if it waits.
     fn append(&mut self, records: &[Record<'_>]) {
         let mut told = false;
         loop {

@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Until a receiver takes more: it may be waiting for its disk.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where the receiver is, and how it knows the forwarder and is known.
+/// Address of the receiver, and how both sides authenticate.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverConfig {
     /// Its name or address.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why the program ends.
+/// Error that ends the program.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The options are wrong.
@@ -14,7 +14,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// Why, and what is expected.
+        /// The reason, and what is expected.
         reason: String,
     },
     /// The source cannot be opened.
@@ -32,7 +32,7 @@ pub enum Error {
     Spool {
         /// Its folder.
         path: PathBuf,
-        /// Why, and what can be done.
+        /// The reason, and the fix.
         reason: String,
     },
     /// The check of the connection failed.

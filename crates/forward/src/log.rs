@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How much a line matters.
+/// Severity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// As it should be.

@@ -17,13 +17,13 @@ use crate::wire::{self, FrameKind};
 const MAX_IN_FLIGHT: usize = 8 << 20;
 /// Until an answer is missed.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
-/// After this a receiver is told that there is nothing new.
+/// Idle time after which `alive` is sent.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// How long acknowledgements are waited for before new records are looked for.
+/// Time to wait for acknowledgements before checking for new records.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const MIN_BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
-/// How long what is left is sent after the program is asked to end.
+/// Time to send remaining records after the program is asked to end.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// First frame of a forwarder: its identity.
@@ -68,7 +68,7 @@ pub fn check(connector: &Connector, greeting: &Hello) -> Result<(), Error> {
         .map_err(|error| Error::Check(error.to_string()))
 }
 
-/// Says who speaks; the number of the record that the receiver needs next.
+/// Identifies this forwarder; returns the number of the record that the receiver needs next.
 fn handshake(link: &mut Connection, hello: &[u8]) -> io::Result<u64> {
     link.send(hello)?;
     match link.receive(RESPONSE_TIMEOUT)? {

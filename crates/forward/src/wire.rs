@@ -21,7 +21,7 @@ const CHECKED: usize = HEADER - 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
-    /// The forwarder says who it is.
+    /// The forwarder identifies itself.
     Hello = 1,
     /// A file begins.
     Begin = 2,
@@ -59,7 +59,7 @@ impl FrameKind {
     }
 }
 
-/// Why bytes are no frame.
+/// Reason why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Something else speaks there.
@@ -128,7 +128,7 @@ pub fn encode(out: &mut Vec<u8>, kind: FrameKind, flags: u8, sequence: u64, payl
 /// The frame that bytes begin with, and its payload; none if there are not enough of them.
 ///
 /// # Errors
-/// If it is no frame, or a damaged one.
+/// If it is not a frame, or is damaged.
 pub fn decode(bytes: &[u8]) -> Result<Option<(FrameHeader, &[u8])>, FrameError> {
     let Some((start, rest)) = bytes.split_first_chunk::<HEADER>() else {
         return Ok(None);

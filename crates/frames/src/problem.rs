@@ -17,7 +17,7 @@ pub enum ProblemKind {
     Long,
     /// Data is missing between two samples.
     Gap,
-    /// Bytes were skipped to the next plausible place.
+    /// Bytes were skipped to the next plausible offset.
     Resync,
     /// The same data came twice.
     Duplicate,
@@ -75,7 +75,7 @@ impl ProblemKind {
 pub struct Problem {
     /// Kind of problem.
     pub kind: ProblemKind,
-    /// Where in the file.
+    /// Offset in the file.
     pub offset: u64,
     /// Number of bytes that were not read because of it.
     pub bytes: u64,

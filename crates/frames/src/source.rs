@@ -74,9 +74,9 @@ pub enum FileChange {
     Vanished,
     /// Another file has this name.
     Replaced,
-    /// It has more bytes now; how many more.
+    /// It grew by this number of bytes.
     Grew(u64),
-    /// It has fewer bytes now; how many fewer.
+    /// It shrank by this number of bytes.
     Shrank(u64),
     /// It was written to and kept its size.
     Rewritten,
@@ -178,7 +178,7 @@ impl ReadAt for FileSource {
             return file.read_at(buf, offset);
         }
         match self.changed() {
-            // As if it had been cut off: what has another's name now is not read in its place.
+            // As if truncated: a file that took its name is not read instead.
             Some(FileChange::Vanished | FileChange::Replaced) => Ok(0),
             _ => File::open(&self.path)?.read_at(buf, offset),
         }

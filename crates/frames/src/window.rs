@@ -27,7 +27,7 @@ pub struct Window<'p> {
 }
 
 impl<'p> Window<'p> {
-    /// The records of the type that was named at place `slot`, in the order of the file.
+    /// Returns the records of the type selected at index `slot`, in the order of the file.
     #[must_use]
     pub fn records(&self, slot: usize) -> &'p [RecordRef] {
         self.lists.get(slot).map_or(&[], Vec::as_slice)

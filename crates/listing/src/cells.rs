@@ -1,6 +1,6 @@
-//! The cells of a row, by the places of the heads above them.
+//! The cells of a row, by the extents of the headings above them.
 
-/// Where the cells of a column are. `start`, `end`: of its head; `right`: whether they end below its end.
+/// Extent of the cells of a column. `start`, `end`: of its heading; `right`: whether they end below its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSpan {
     pub start: usize,
@@ -8,13 +8,13 @@ pub struct ColumnSpan {
     pub right: bool,
 }
 
-/// How the words of a line are cells.
+/// Assignment of the words of a line to cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CellOrder {
-    /// Each below its head.
+    /// Each below its heading.
     #[default]
     Below,
-    /// As many words as places are the cells in their order, wherever they are; otherwise as `Below`.
+    /// If there are as many words as columns, the words in order, wherever they are; otherwise as `Below`.
     Words,
     /// Texts that two blanks separate are the cells in their order, unless each begins where its column does.
     Texts,
@@ -23,8 +23,8 @@ pub enum CellOrder {
 /// Finds the extent of the text below each heading; an empty one if there is no text. False if a word is below two
 /// headings, or two words are below a heading of numbers.
 ///
-/// With as many words as places, each word is a cell. Otherwise a cell of a column that is aligned on the right ends
-/// below its head, and one of another column begins there.
+/// With as many words as columns, each word is a cell. Otherwise a cell of a column that is aligned on the right ends
+/// below its heading, and one of another column begins there.
 pub fn split(
     line: &[u8],
     places: &[ColumnSpan],
@@ -119,7 +119,7 @@ fn each(words: &[(usize, usize)], places: &[ColumnSpan]) -> bool {
         .all(|(&(start, end), place)| start < place.end && end > place.start)
 }
 
-/// Whether a word is not of a place but of one after it.
+/// Whether a word belongs to a later column.
 fn beyond(start: usize, end: usize, place: ColumnSpan, after: ColumnSpan) -> bool {
     match (place.right, after.right) {
         (true, true) => {

@@ -1,4 +1,4 @@
-//! How a row begins: with a time of day, or with a label such as >>Mean>>.
+//! Start of a row: a time of day, or a label such as >>Mean>>.
 
 /// Start of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub fn stamp(text: &str) -> Option<i64> {
     (seconds < 2 * 86_400).then_some((day * 86_400 + seconds) * 1_000_000)
 }
 
-/// Where a label in arrows ends: >>Mean>>, >System<, >> All DASD <<.
+/// Returns the end of a label in arrows: >>Mean>>, >System<, >> All DASD <<.
 fn arrow_label_end(line: &[u8]) -> Option<usize> {
     let mut at = line.iter().take_while(|&&byte| byte == b'>').count();
     if at == 0 || at > 2 {

@@ -34,7 +34,7 @@ struct Column {
     values: Values,
 }
 
-/// Where the cells of a place go.
+/// Target of the cells of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Column(usize),
@@ -101,7 +101,7 @@ pub struct Rows {
 
 impl Rows {
     /// `totals`: texts by column that make a row with a time a total. `moment`: the column that has times in UTC.
-    /// `subject`: the columns that tell the rows of one interval apart.
+    /// `subject`: the columns that identify a row within an interval.
     pub fn new(
         columns: Vec<(String, Kind)>,
         timed: bool,
@@ -259,7 +259,7 @@ impl Rows {
             }
             RowStart::None => ("row".to_owned(), None, None),
         };
-        // Characters, so that a word has its place on the page; what precedes the cells is blank.
+        // Characters, so that a word keeps its position on the page; blanks precede the cells.
         let chars: Vec<char>;
         let shadow: Vec<u8>;
         let cells: &[u8] = if end == 0 && line.is_ascii() {

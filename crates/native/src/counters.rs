@@ -100,7 +100,7 @@ impl Smf113Decoder {
         drain(py, &mut scan)
     }
 
-    /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
+    /// System, file, offset, bytes lost, record, kind, sentence of each problem that scans found so far.
     fn problems(&self) -> Vec<ProblemRow> {
         problems(self.inner.problems(), self.inner.dumps(), |system| {
             &system.name

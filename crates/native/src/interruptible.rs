@@ -32,7 +32,7 @@ impl<S> InterruptibleReader<S> {
         }
         let raised = Python::try_attach(|py| {
             let error = py.check_signals().err()?;
-            // The consumer will raise an error of its own; asked again, the interpreter raises this one after it.
+            // The consumer raises its own error; when asked again, the interpreter raises this one after it.
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                 drop(
                     py.import("_thread")

@@ -6,7 +6,7 @@ use zlens_listing::{CellOrder, ColumnSpan, Kind, Label, LineKind, ReportHeader, 
 
 use crate::table::ArrowTable;
 
-/// A place of a layout: start, end, whether cells end on the right, the column, -1 for none, and then the head of
+/// A column of a layout: start, end, whether cells end on the right, the column, -1 for none, and then the head of
 /// texts that are kept, "" for none.
 type PlaceOf = (usize, usize, bool, i64, String);
 /// Line, offset, column and text of a cell that has no value of its column's kind.
@@ -25,7 +25,7 @@ pub struct ListingRows {
 #[pymethods]
 impl ListingRows {
     /// `columns` are pairs of name and type; `labels` pairs of what rows begin with and their kind; `subject` are the
-    /// columns that tell the rows of one interval apart.
+    /// columns that identify a row within an interval.
     #[new]
     #[pyo3(signature = (columns, labels, totals, *, timed, subject, moment = None))]
     fn new(

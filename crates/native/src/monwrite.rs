@@ -23,7 +23,7 @@ pub fn record_name((domain, record): (u8, u16)) -> String {
     format!("D{domain}R{record}")
 }
 
-/// How much of a file tells what it is.
+/// Bytes of a file that identify it.
 const HEAD: usize = 64 * 1024;
 
 /// A file of z/VM monitor data whose records were found: MONWRITE output or a capture of the live stream.
@@ -84,7 +84,7 @@ fn records_of(
 
 #[pymethods]
 impl MonwriteFile {
-    /// Goes over the file once. `progress` gets how many bytes of how many are done.
+    /// Indexes the file in one pass. `progress` gets the bytes done and the total.
     #[staticmethod]
     #[pyo3(signature = (path, progress = None))]
     fn open(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {
@@ -138,7 +138,7 @@ impl MonwriteFile {
         self.index.complete
     }
 
-    /// The types of record, how many there are and of which lengths.
+    /// The types of record, the number of records of each, and their lengths.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
         for kind in &self.index.types {
@@ -177,7 +177,7 @@ impl MonwriteFile {
         let own = own.map(|problem| (problem.offset, problem));
         let found = self.index.problems.rows().into_iter();
         let found = found.map(|problem| (self.original(problem.offset), problem));
-        // That a capture ends without an end-of-data record is what it is told by already.
+        // The capture's own problems report that it ends without an end-of-data record.
         let told = |problem: &Problem| self.capture.is_none() || problem.offset < self.index.size;
         own.chain(found.filter(|(_, problem)| told(problem)))
             .map(|(offset, problem)| row(problem, offset))

@@ -1,4 +1,4 @@
-//! Long work that tells Python how far it is.
+//! Long work that reports progress to Python.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;

@@ -99,7 +99,7 @@ impl SectionsDecoder {
             .collect())
     }
 
-    /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
+    /// System, file, offset, bytes lost, record, kind, sentence of each problem that scans found so far.
     fn problems(&self) -> Vec<ProblemRow> {
         problems(self.inner.problems(), self.inner.dumps(), |system| {
             &system.name

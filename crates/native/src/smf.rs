@@ -60,7 +60,7 @@ pub fn dumps<S>(
     })
 }
 
-/// Where offset, length and number of a section are, where bytes begin in it, and their number.
+/// Positions of offset, length and number of a section; offset and number of the bytes in it.
 type TripletOffsets = (u16, u16, u16, u16, u16);
 
 fn identity((record, subtype, places): (u16, Option<u16>, Vec<TripletOffsets>)) -> Identity {
@@ -116,7 +116,7 @@ impl SmfFile {
     /// Unpacks the file if it is packed, up to `unpack_limit` bytes, and goes over it once; records that the plan
     /// decodes are asked for their interval. `identities` are of each type and subtype: where it says whose a record is
     /// (where offset, length and number of the section are, where the bytes begin in it, and their number). `progress`
-    /// gets how many bytes of how many are done.
+    /// gets the bytes done and the total.
     #[staticmethod]
     #[pyo3(signature = (path, plan_json, identities, progress = None, unpack_limit = None))]
     fn open(
@@ -176,7 +176,7 @@ impl SmfFile {
         self.file.size()
     }
 
-    /// How it is packed, how many bytes and members were unpacked; None where it is not.
+    /// Its compression, and the number of decompressed bytes and members; None if not compressed.
     #[getter]
     fn compression(&self) -> Option<(&'static str, u64, u64)> {
         let unpacked = self.unpacked.as_ref()?;

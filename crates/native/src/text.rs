@@ -102,7 +102,7 @@ impl PySection {
     }
 }
 
-/// Block; how many rows it has; of each column how many of them have a value, and how many characters the longest
+/// Block; the number of its rows; of each column the number of values, and the characters of the longest
 /// text has, at least the column's width; the earliest and the latest time; flags.
 type BlockStats = (
     Option<String>,
@@ -124,7 +124,7 @@ fn run_of(run: &zlens_text::BlockStats) -> BlockStats {
     )
 }
 
-/// Sections of a part, each with the place of its block, if it has rows of it.
+/// Sections of a part, each with the index of its block, if it has rows of it.
 type Sections<'py> = Vec<(Bound<'py, PySection>, Option<usize>)>;
 
 /// Rows as text, chunk by chunk.
@@ -142,7 +142,7 @@ impl PyLines {
         py.detach(|| lines.chunk()).map_err(raised)
     }
 
-    /// Rows of a text report: `columns` are place, width and whether it is aligned to the right; `sections` are
+    /// Rows of a text report: `columns` are index, width and whether it is aligned to the right; `sections` are
     /// label, fixed texts and what means no value, padded, for each of these columns.
     #[staticmethod]
     #[pyo3(signature = (part, columns, sections, *, label_width, blank, dated, offset_us))]
@@ -365,7 +365,7 @@ pub fn json_rows(
 }
 
 /// A stream as samples of Prometheus: `sets` are sets of labels, each of name and column; `families` are what is
-/// before the samples, their name, the place of their set of labels and the column of the values, None for 1.
+/// before the samples, their name, the index of their set of labels and the column of the values, None for 1.
 #[pyfunction]
 pub fn samples(
     py: Python<'_>,

@@ -39,7 +39,7 @@ fn line(text: &str, offset: usize) -> usize {
     1 + before.filter(|&&byte| byte == b'\n').count()
 }
 
-/// What makes Python's values of those of a text.
+/// Converter of the values of a text to Python's.
 struct Values<'a, 'py> {
     py: Python<'py>,
     text: &'a str,

@@ -140,7 +140,7 @@ impl MonwriteDecoder {
         })
     }
 
-    /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
+    /// System, file, offset, bytes lost, record, kind, sentence of each problem that scans found so far.
     fn problems(&self) -> Vec<ProblemRow> {
         let row = |found: DecodeProblem| {
             let system = &self.inner.systems()[found.system];

@@ -40,7 +40,7 @@ const CHANGED: [Source; 3] = [
 /// Place of the cost of each source.
 const LEVELS: [usize; SOURCES] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
-/// How far a virtual CPU moved, or how far away another core is.
+/// Distance of a move of a virtual CPU, or between two cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
     /// The same chip.
@@ -342,7 +342,7 @@ impl Counters {
             thread.left_behind = memory.kept;
             thread.from = distance as usize;
         }
-        // As long as lines are left behind, they come from there and not from the core's cache.
+        // While lines remain in the old cache, they are read from there and not from the core's own.
         let mut instructions = 0.0;
         let mut fetched = 0.0;
         let mut farther = 0.0;

@@ -123,7 +123,7 @@ impl Memo {
     }
 }
 
-/// Encodes records one after another.
+/// Encodes consecutive records.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     layouts: Vec<Layout>,
@@ -434,7 +434,7 @@ impl Record<'_> {
         }
     }
 
-    /// Sets how many bytes a section has by now, or the one that it is in.
+    /// Sets the length of a section so far, or of the one that contains it.
     fn set_bound(&mut self, name: &str, begin: usize) {
         let Some(section) = self.layout.sections.get(name) else {
             return;

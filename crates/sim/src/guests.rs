@@ -198,7 +198,7 @@ impl World {
         vcpu.counts.faults += 1;
         let system = self.users[self.vcpus[v].user as usize].system as usize;
         let pages = self.scenario.systems[system].cp.block_pages;
-        // A block comes in, and one goes out to make room for it.
+        // A block is read, and another is written to free space for it.
         for write in [false, true] {
             let Some(volume) = self.io[system].paging_volume() else {
                 self.wait_for(v, VcpuState::Page);

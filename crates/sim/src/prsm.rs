@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// How long a core keeps its physical core.
+    /// Time that a core keeps its physical core.
     fn run_time(&self, number: usize) -> Ticks {
         let core = &self.cores[number];
         let share = &self.shares[core.share as usize];

@@ -5,14 +5,14 @@
 //! `w` writes. The guest is stopped when little is left, when a pass leaves about as much as it sent, or when
 //! passes run out; what is left is sent in the quiesce, with a fixed time for devices and restart.
 //!
-//! Relocations that send at the same time share the link equally. Sending is done in pieces of 50 ms, each at
+//! Relocations that send at the same time share the link equally. Sending is done in quanta of 50 ms, each at
 //! the rate at its beginning. While the system pages more than a threshold, sending is throttled to a part of
 //! the rate; the page faults of the last second count.
 
 use crate::scenario::{Link, Relocation};
 use crate::time::{SECOND, Ticks, seconds};
 
-/// The length of a piece.
+/// Length of a quantum.
 const SEND_QUANTUM: Ticks = SECOND / 20;
 /// Less than this much of a MiB is nothing.
 const EPSILON: f64 = 1e-9;
@@ -73,7 +73,7 @@ pub struct State {
     pub sent: f64,
     /// Time of its end.
     pub ended: Ticks,
-    /// How it ended.
+    /// Its outcome.
     pub code: u32,
     /// Left to send in this pass.
     left: f64,
@@ -81,7 +81,7 @@ pub struct State {
     pass: f64,
     /// Virtual time of the guest at the beginning of the pass.
     cpu: Ticks,
-    /// Rate of the piece that is being sent, in MiB/s, and when it began.
+    /// Rate of the quantum that is being sent, in MiB/s, and when it began.
     rate: f64,
     piece: Ticks,
 }
@@ -148,7 +148,7 @@ impl Relocations {
         }
     }
 
-    /// Whether another one of the same guest is under way, or as many as may be at once.
+    /// Whether another one of the same guest is running, or the maximum number.
     fn must_wait(&self, which: usize) -> bool {
         let active = |at: &usize| !matches!(self.states[*at].phase, Phase::Waiting | Phase::Over);
         let most = self.link.as_ref().map_or(1, |link| link.at_once.max(1)) as usize;

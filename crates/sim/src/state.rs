@@ -184,7 +184,7 @@ pub struct PendingSegment {
     pub moved: u8,
 }
 
-/// How the time of a logical processor was spent.
+/// Use of the time of a logical processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// CP time not charged to users; includes `spin`.
@@ -530,7 +530,7 @@ pub struct Limit {
     pub limited: Ticks,
     /// Since when, or `NEVER`.
     pub since: Ticks,
-    /// How often it came into force.
+    /// Number of times that it took effect.
     pub times: u64,
     /// Use charged.
     pub used: Ticks,
@@ -807,7 +807,7 @@ pub struct Eligible {
     pub waiting: VecDeque<u32>,
     /// Elapsed time slice.
     pub slice: Ticks,
-    /// How long an idle user stays in the dispatch list.
+    /// Time that an idle user stays in the dispatch list.
     pub test_idle: Ticks,
     /// Slot.
     pub slot: u32,

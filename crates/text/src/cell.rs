@@ -4,7 +4,7 @@ use crate::batch::Values;
 use crate::number::{push_float, push_int, push_number};
 use crate::time::push_stamp;
 
-/// How the values of a column of a report look.
+/// Format of the values of a column of a report.
 #[derive(Clone, Debug)]
 pub struct Style {
     /// Whether it is of numbers, which are shortened to fit; identifiers and texts are not.
@@ -55,7 +55,7 @@ impl Cell<'_> {
         true
     }
 
-    /// Whether a row's text surely is no longer than the column is wide; told without making it.
+    /// Whether a row's text surely fits the column, determined without formatting it.
     pub fn surely_fits(&self, row: usize) -> bool {
         // Up to 999E with four characters; with fewer, whatever has as many digits before its point.
         let limit = if self.style.width < 4 {

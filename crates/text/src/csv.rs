@@ -27,7 +27,7 @@ pub fn csv_field(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// A value; `empty` is what an empty text becomes, to tell it from none.
+/// Writes a value; `empty` replaces an empty text, to distinguish it from NULL.
 fn push_value(out: &mut String, values: &Values, row: usize, empty: &str) {
     if values.is_missing(row) {
         return;

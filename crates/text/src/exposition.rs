@@ -14,7 +14,7 @@ pub struct Family {
     pub head: String,
     /// The name of its samples.
     pub name: String,
-    /// The place of its labels.
+    /// Index of its labels.
     pub labels: usize,
     /// The column with the values; None: every row has the value 1.
     pub value: Option<usize>,

@@ -21,9 +21,9 @@ const FLAG: usize = 2;
 pub struct BlockStats {
     pub block: Option<String>,
     pub rows: usize,
-    /// Of each column shown: how many rows have a value.
+    /// For each column shown: the number of rows with a value.
     pub values: Vec<usize>,
-    /// Of each column shown: how many characters its longest text has, at least its width.
+    /// For each column shown: the length of its longest text in characters, at least its width.
     pub longest: Vec<usize>,
     /// The earliest and the latest time, where there is any.
     pub times: Option<(i64, i64)>,
@@ -168,7 +168,7 @@ impl Section {
     }
 }
 
-/// A place among the rows of a run.
+/// A position among the rows of a run.
 pub struct Cursor {
     section: Section,
     at: usize,

@@ -8,7 +8,7 @@ use crate::time::{day_of, push_clock, push_day};
 /// A column that is printed.
 #[derive(Clone, Debug)]
 pub struct PrintedColumn {
-    /// Its place among the columns shown.
+    /// Its index among the columns shown.
     pub index: usize,
     pub width: usize,
     pub right: bool,
@@ -24,7 +24,7 @@ pub struct SectionLabel {
     pub empty: Vec<String>,
 }
 
-/// How the rows of a part are laid out.
+/// Layout of the rows of a part.
 pub struct Table {
     pub styles: Vec<Style>,
     pub columns: Vec<PrintedColumn>,

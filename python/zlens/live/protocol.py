@@ -1,4 +1,4 @@
-"""Frames between a forwarder (crates/forward) and a receiver, as described in docs/forward.md."""
+"""Frames between a forwarder (crates/forward) and a receiver, as described in docs/forward-reference.md."""
 
 from __future__ import annotations
 

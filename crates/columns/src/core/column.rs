@@ -47,7 +47,7 @@ pub(crate) enum Value<'b> {
     Text(&'b [u8]),
 }
 
-/// Where the values of some rows come from.
+/// Source of the values of some rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldSlices<'w> {
     /// The bytes in which the records are.
@@ -117,7 +117,7 @@ impl ColumnBuilder {
         self.validity.clear(row, row + count);
     }
 
-    /// The field at `offset` of every place, to the rows from `row` on; whether a value was too large for its column.
+    /// Reads the field at `offset` of every record into the rows from `row` on; returns whether a value overflowed.
     #[inline]
     pub(crate) fn append(
         &mut self,
@@ -145,7 +145,7 @@ impl ColumnBuilder {
                     }
                     Kernel::U64 => {
                         map_fields(out, bytes, places, i64::from_be_bytes);
-                        // One cheap look at the signs tells the rows that need care.
+                        // One pass over the signs finds the rows that overflow.
                         if out.iter().fold(0, |all, value| all | value) < 0 {
                             let large = (row..).zip(&*out).filter(|(_, value)| **value < 0);
                             self.overflows.extend(large.map(|(row, _)| row));

@@ -12,7 +12,7 @@ pub const LIMIT: usize = 10_000;
 /// Maximum number distinguished beyond that, to count them; 8 bytes each.
 const COUNTED: usize = 1_000_000;
 
-/// A problem met while decoding.
+/// A problem encountered while decoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeProblem {
     /// Number of the system.
@@ -111,7 +111,7 @@ impl Diagnostics {
         lock(&self.resets).add(key, reset);
     }
 
-    /// The problems, the last of which says how many more there are if that is so.
+    /// Returns the problems; beyond the limit, the last one has the number of the others.
     pub(crate) fn problems(&self) -> Vec<DecodeProblem> {
         let list = lock(&self.problems);
         let mut rows = list.rows.clone();

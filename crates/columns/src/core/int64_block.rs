@@ -60,7 +60,7 @@ impl Pool {
 /// A pool that the tables of a scan share: what one has returned, another builds its next batch in.
 pub(crate) type SharedPool = Arc<Mutex<Pool>>;
 
-/// Columns of integers and times: column `c` takes the places from `c * rows` on.
+/// Columns of integers and times: column `c` has the slots from `c * rows` on.
 #[derive(Debug)]
 pub(crate) struct Int64Block {
     values: Vec<i64>,

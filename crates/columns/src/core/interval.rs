@@ -1,4 +1,4 @@
-//! Which interval a time belongs to.
+//! Assignment of times to intervals.
 
 use std::sync::Arc;
 
@@ -89,14 +89,14 @@ impl Intervals {
             ),
             _ => (self.ends.last().copied(), u64::MAX),
         };
-        // One comparison tells whether a time is after the end before and not after this end.
+        // One comparison decides whether a time is after the previous end and not after this end.
         let first = begin.map_or(0, |begin| begin.wrapping_add(1));
         let span = end.wrapping_sub(first);
         let outside = |tod: &u64| tod.wrapping_sub(first) > span;
         tods.iter().position(outside).unwrap_or(tods.len())
     }
 
-    /// When the interval ends, if that is known.
+    /// Returns the end of the interval, if known.
     pub(crate) fn end(&self, interval: u32) -> Option<u64> {
         let end = self.ends.get(interval as usize).copied();
         end.filter(|end| self.missing.binary_search(end).is_err())

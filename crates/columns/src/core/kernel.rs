@@ -1,14 +1,14 @@
-//! Bytes of a field, at many places of a window, to values of a column.
+//! Kernels: bytes of a field, at many offsets of a window, to values of a column.
 //!
-//! Each kernel is one loop over places for one field: no dispatch for each value, the records in the processor's
+//! Each kernel is one loop over offsets for one field: no dispatch for each value, the records in the processor's
 //! first cache, the column written in one stream. `window` is always cut so that it begins at the field of a
-//! record that begins at its byte 0; a place beyond it would be a mistake in the caller and panics.
+//! record that begins at its byte 0; an offset beyond it is a bug of the caller and panics.
 
 use zlens_frames::tod;
 
 use super::plan::Kind;
 
-/// How the bytes of one field are read.
+/// Method of reading the bytes of one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kernel {
     U8,
@@ -47,7 +47,7 @@ pub(crate) enum Kernel {
     },
     /// ASCII text up to the end of the part.
     AsciiRest,
-    /// The number of the entry, which is what its place says.
+    /// The number of the entry, from its index.
     Ordinal,
 }
 
@@ -80,7 +80,7 @@ impl Kernel {
     }
 }
 
-/// The `N` bytes at each place, each turned into a value of `out`.
+/// Converts the `N` bytes at each offset to a value of `out`.
 ///
 /// Eight at a time, so that the loads of eight records are under way together.
 #[inline(always)]
@@ -108,7 +108,7 @@ pub(crate) fn map_fields<const N: usize, T>(
     }
 }
 
-/// Four unsigned integers of four bytes that follow each other at each place, each to a column of its own.
+/// Reads four consecutive unsigned integers of four bytes at each offset, each into its own column.
 #[inline]
 pub(crate) fn read_u32x4(out: [&mut [i64]; 4], bytes: &[u8], places: &[u32]) {
     const ROWS: usize = 4;

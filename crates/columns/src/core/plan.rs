@@ -12,7 +12,7 @@ pub struct PlanError {
     pub reason: String,
 }
 
-/// How the bytes of a field become a value.
+/// Conversion of the bytes of a field to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::{ProblemLog, Window, Windows};
 
-/// Why a scan cannot continue.
+/// Error that ends a scan.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// A file cannot be read.
@@ -43,7 +43,7 @@ pub type TableBatch = (usize, RecordBatch);
 /// Result of one scan step.
 #[derive(Debug)]
 pub enum Step {
-    /// A batch of the table selected at this place.
+    /// A batch of the table selected at this index.
     Batch(usize, RecordBatch),
     /// A window was read; there is more to do.
     Working,

@@ -17,9 +17,9 @@ pub enum LeadingColumn {
     File,
     /// Start of the record in it.
     Offset,
-    /// When the record was built.
+    /// Time of the record.
     Tod,
-    /// When its interval ended.
+    /// End of its interval.
     IntervalEnd,
     /// The time that differences are of.
     Seconds,

@@ -5,11 +5,11 @@ use zlens_frames::ebcdic::{BLANK, CP037};
 /// All values back to back, and where each ends (the first offset is 0).
 ///
 /// A batch holds at most 16,384 values of at most 128 KiB (a record of 64 KiB in UTF-8 or hexadecimal), below the
-/// 2 GiB that the offsets can tell.
+/// 2 GiB that the offsets can address.
 #[derive(Debug)]
 pub(crate) struct TextBuilder {
     offsets: Vec<i32>,
-    /// The values, and after them room without a meaning.
+    /// The values, followed by spare capacity.
     values: Vec<u8>,
     end: usize,
     names: TranslationCache,
@@ -35,7 +35,7 @@ const WORD: usize = 8;
 const NAMES: usize = 512;
 
 impl TranslationCache {
-    /// The places of the words, of which there are always as many.
+    /// Returns the slots of the words, always `NAMES` of them.
     fn places(&mut self) -> &mut [CachedName; NAMES] {
         if self.known.len() < NAMES {
             self.known.resize(NAMES, CachedName::default());
@@ -76,8 +76,7 @@ fn translate_uncached(
         text,
         kept,
     };
-    // The first place stays with the word of zeros, which is the most frequent of all and is what an empty place
-    // holds.
+    // The first slot is reserved for the word of zeros, which is the most frequent and the content of an empty slot.
     if place != 0 {
         known[place] = name;
     }
@@ -108,7 +107,7 @@ impl TextBuilder {
         self.end = 0;
     }
 
-    /// Returns offsets and values, and how many bytes of these have a meaning; continues with other vectors, that
+    /// Returns offsets and values, and how many bytes of the values are used; continues with other vectors, that
     /// are asked for with what these had.
     pub(crate) fn take(
         &mut self,
@@ -139,7 +138,7 @@ impl TextBuilder {
         }
     }
 
-    /// EBCDIC text of `len` bytes at each place.
+    /// Appends EBCDIC text of `len` bytes at each offset.
     pub(crate) fn text(&mut self, window: &[u8], places: &[u32], len: u32) {
         match len {
             1 => self.words::<1>(window, places),
@@ -227,7 +226,7 @@ impl TextBuilder {
         self.offsets.push(self.end as i32);
     }
 
-    /// The `len` bytes at each place in hexadecimal.
+    /// Appends the `len` bytes at each offset in hexadecimal.
     pub(crate) fn hex(&mut self, window: &[u8], places: &[u32], len: u32) {
         match len {
             1 => self.digits::<1>(window, places),

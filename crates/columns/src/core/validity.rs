@@ -1,4 +1,4 @@
-//! Which rows of a column are NULL; costs nothing where none is.
+//! Validity of the rows of a column; costs nothing if no row is NULL.
 
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 

@@ -18,9 +18,9 @@ pub struct Change {
     pub processor: u64,
     /// Name of the column.
     pub column: String,
-    /// When the last record with the value before was written; a TOD value.
+    /// Time of the last record with the previous value; a TOD value.
     pub since: u64,
-    /// When the first record with the new value was written; a TOD value.
+    /// Time of the first record with the new value; a TOD value.
     pub tod: u64,
     /// End of the interval which that record describes, if it says one; a TOD value.
     pub interval_end: Option<u64>,

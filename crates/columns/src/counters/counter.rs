@@ -16,7 +16,7 @@ use crate::core::validity::Validity;
 pub(crate) struct CounterColumn {
     /// Its number.
     pub number: u32,
-    /// The part of the record with its set, and its place in that.
+    /// The part of the record with its set, and its index in the set.
     part: usize,
     index: u32,
     /// Its index among the 8-byte columns.
@@ -39,7 +39,7 @@ pub(crate) struct Scratch {
     pub known: Vec<bool>,
 }
 
-/// Where counters are added.
+/// Output of counters.
 pub(crate) struct Target<'b> {
     pub wide: &'b mut Int64Block,
     /// The first row that is not yet there.
@@ -107,7 +107,7 @@ impl CounterColumn {
         }
     }
 
-    /// Values that are what is shown, from records that are alike, straight to their place.
+    /// Copies values that need no difference from records of the same shape.
     fn copy_uniform(
         &mut self,
         lines: &RecordColumns,
@@ -263,7 +263,7 @@ impl CounterColumn {
     }
 }
 
-/// Which of the rows become rows of the batch.
+/// Marks the rows that become rows of the batch; returns whether all do.
 pub(crate) fn emitted_rows(rows: &RowState, out: &mut Vec<bool>) -> bool {
     out.clear();
     out.extend(rows.fates.iter().map(|&fate| fate == Disposition::Emitted));

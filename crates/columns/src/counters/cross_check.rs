@@ -45,7 +45,7 @@ pub(crate) struct CrossCheck {
     waiting: [Vec<PendingValue>; 2],
     counters: usize,
     actions: Vec<Action>,
-    /// By row: how many counters differ, and the first that does.
+    /// By row: the number of counters that differ, and the first of them.
     differ: Vec<(u32, Option<Mismatch>)>,
     /// By system.
     sums: Vec<Sum>,

@@ -18,7 +18,7 @@ use crate::core::kernel::Kernel;
 use crate::core::utf8::Utf8Builder;
 use crate::core::validity::Validity;
 
-/// Where a field can be in the records of one subtype.
+/// Position of a field in the records of one subtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResolvedField {
     part: usize,
@@ -29,7 +29,7 @@ pub(crate) struct ResolvedField {
 }
 
 impl ResolvedField {
-    /// The places of a column in records of a subtype, first choice first.
+    /// Candidate offsets of a column in records of a subtype, in order of preference.
     pub(crate) fn resolve(plan: &Plan, name: &str, subtype: u16) -> Vec<Self> {
         let Some(column) = plan.column(name) else {
             return Vec::new();
@@ -73,14 +73,14 @@ impl ResolvedField {
 struct Codes {
     words: HashMap<u64, String>,
     marked: HashMap<u64, String>,
-    /// Where the bit is, by subtype.
+    /// Position of the bit, by subtype.
     by: Vec<Vec<ResolvedField>>,
 }
 
 /// Source of values.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldInput<'f> {
-    /// Which subtype.
+    /// The subtype.
     pub nth: usize,
     pub lines: &'f RecordColumns,
     pub window: &'f Window<'f>,

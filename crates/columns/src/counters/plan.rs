@@ -95,7 +95,7 @@ pub struct CounterSetList {
 pub struct FieldRef {
     /// Its position.
     pub offset: u16,
-    /// How long it is.
+    /// Its length.
     pub length: u16,
 }
 
@@ -119,7 +119,7 @@ pub enum Counters {
 pub struct Set {
     /// Its number in the records.
     pub kind: u16,
-    /// Name of the column that says how many counters a record has of it.
+    /// Name of the column with the number of its counters in a record.
     pub size: String,
     /// Number of its first counter.
     pub first: u32,
@@ -154,7 +154,7 @@ pub struct FlaggedCodes {
     pub codes: HashMap<String, String>,
 }
 
-/// How the bytes of a field become a value.
+/// Conversion of the bytes of a field to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnKind {
@@ -184,7 +184,7 @@ pub struct FieldSpec {
     pub offset: u32,
     /// Length.
     pub length: u32,
-    /// Which bit, counted from 0 at the left of the field.
+    /// Index of the bit, from 0 at the left of the field.
     #[serde(default)]
     pub bit: u32,
 }

@@ -29,7 +29,7 @@ pub(crate) struct RowState {
     pub seconds: Vec<f64>,
     pub flags: Vec<IntervalFlag>,
     pub intervals: Vec<u32>,
-    /// When they were written; 0 where they do not say.
+    /// Times of writing; 0 if unknown.
     pub tods: Vec<u64>,
     pub fates: Vec<Disposition>,
 }
@@ -86,7 +86,7 @@ impl RowState {
     }
 }
 
-/// Whom a row is about.
+/// Subject of a row.
 #[derive(Clone, Copy)]
 pub(crate) struct RowKey {
     pub system: u16,

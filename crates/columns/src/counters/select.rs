@@ -13,7 +13,7 @@ pub enum Column {
     Field(usize),
     /// Number of counters of a set.
     Size(usize),
-    /// A counter: its set and its place in it.
+    /// A counter: its set and its index in it.
     Counter(usize, u32),
 }
 

@@ -1,4 +1,4 @@
-//! Where in a record its parts are: sections and the counters of each set.
+//! Offsets of the parts of a record: sections and the counters of each set.
 
 use zlens_frames::ProblemKind;
 
@@ -57,7 +57,7 @@ pub(crate) struct Fault {
     pub detail: String,
 }
 
-/// Where the parts of records are that are alike.
+/// Offsets of the parts of records of the same shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordShape {
     pub offsets: [u32; PARTS],
@@ -85,7 +85,7 @@ impl CachedShape {
     }
 }
 
-/// The shapes of one subtype met so far.
+/// Cached shapes of one subtype.
 #[derive(Debug, Default)]
 pub(crate) struct ShapeCache {
     known: Vec<CachedShape>,
@@ -380,7 +380,7 @@ fn shared(counters: Counters) -> Option<super::plan::TripletRef> {
     }
 }
 
-/// How much of an entry must be there.
+/// Required length of an entry.
 fn min_entry_len(counters: Counters) -> u16 {
     match counters {
         Counters::Own(place) => (place.offset_at + 4)

@@ -30,11 +30,11 @@ pub struct System {
     pub name: String,
     /// Its names in the records of each file.
     pub ids: Vec<Id>,
-    /// When its intervals end, in rising order; TOD values.
+    /// Ends of its intervals, ascending; TOD values.
     pub interval_ends: Arc<[u64]>,
     /// Whether the first subtype reports an interval, which hides the second.
     pub covered: Arc<[bool]>,
-    /// How long an interval should be.
+    /// Expected length of an interval.
     pub nominal_s: Option<f64>,
 }
 
@@ -49,10 +49,10 @@ struct SystemState {
     again: DuplicateRecords,
 }
 
-/// Processors with small numbers have a place of their own.
+/// Limit of processor numbers that index a dense table.
 const DENSE_SLOTS: u64 = 1024;
 
-/// Where the fields are that are asked of every record of a subtype.
+/// Positions of the fields that are read from every record of a subtype.
 #[derive(Debug)]
 struct FieldLookups {
     processor: Vec<ResolvedField>,
@@ -71,11 +71,11 @@ pub(crate) struct Tracker {
     by_name: HashMap<Id, u16>,
     last_system: Option<(Id, u16)>,
     sparse: HashMap<(u16, u64), u32>,
-    /// Subtype by subtype: what was last seen of each processor.
+    /// By subtype: the last state of each processor.
     slots: Vec<Vec<ProcessorState>>,
     asked: Vec<FieldLookups>,
     names: Vec<String>,
-    /// Which watched columns are versions.
+    /// The watched columns that are versions.
     versions: Vec<bool>,
 }
 
@@ -119,7 +119,7 @@ impl Tracker {
         self.slots.first().map_or(0, Vec::len)
     }
 
-    /// When an interval of a system ended.
+    /// Returns the end of an interval of a system.
     pub(crate) fn interval_end(&self, system: u16, interval: u32) -> Option<u64> {
         self.systems
             .get(usize::from(system))?
@@ -196,7 +196,7 @@ impl Tracker {
             let Some(system) = name
                 .and_then(|name| self.system((place.file as u32, u16::from(place.record.0), name)))
             else {
-                // Only a system beyond those that an index tells apart.
+                // Only for a system beyond those that an index distinguishes.
                 place.problem(
                     ProblemKind::Header,
                     "system",
@@ -346,7 +346,7 @@ impl Tracker {
                 if ours {
                     kept.last = Some(now.last(at.place.file));
                 }
-                // Without a place in the order, it can be the one before no other.
+                // Without a position in the order, it cannot precede another record.
                 let slot = if ours { slot } else { UNTRACKED };
                 return rows.push(
                     RowKey { slot, ..who },
@@ -357,7 +357,7 @@ impl Tracker {
                 );
             }
             Order::Unknown => {
-                // It has no place in the order of time.
+                // It has no position in the order of time.
                 let who = RowKey {
                     slot: UNTRACKED,
                     ..who
@@ -411,7 +411,7 @@ impl Tracker {
     }
 }
 
-/// Where a row is, for what there is to report.
+/// Location of a row, for problems.
 struct RowContext<'j> {
     row: usize,
     offset: u64,

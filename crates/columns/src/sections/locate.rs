@@ -19,7 +19,7 @@ pub(crate) struct SectionRun {
 }
 
 impl SectionRun {
-    /// Where a section of these begins.
+    /// Returns the offset of a section of the run.
     pub(crate) const fn start(self, nth: u32) -> u32 {
         self.at + nth * self.length
     }

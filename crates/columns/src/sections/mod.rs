@@ -2,7 +2,7 @@
 //!
 //! A [`Plan`] says which kinds of section a record type has, where their triplets are, and what is in them. Each
 //! field is read where the length in the triplet covers it, so that records of older and newer levels read alike.
-//! Records that were broken because they were too long are reassembled again first.
+//! Records that were split because they were too long are reassembled first.
 
 mod batch;
 mod duplicates;

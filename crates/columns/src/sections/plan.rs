@@ -20,9 +20,9 @@ pub struct Plan {
     pub subtypes: Vec<u16>,
     /// The kinds of section.
     pub parts: Vec<Part>,
-    /// Where the record states its interval.
+    /// Position of the interval in the record.
     pub time: Time,
-    /// How broken records are reassembled again.
+    /// How split records are reassembled.
     #[serde(default)]
     pub broken: Option<Reassembly>,
     /// The tables.
@@ -46,26 +46,26 @@ pub struct Part {
 pub struct FieldRef {
     /// Its position.
     pub offset: u32,
-    /// How long it is.
+    /// Its length.
     pub length: u32,
 }
 
-/// Where a record states its interval.
+/// Position of the interval in a record.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Time {
     /// The section.
     pub part: usize,
-    /// When the interval began: a packed time, with `date`, or a TOD value, without.
+    /// Start of the interval: a packed time, with `date`, or a TOD value, without.
     pub start: FieldRef,
     /// The packed date of its start.
     #[serde(default)]
     pub date: Option<FieldRef>,
-    /// How long it was, packed.
+    /// Its length, packed decimal.
     #[serde(default)]
     pub length: Option<FieldRef>,
-    /// When it ended, or was to end; a TOD value.
+    /// Actual or planned end; a TOD value.
     pub end: FieldRef,
-    /// How far local time is ahead, in TOD units.
+    /// Offset of local time from UTC, in TOD units.
     #[serde(default)]
     pub zone: Option<FieldRef>,
     /// Expected length in seconds.
@@ -73,36 +73,36 @@ pub struct Time {
     pub nominal: Option<FieldRef>,
 }
 
-/// Where a broken record says which piece it is, and of what.
+/// Position of the reassembly data of a split record.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Reassembly {
     /// The section that leads to this.
     pub part: usize,
     /// Its position, in that section.
     pub at: ReassemblyArea,
-    /// What is there.
+    /// Its fields.
     pub fields: ReassemblyFields,
     /// Fields of a block, one block for each kind of section.
     pub block: ReassemblyBlock,
 }
 
-/// Where the information on a broken record is; offsets count from the section.
+/// Reassembly area; offsets count from the section.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ReassemblyArea {
     /// Its offset.
     pub offset: FieldRef,
     /// Its length.
     pub length: FieldRef,
-    /// 1 if the record is a piece.
+    /// 1 if the record is a split part.
     pub number: FieldRef,
 }
 
-/// Description of a broken record.
+/// Fields of the reassembly area.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ReassemblyFields {
     /// Number of parts.
     pub total: FieldRef,
-    /// Which one this is.
+    /// Sequence number of this part.
     pub sequence: FieldRef,
     /// Offset of the first block.
     pub blocks: FieldRef,
@@ -117,7 +117,7 @@ pub struct ReassemblyFields {
 pub struct ReassemblyBlock {
     /// Number of sections of the complete record.
     pub total: FieldRef,
-    /// The place of the first one of this piece.
+    /// Index of the first one in this part.
     pub first: FieldRef,
 }
 
@@ -136,7 +136,7 @@ pub struct Table {
     pub owner: Option<Owner>,
 }
 
-/// Which sections belong to one of another kind.
+/// Assignment of sections to one of another kind.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Owner {
     /// The other kind.
@@ -163,21 +163,21 @@ pub struct Column {
     /// Its position in the section.
     #[serde(default)]
     pub offset: u32,
-    /// How long it is.
+    /// Its length.
     #[serde(default)]
     pub length: u32,
-    /// Which bit of the byte, from the left.
+    /// Index of the bit in the byte, from the left.
     #[serde(default)]
     pub bit: u32,
     /// Position of the packed date of a time of day.
     #[serde(default)]
     pub date: Option<u32>,
-    /// Where the time of day is that this one is not before; if it is, it is of the next day.
+    /// Offset of an earlier time of day; if this one is before it, it is of the next day.
     #[serde(default)]
     pub after: Option<u32>,
 }
 
-/// How the bytes of a field become a value.
+/// Conversion of the bytes of a field to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {

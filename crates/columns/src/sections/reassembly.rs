@@ -1,4 +1,4 @@
-//! Records that were broken into pieces, reassembled again.
+//! Reassembly of split records.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use super::locate::{SectionRun, SectionRuns};
 use super::plan::{MAX_PARTS, Plan, Reassembly};
 use super::times::RecordMeta;
 
-/// Pieces that wait for the others of their record take no more bytes than this.
+/// Limit on the bytes of pending parts.
 const MAX_WAITING: usize = 64 << 20;
-/// How much of a section tells the records of one interval apart from those of another.
+/// Length of the start of a section that identifies its interval.
 const KEY: usize = 60;
 
-/// One piece of a broken record.
+/// One part of a split record.
 #[derive(Debug)]
 pub(crate) struct SplitPart {
     pub sequence: u64,
@@ -21,8 +21,7 @@ pub(crate) struct SplitPart {
     pub facts: RecordMeta,
     pub bytes: Vec<u8>,
     pub runs: SectionRuns,
-    /// By kind of section: how many the whole record has, and the place of the first one here; none if that is not
-    /// told.
+    /// By kind of section: the number in the complete record and the index of the first one in this part, if recorded.
     pub places: Option<[(u32, u32); MAX_PARTS]>,
 }
 
@@ -37,14 +36,14 @@ pub(crate) struct Key {
     sections: Option<[u32; MAX_PARTS]>,
 }
 
-/// A record whose pieces come together.
+/// The known parts of a split record.
 #[derive(Debug)]
 struct SplitGroup {
     key: Key,
     pieces: Vec<SplitPart>,
 }
 
-/// A record reassembled: its bytes, those of one piece after the other, and the sections of each.
+/// A reassembled record: the bytes of its parts, concatenated, and the sections of each.
 pub(crate) struct ReassembledRecord {
     pub bytes: Vec<u8>,
     pub pieces: Vec<SectionRuns>,
@@ -53,7 +52,7 @@ pub(crate) struct ReassembledRecord {
     pub faults: Vec<(ProblemKind, &'static str, String)>,
 }
 
-/// Pieces that wait for the others.
+/// Parts of incomplete records.
 #[derive(Debug, Default)]
 pub(crate) struct PendingParts {
     groups: VecDeque<SplitGroup>,
@@ -67,7 +66,7 @@ pub(crate) struct SplitInfo {
     pub places: Option<[(u32, u32); MAX_PARTS]>,
 }
 
-/// Whether a record is a piece, and of what; an error if it says so and not how.
+/// Returns the reassembly data of a split part; an error if the record is marked as one but its data is invalid.
 pub(crate) fn split_info(
     plan: &Plan,
     record: &[u8],
@@ -113,8 +112,8 @@ pub(crate) fn split_info(
     }))
 }
 
-/// The blocks of a piece by kind of section: they are in the order of the triplets, with or without the section
-/// that leads to them.
+/// Returns the blocks of a part by kind of section: in the order of the triplets, with or without the section
+/// that contains them.
 fn places(
     plan: &Plan,
     broken: &Reassembly,
@@ -156,8 +155,8 @@ impl Key {
 }
 
 impl PendingParts {
-    /// Processes a piece; the record, if that was the last one missing, or the one that has waited longest, if there is
-    /// no space for more.
+    /// Adds a part. Returns the record if this was its last missing part, or the oldest one if there is no space for
+    /// more.
     pub(crate) fn add(&mut self, plan: &Plan, piece: SplitPart) -> Vec<ReassembledRecord> {
         self.bytes += piece.bytes.len();
         let sequence = piece.sequence;
@@ -187,7 +186,7 @@ impl PendingParts {
         done.into_iter().map(|group| group.join(plan)).collect()
     }
 
-    /// The records of which pieces are missing still.
+    /// Returns the records with missing parts.
     pub(crate) fn drain(&mut self, plan: &Plan) -> Vec<ReassembledRecord> {
         self.bytes = 0;
         self.groups
@@ -229,7 +228,7 @@ impl SplitGroup {
         let leads = plan.broken.as_ref().map(|broken| broken.part);
         for part in 0..plan.parts.len() {
             if Some(part) == leads || plan.parts[part].triplet.is_none() {
-                // Every piece has one of its own.
+                // Every part has one.
                 pieces[1..].iter_mut().for_each(|runs| runs[part].count = 0);
             } else if let Err(detail) = self.assign_numbers(part, &mut pieces, complete) {
                 let detail = format!(
@@ -247,7 +246,7 @@ impl SplitGroup {
         }
     }
 
-    /// Numbers the sections of a kind through all pieces.
+    /// Numbers the sections of a kind across all parts.
     fn assign_numbers(
         &self,
         part: usize,
@@ -279,7 +278,7 @@ impl SplitGroup {
         };
         let placed = (0..pieces.len()).filter(|&nth| there(nth, pieces));
         let first = placed.map(|nth| told[nth].1).min();
-        // Places count from what the first piece says; without it from 1, unless one is 0.
+        // Indexes count from that of the first part; without it from 1, unless one is 0.
         let base = first.map_or(0, |first| if complete { first } else { first.min(1) });
         let total = told.iter().map(|&(total, _)| total).max().unwrap_or(0);
         let mut order: Vec<usize> = (0..pieces.len()).collect();
@@ -293,7 +292,7 @@ impl SplitGroup {
             }
             let place = told[nth].1 - base;
             if place < next {
-                // What another piece holds already is not shown twice.
+                // Sections that an earlier part has are not emitted again.
                 let again = (next - place).min(run.count);
                 run.at += again * run.length;
                 run.count -= again;

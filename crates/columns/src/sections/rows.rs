@@ -13,7 +13,7 @@ pub(crate) struct Rows {
     pub numbers: Vec<u32>,
     pub records: Vec<u32>,
     pub owners: Vec<u32>,
-    /// Lengths of the sections, and how many rows back to back have each.
+    /// Lengths of the sections, with the number of consecutive rows that have each.
     pub lengths: Vec<(u32, u32)>,
 }
 
@@ -38,7 +38,7 @@ impl Rows {
         self.lengths.clear();
     }
 
-    /// The sections of a table in a record; `more` are those of further pieces of it.
+    /// The sections of a table in a record; `more` are those of its further parts.
     pub(crate) fn add(&mut self, table: &Table, record: u32, bytes: &[u8], pieces: &[SectionRuns]) {
         let from = self.len();
         for runs in pieces {

@@ -25,9 +25,9 @@ use crate::core::select::{SelectError, types};
 pub struct Interval {
     /// Number of the system.
     pub system: usize,
-    /// When it ended.
+    /// Its end.
     pub end_us: i64,
-    /// How long it was.
+    /// Its length.
     pub seconds: Option<f64>,
     /// Whether it is a stub.
     pub short: bool,
@@ -148,7 +148,7 @@ impl Decoder {
 pub type Scan = scan::Scan<Sections>;
 
 impl Scan {
-    /// The intervals met so far, in the order of systems and time.
+    /// The known intervals, ordered by system and time.
     #[must_use]
     pub fn intervals(&self) -> Vec<Interval> {
         let mut all: Vec<Interval> = self.decoding.intervals.values().copied().collect();

@@ -15,7 +15,7 @@ pub struct System {
     pub name: String,
     /// Its names in the records of each file.
     pub ids: Vec<Id>,
-    /// How far local time is ahead where a record does not tell, in microseconds.
+    /// Offset of local time from UTC for records without it, in microseconds.
     pub zone_us: Option<i64>,
 }
 
@@ -35,14 +35,14 @@ pub(crate) struct RecordMeta {
     pub file: u32,
     /// Start of the record in its file.
     pub offset: u64,
-    /// When it was written, microseconds UTC or [`NO_TIME`].
+    /// Time of writing, microseconds UTC or [`NO_TIME`].
     pub tod: i64,
-    /// When its interval ended.
+    /// End of its interval.
     pub end: i64,
-    /// How long the interval was; not a number if that is not known.
+    /// Length of the interval in seconds; NaN if unknown.
     pub seconds: f64,
     pub short: bool,
-    /// How far local time is ahead, in microseconds, or [`NO_TIME`].
+    /// Offset of local time from UTC in microseconds, or [`NO_TIME`].
     pub zone: i64,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct ValueInput<'f> {
 }
 
 impl<'f> ValueInput<'f> {
-    /// Where a row is, for what there is to report.
+    /// Location of a row, for problems.
     fn reporter(&self, row: usize) -> Reporter<'f> {
         let record = self.record(row);
         Reporter {
@@ -124,7 +124,7 @@ impl Values {
         }
     }
 
-    /// Where the section must reach for the field to be there.
+    /// Minimum length of a section that has the field.
     fn end(&self) -> u32 {
         let column = &self.column;
         let dated = column.date.map_or(0, |at| at + 4);

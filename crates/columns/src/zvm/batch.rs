@@ -73,7 +73,7 @@ pub(crate) struct BatchBuilder {
     selection: Selection,
     leap_s: i32,
     builders: Vec<ColumnBuilder>,
-    /// Which builder holds a column of the plan.
+    /// Index of the builder of each column of the plan.
     builder_of: Vec<Option<usize>>,
     wide: Int64Block,
     offset: Option<HeaderColumn>,
@@ -207,7 +207,7 @@ impl BatchBuilder {
         self.constants[2] = None;
     }
 
-    /// Adds some of the rows that are in `bytes` at `places`; a batch is begun with space for `target` rows.
+    /// Adds some of the rows of `bytes` at the offsets `places`; starts a batch with space for `target` rows.
     pub(crate) fn add(
         &mut self,
         bytes: &[u8],
@@ -420,7 +420,7 @@ impl BatchBuilder {
         large
     }
 
-    /// Reports what was found in rows from `first` on, which are those from `from` on in `places`.
+    /// Reports the problems of rows from `first` on, which are those from `from` on in `places`.
     fn report(
         &self,
         shape: &Shape,

@@ -12,7 +12,7 @@ pub(crate) enum CountDirection {
 /// Change between two readings of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CounterChange {
-    /// How far it ran.
+    /// The amount by which it advanced.
     By(i64),
     /// It ran further than a signed 8-byte column holds.
     Overflow(u64),
@@ -22,7 +22,7 @@ pub(crate) enum CounterChange {
     Decrease,
 }
 
-/// How readings of one counter are compared.
+/// Comparison of the values of one counter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CounterRule {
     bits: u32,
@@ -79,7 +79,7 @@ impl CounterRule {
         }
     }
 
-    /// Which way a counter moved, the shorter way round; `None` if it did not move.
+    /// Returns the direction in which a counter moved, by the shorter distance; `None` if it did not move.
     pub(crate) fn likely_direction(&self, previous: i64, current: i64) -> Option<CountDirection> {
         let ran = current.wrapping_sub(previous).cast_unsigned() & self.mask;
         match ran {
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// A reading of a counter: any, or one near a place where it wraps.
+    /// A value of a counter: any, or one near its wrap.
     fn reading(width: u8, signed: bool) -> impl Strategy<Value = i128> {
         let range = 1i128 << (8 * i32::from(width));
         let low = if signed { -range / 2 } else { 0 };

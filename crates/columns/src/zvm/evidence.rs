@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// One thing that reset counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResetEvidence {
-    /// When, as a TOD value.
+    /// Time of the event, a TOD value.
     pub tod: u64,
     /// Table whose counters it reset.
     pub table: String,
@@ -21,7 +21,7 @@ pub struct ResetEvidence {
 pub(crate) struct ResetIndex {
     all_subjects: Vec<(u64, String)>,
     subjects: Vec<Vec<(u64, String)>>,
-    /// By place: where the evidence about all subjects that begin like this one is kept.
+    /// By index: index of the evidence about all subjects with the same prefix.
     parent: Vec<u32>,
     by_name: HashMap<String, u32>,
 }
@@ -65,7 +65,7 @@ impl ResetIndex {
         !self.by_name.is_empty()
     }
 
-    /// Where the evidence about a subject is kept: under its name, or the longest beginning of it that has any.
+    /// Returns the index of the evidence about a subject: under its name, or its longest prefix that has any.
     pub(crate) fn find(&self, subject: &str) -> u32 {
         let ends = subject.rmatch_indices('/').map(|(at, _)| at);
         std::iter::once(subject.len())
@@ -74,7 +74,7 @@ impl ResetIndex {
             .unwrap_or(NO_ENTRY)
     }
 
-    /// The last evidence after `from` up to `to`, for all subjects or for the subject kept at `place`.
+    /// Returns the last evidence after `from` up to `to`, for all subjects or for the subject at `place`.
     pub(crate) fn between(&self, place: u32, from: u64, to: u64) -> Option<(u64, &str)> {
         let mut place = place as usize;
         while let Some(list) = self.subjects.get(place) {

@@ -22,7 +22,7 @@ pub(crate) struct RowRun {
     pub end: usize,
 }
 
-/// Rows of one table: columns of places in some bytes, cut into runs.
+/// Rows of one table: columns of offsets into some bytes, cut into runs.
 #[derive(Debug, Default)]
 pub(crate) struct RowOffsets {
     pub records: Vec<u32>,
@@ -103,7 +103,7 @@ struct RecordSlice<'w> {
     bytes: &'w [u8],
     records: &'w [RecordRef],
     sample: bool,
-    /// Where each begins in the file; none: so far after the byte at `base`.
+    /// Offset of each in the file; if `None`, their offsets count from `base`.
     offsets: Option<&'w [u64]>,
     base: u64,
 }
@@ -131,7 +131,7 @@ struct StagingBuffer {
     bytes: Vec<u8>,
     records: Vec<RecordRef>,
     offsets: Vec<u64>,
-    /// Where the class of the records changes: the record after the last of a class.
+    /// Index at which the class of the records changes: the record after the last of a class.
     classes: Vec<(bool, usize)>,
     /// Forms of joined records; else empty.
     forms: Vec<u32>,
@@ -172,7 +172,7 @@ impl StagingBuffer {
     }
 }
 
-/// Turns the records of windows into places of rows.
+/// Turns the records of windows into offsets of rows.
 #[derive(Debug)]
 pub(crate) struct RowGatherer {
     pub shapes: Shapes,

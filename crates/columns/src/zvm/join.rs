@@ -1,4 +1,4 @@
-//! Records that continue each other: what a plan says of them, and joining them.
+//! Records that continue each other: their plan, and how they are joined.
 //!
 //! The counters of one processor can be more than a record holds. The records that follow repeat everything but the
 //! counters, which are to be joined and then cut into sets; how many counters a set has depends on a version in the
@@ -9,7 +9,7 @@ use zlens_frames::zvm::HEADER;
 
 use super::section::{FieldRef, SectionFault};
 
-/// How records are joined and cut into sets of counters of eight bytes.
+/// Plan for joining records and cutting them into sets of counters of eight bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ContinuationPlan {
     /// The field that says that another record continues this one.
@@ -57,11 +57,11 @@ pub struct CounterSet {
     pub first: u32,
     /// Its bit among the sets there are.
     pub bit: u32,
-    /// The field with the version that tells how many counters it has.
+    /// Field with the version that determines the number of its counters.
     pub version: FieldRef,
     /// Number of its counters.
     pub sizes: Vec<SetSize>,
-    /// Where its own counters are, if each set says so.
+    /// Position of its own counters, if each set has it.
     #[serde(default)]
     pub area: Option<CounterArea>,
 }
@@ -188,13 +188,13 @@ struct Waiting {
     areas: Vec<Vec<u8>>,
 }
 
-/// A joined record: bytes of the first one, then how many counters each set has, then the counters.
+/// A joined record: bytes of the first one, then the number of counters of each set, then the counters.
 #[derive(Debug)]
 pub(crate) struct JoinedRecord {
     pub bytes: Vec<u8>,
     /// Length of the first record.
     pub len: u16,
-    /// Where that one begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
     pub sample: bool,
     pub form: u32,

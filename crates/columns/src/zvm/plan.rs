@@ -36,7 +36,7 @@ pub struct Plan {
     /// How records are joined, if a row is several of them.
     #[serde(default)]
     pub join: Option<ContinuationPlan>,
-    /// Places of the columns, by length of the record.
+    /// Offsets of the columns, by length of the record.
     pub layouts: Vec<Layout>,
 }
 
@@ -48,12 +48,12 @@ pub struct Column {
     /// Type of its bytes.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// How its differences are made; none: it has no `_d` column.
+    /// How its differences are computed; `None` if it has no `_d` column.
     #[serde(default)]
     pub difference: Option<Difference>,
 }
 
-/// How a counter's differences are made.
+/// How a counter's differences are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct Difference {
     /// Bytes at which the counter wraps.
@@ -61,7 +61,7 @@ pub struct Difference {
     /// Whether its values are ordered as signed numbers.
     #[serde(default)]
     pub signed: bool,
-    /// Which way it runs.
+    /// Its direction.
     #[serde(default)]
     pub direction: Direction,
     /// A step back is a wrap only when the modular difference is at most this part of the range.
@@ -80,7 +80,7 @@ fn unlimited() -> f64 {
     f64::INFINITY
 }
 
-/// Which way a counter or timer runs.
+/// Direction of a counter or timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -99,11 +99,11 @@ pub struct Layout {
     /// Record lengths this layout is for; none: every length no other layout names.
     #[serde(default)]
     pub lengths: Vec<u32>,
-    /// Position of the columns; a column without a place is NULL.
+    /// Offsets of the columns; a column without one is NULL.
     pub fields: Vec<Field>,
 }
 
-/// The place of one column.
+/// Offset of one column.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Field {
     /// Number of the column in the table.
@@ -115,10 +115,10 @@ pub struct Field {
     /// Whether an integer is signed.
     #[serde(default)]
     pub signed: bool,
-    /// Which part of a section table's row holds it.
+    /// The part of a section table's row that contains it.
     #[serde(default)]
     pub part: Part,
-    /// Which element of an array it is, counted from 0; the offset is then that of the array.
+    /// Index in an array, from 0; the offset is then that of the array.
     #[serde(default)]
     pub element: Option<u32>,
 }

@@ -42,11 +42,11 @@ pub struct System {
     pub source: String,
     /// Its files in the order of their first time.
     pub files: Vec<File>,
-    /// When its intervals end, over all files.
+    /// Ends of its intervals, over all files.
     pub interval_ends: Vec<u64>,
     /// Times up to which samples are of intervals whose end is not there.
     pub lost_ends: Vec<u64>,
-    /// How long an interval should be.
+    /// Expected length of an interval.
     pub nominal_s: Option<f64>,
     /// Evidence of resets.
     pub resets: Vec<ResetEvidence>,
@@ -156,7 +156,7 @@ impl Decoder {
         self.journal.resets()
     }
 
-    /// How rows show a file, and where problems in it are.
+    /// Name of the file in rows, and the map of its offsets.
     fn place(&self, system: usize, file: usize) -> (Names<'_>, Reporter<'_>) {
         let of = &self.systems[system];
         let names = Names {
@@ -234,7 +234,7 @@ impl WindowDecoder for Tables {
     }
 }
 
-/// The same place in the table of a plan.
+/// The same index in the table of a plan.
 fn with_types<'p>(place: Reporter<'p>, plan: &'p Plan) -> Reporter<'p> {
     Reporter {
         table: &plan.table,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 const HEADER: u32 = zlens_frames::zvm::HEADER as u32;
 
 /// Position of the entries of a record. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
-/// inside another section's entry, places count from the start of that entry.
+/// inside another section's entry, offsets count from the start of that entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Section {
     /// Offset of the field that holds the offset of the first entry.
@@ -36,17 +36,16 @@ pub struct Section {
     /// Number of entries, where no field says it; with neither, entries run to the end of the record.
     #[serde(default)]
     pub count: Option<u32>,
-    /// Records without these bytes at this place have no such entries.
+    /// Records without these bytes at this offset have no such entries.
     #[serde(default, rename = "match")]
     pub matching: Option<Match>,
     /// Bytes of an entry where they are more than those to the next one: a row of tables that are back to back.
     #[serde(default)]
     pub span: Option<u32>,
-    /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is
-    /// then as long as they are, if they are fewer.
+    /// Field with the number of bytes from the first entry on. A single entry of fixed length is truncated to it.
     #[serde(default)]
     pub bound: Option<FieldRef>,
-    /// Fields of the entry that say where its data begin and how many bytes they have.
+    /// Fields of the entry with offset and length of its data.
     #[serde(default)]
     pub inner: Option<DataBounds>,
     /// Fields of the entry that differ where its data is of two times.
@@ -60,7 +59,7 @@ pub struct Section {
     pub within: Option<Box<Section>>,
 }
 
-/// Bytes that tell one payload of a record type from another.
+/// Bytes that distinguish the payloads of a record type.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Match {
     /// Offset in the record.
@@ -78,12 +77,12 @@ pub struct FieldRef {
     pub len: u32,
 }
 
-/// Data inside an entry: where they begin, counted from the entry, and how many bytes they have.
+/// Data inside an entry: offset from the entry, and length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct DataBounds {
     /// The field that says where they begin.
     pub offset: FieldRef,
-    /// The field that says how many bytes they have.
+    /// Field with the length.
     pub length: FieldRef,
 }
 
@@ -195,7 +194,7 @@ impl Section {
     }
 }
 
-/// Why the entries of a record cannot be found, or not all of them.
+/// Reason why some or all entries of a record cannot be located.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SectionFault {
     /// Bytes that cannot be read because of it.
@@ -203,7 +202,7 @@ pub(crate) struct SectionFault {
     pub detail: String,
 }
 
-/// Entries of a record: the first, the bytes from one to the next, how many there are and how long each is.
+/// Entries of a record: offset of the first, stride, count and length of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct EntryRange {
     pub first: u32,
@@ -296,7 +295,7 @@ impl Locator {
         };
         let (found, _) = outer.entries(record);
         if found.count == 0 {
-            // What is wrong with the outer entry is told where that one is read.
+            // Faults of the outer entry are reported where that one is read.
             return (EntryRange::default(), None);
         }
         let end = match outer.bound.and_then(|bound| bound.read(record)) {
@@ -390,7 +389,7 @@ impl Locator {
         self.validate_first_entry(data, end, found, told)
     }
 
-    /// Where the data end that begin at `first`: with the record, or where a field says.
+    /// Returns the end of the data that begins at `first`: the end of the record, or that of a field.
     fn end(&self, record: &[u8], len: u32, first: u32) -> (u32, Option<SectionFault>) {
         let Some(bytes) = self.bound.and_then(|bound| bound.read(record)) else {
             return (len, None);

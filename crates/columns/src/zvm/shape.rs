@@ -1,4 +1,4 @@
-//! Which fields a record of a given length really has.
+//! The fields that a record of a given length has.
 
 use std::collections::HashMap;
 
@@ -9,19 +9,19 @@ use crate::core::kernel::Kernel;
 /// Maximum number of pairs of record length and entry length before the cache is cleared; a file has few.
 const REMEMBERED: usize = 1024;
 
-/// Where and how one column is read.
+/// Offset and kernel of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Reader {
     /// Its index among the wanted columns.
     pub builder: usize,
     pub kernel: Kernel,
     pub part: Part,
-    /// Which text of the entry, where it is one of several.
+    /// Index of the text, if the entry has several.
     pub nth: u32,
     pub offset: u32,
 }
 
-/// How records that are alike are read.
+/// How records of the same shape are read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     /// The columns they have, but those of `fours`.
@@ -35,7 +35,7 @@ pub(crate) struct Shape {
     pub known: bool,
 }
 
-/// The shapes met so far, by length of record and of entry.
+/// Cached shapes, by length of record and of entry.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     wanted: Vec<usize>,
@@ -118,7 +118,7 @@ impl Shapes {
             let offset = |field: &Field| match field.part {
                 Part::Record => place(field, len),
                 Part::Entry => place(field, span),
-                // That these are there was seen when the entry was found.
+                // Present: checked when the entry was located.
                 Part::Ordinal | Part::String | Part::Tail => Some(field.offset),
                 Part::Counter => Some(len + forms.counter(span, field.offset)?),
                 Part::Count => Some(len + forms.count(span, field.offset)?),

@@ -106,7 +106,7 @@ impl Subjects {
     }
 }
 
-/// Whether two keys are alike. Compared word by word, for a key just written cannot be read in larger pieces at once.
+/// Whether two keys are equal. Compared word by word: a key just written cannot be read in larger units at once.
 #[inline]
 fn same(a: &[u64], b: &[u64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)

@@ -27,7 +27,7 @@ pub(crate) struct DifferenceRows {
     /// Time since it, where usable.
     pub seconds: Vec<f64>,
     pub flags: Vec<IntervalFlag>,
-    /// When the record was built and where it begins, for reports.
+    /// Time and offset of the record, for problems.
     tods: Vec<u64>,
     offsets: Vec<u64>,
 }
@@ -48,14 +48,14 @@ impl DifferenceRows {
 pub(crate) struct NewRows<'b> {
     /// The number of the first in its batch.
     pub from: usize,
-    /// When each record was built.
+    /// Time of each record.
     pub tods: &'b [u64],
-    /// Where each is, the first at place `first`.
+    /// Offsets of the records, from index `first` on.
     pub places: &'b RowOffsets,
     pub first: usize,
     pub builders: &'b [ColumnBuilder],
     pub wide: &'b Int64Block,
-    /// Whether there is a layout that tells whom they are about.
+    /// Whether a layout identifies their subject.
     pub known: bool,
     /// Whether they are samples, which come at the end of intervals; events come when they do.
     pub sample: bool,
@@ -390,7 +390,7 @@ impl Counter {
         }
     }
 
-    /// Which way the counter of a row's subject has moved since its last reading that was processed.
+    /// Returns the direction in which the counter of a row's subject moved since its last processed value.
     fn observed_direction(
         &self,
         row: usize,

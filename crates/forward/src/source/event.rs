@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The most bytes of one read. The smallest spool has space for several.
 pub(super) const READ: usize = 256 << 10;
 
-/// The kind of a source, as the receiver is told.
+/// The kind of a source, as sent to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// The monitor device of a Linux guest of z/VM.
@@ -27,14 +27,14 @@ impl SourceKind {
         }
     }
 
-    /// Whether it loses data if no one reads it. The others wait until there is room.
+    /// Whether it loses data unless it is read. The others wait until there is space.
     #[must_use]
     pub const fn overflows(self) -> bool {
         matches!(self, Self::Monreader)
     }
 }
 
-/// Why something is missing.
+/// Reason of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The device was not read fast enough.
@@ -53,7 +53,7 @@ pub enum Reason {
     Restart,
     /// The file became shorter, or is another one.
     FileReplaced,
-    /// There was no room in the spool.
+    /// The spool was full.
     SpoolFull,
     /// The spool was damaged on disk.
     SpoolDamaged,
@@ -81,13 +81,13 @@ impl Reason {
 /// Something that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Why.
+    /// Its reason.
     pub reason: Reason,
     /// Sets that are lost, where that is known.
     pub sets: Option<u64>,
     /// Bytes that were read and are lost.
     pub bytes: Option<u64>,
-    /// When it began, since 1970, where that is known.
+    /// Its start, since 1970, if known.
     pub from: Option<Duration>,
 }
 

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::log::{self, Level};
 use crate::spool::SourcePosition;
 
-/// How often a file is checked.
+/// Interval between checks of a file.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file that grows.

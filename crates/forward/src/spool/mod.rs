@@ -1,11 +1,10 @@
 //! Records on disk between the thread that reads and the one that sends.
 //!
 //! Records are in segments, files that begin and end between sets of data. A record is flushed to disk before it can be
-//! sent: what a receiver has was never lost here. Segments go when all their records are acknowledged. If there is no
-//! room, the oldest whole segments are dropped where the source does not wait; the numbers of their records are then a
-//! hole in the sequence, which the sender reports as a gap. So that no set arrives in part, two are not dropped: the
-//! first one, of which a part may have arrived, and the one that is being sent; and neither is the one that is being
-//! written.
+//! sent: what a receiver has was never lost here. Segments are removed when all their records are acknowledged. If there
+//! is no space, the oldest complete segments are dropped if the source does not wait; the sender reports the missing
+//! record numbers as a gap. So that no set arrives in part, three segments are never dropped: the first one, of which a
+//! part may have arrived, the one that is being sent, and the one that is being written.
 
 mod segment;
 
@@ -74,7 +73,7 @@ pub struct MissingRange {
     pub damaged: bool,
 }
 
-/// Where the sender is.
+/// Position of the sender.
 #[derive(Debug)]
 pub struct Cursor {
     next: u64,
@@ -114,7 +113,7 @@ struct Inner {
     ids: u64,
     /// The segment that is being sent.
     pinned: u64,
-    /// Where the last acknowledged segment ended.
+    /// End of the last acknowledged segment.
     acked_end: Option<StreamPosition>,
     ended: bool,
 }
@@ -233,13 +232,13 @@ impl Spool {
         self.inner().end().sequence
     }
 
-    /// How far the source was read.
+    /// Position up to which the source was read.
     #[must_use]
     pub fn mark(&self) -> SourcePosition {
         self.inner().end().mark
     }
 
-    /// Appends records that belong together: all of them or none. If there is no room, `drop_oldest` drops what is
+    /// Appends records that belong together: all of them or none. If there is no space, `drop_oldest` drops what is
     /// oldest.
     ///
     /// # Errors

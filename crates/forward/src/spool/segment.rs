@@ -13,7 +13,7 @@ pub(super) const HEADER_LEN: u64 = 80;
 const CHECKSUM_AT: usize = HEADER_LEN as usize - 4;
 const TEMP_NAME: &str = "new";
 
-/// How far a source was read that can be read again: the file, by device and inode, and the next byte.
+/// Position in a source that can be read again: the file, by device and inode, and the next byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourcePosition {
     /// The file's device.
@@ -24,7 +24,7 @@ pub struct SourcePosition {
     pub offset: u64,
 }
 
-/// How much there was of a stream before a record.
+/// Amount of a stream before a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StreamPosition {
     /// The record's number.

@@ -38,7 +38,7 @@ pub fn peek_decompressed(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<
     (!begun.is_empty()).then_some(begun)
 }
 
-/// Why a file could not be decompressed.
+/// Error from decompressing a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be read.
@@ -79,7 +79,7 @@ pub struct Decompressed {
     spool: Arc<ScratchFile>,
     base: u64,
     size: u64,
-    /// How it was compressed.
+    /// Its compression.
     pub packing: Compression,
     /// Members of an archive that were decompressed.
     pub members: u64,

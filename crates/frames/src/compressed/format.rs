@@ -1,6 +1,6 @@
-//! How a file is compressed, by its first bytes.
+//! Compression of a file, by its first bytes.
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// gzip: one stream, or several back to back.
@@ -12,7 +12,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// How a file that begins so is compressed, if it is.
+    /// Returns the compression of a file with these first bytes, if any.
     #[must_use]
     pub fn detect(head: &[u8]) -> Option<Self> {
         match head {

@@ -13,11 +13,11 @@ pub(super) struct Input<'s> {
     /// Start of the buffer in the source, and the position in it at which reading continues.
     base: u64,
     place: usize,
-    /// Where reading ends.
+    /// End of reading.
     end: u64,
     /// Told where reading is.
     done: Rc<Cell<u64>>,
-    /// Why it ended before.
+    /// Error that ended reading early.
     pub failed: Option<io::Error>,
 }
 
@@ -45,7 +45,7 @@ impl<'s> Input<'s> {
         self.end.saturating_sub(self.position())
     }
 
-    /// Copies the next bytes without continuing; how many there are.
+    /// Copies the next bytes without advancing; returns their number.
     pub(super) fn peek(&mut self, bytes: &mut [u8]) -> usize {
         let count = usize::try_from(self.rest()).map_or(bytes.len(), |n| n.min(bytes.len()));
         read_full(self.source, self.position(), &mut bytes[..count]).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Where decompressed bytes go.
+//! Output of decompression.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -6,13 +6,13 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
-/// Why nothing more is taken.
+/// Reason to stop writing.
 pub(super) enum SinkError {
     Stopped,
     Write(io::Error),
 }
 
-/// Takes decompressed bytes up to a limit, from `base` on in its file, and tells how far it is.
+/// Writes decompressed bytes up to a limit, from `base` on in its file, and reports progress.
 pub(super) struct Sink<'s> {
     file: &'s File,
     base: u64,

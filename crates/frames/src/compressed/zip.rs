@@ -316,7 +316,7 @@ fn listed(bytes: &[u8]) -> Option<(Member, u64)> {
     while let (Some(id), Some(size)) = (half(rest, 0), half(rest, 2)) {
         let body = rest.get(4..4 + usize::from(size))?;
         if id == 1 {
-            // Only what did not fit its place is here, in this order.
+            // Contains only the values that did not fit their field, in this order.
             let fields = [&mut member.size, &mut member.packed, &mut member.at];
             let missing = fields
                 .into_iter()

@@ -24,7 +24,7 @@ pub(crate) struct Cadence {
     pub out_of_order: u64,
     /// When records came after none had for a while.
     moments: Vec<i64>,
-    /// Whether times were left out for want of room.
+    /// Whether times were dropped to save memory.
     full: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct CadenceSummary {
 }
 
 impl Cadence {
-    /// Processes a record; `room` is what is left for times of all kinds.
+    /// Processes a record; `room` is the space left for times of all kinds.
     #[inline]
     pub(crate) fn add(&mut self, time: i64, room: &mut usize) {
         let Some(latest) = self.latest else {

@@ -1,4 +1,4 @@
-//! Which physical form a dump has: blocks, segments, or a stream of records.
+//! Physical format of a dump: blocks, segments, or a stream of records.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const AHEAD: usize = 64;
 
 /// Finds the records of a dump in any of its physical forms: a stream of records, blocks of them
 /// with short or extended descriptor words, records in segments, one form after another.
-/// `progress` gets how many bytes of how many are done, and stops the search by saying false.
+/// `progress` gets the bytes done and the total, and returns false to stop.
 ///
 /// The returned source reads as a stream of records and is used with the index. Where `identities` tell several streams
 /// of one system apart, all but the first have other names in it ([`Index::aliases`]).

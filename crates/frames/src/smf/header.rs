@@ -9,7 +9,7 @@ pub const LONG: usize = 24;
 
 /// The length of an extended header.
 pub const EXTENDED: usize = 56;
-/// This many bytes tell all that is read of any header.
+/// Number of bytes that contain all fields read from any header.
 pub(crate) const HEAD: usize = 54;
 
 /// The flag that says that subsystem and subtype follow the system's name.
@@ -52,7 +52,7 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub u32);
 
-/// Why bytes cannot be a record.
+/// Reason why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The length is below that of a header.

@@ -8,7 +8,7 @@ use super::header::Header;
 use super::section::{Section, Triplet};
 use crate::source::ReadAt;
 
-/// Where the records of one type say who wrote them, of what machine, at what length of intervals.
+/// Positions of writer, machine and interval length in the records of one type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Type of the record.

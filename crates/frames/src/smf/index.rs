@@ -16,9 +16,9 @@ pub struct IntervalCount {
     pub record: u16,
     /// Subtype of the records.
     pub subtype: u16,
-    /// When the interval began, by the first of them; a TOD value.
+    /// Start of the interval, by the first of them; a TOD value.
     pub start: Option<u64>,
-    /// When it ended; a TOD value.
+    /// Its end; a TOD value.
     pub end: u64,
     /// Number of them.
     pub records: u64,

@@ -48,7 +48,7 @@ pub struct RecordKindStats {
     /// The time that usually passes until the next ones come, in hundredths of a second; none where
     /// they come at no regular pace.
     pub step: Option<i64>,
-    /// How often more than one and a half times that passed.
+    /// Number of times that more than 1.5 times that passed.
     pub gaps: Option<u64>,
 }
 
@@ -105,12 +105,12 @@ struct Counter {
 pub(crate) struct KindTable {
     counters: Vec<Counter>,
     ids: HashMap<u64, u16>,
-    /// Where the kinds met last are, by some bits of their key.
+    /// Indexes of the most recent kinds, by some bits of their key.
     near: [(u64, u16); 64],
     copies: FingerprintSet,
     /// Number of times that may still be kept.
     room: usize,
-    /// The date met last, and its day.
+    /// The most recent date, and its day.
     day: (u32, i64),
     /// Records of kinds that have no counter any more.
     pub uncounted: u64,

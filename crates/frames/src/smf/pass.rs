@@ -102,7 +102,7 @@ impl Pass {
         self.wanted.iter().position(|&wanted| wanted == record)
     }
 
-    /// Reads on up to `to` bytes from `base`; how many there are then.
+    /// Continues reading up to `to` bytes from `base`; returns the number available.
     fn more(&mut self, base: u64, got: usize, to: usize) -> usize {
         let to = to.min(self.buffer.len());
         if got >= to {

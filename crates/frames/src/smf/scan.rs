@@ -18,7 +18,7 @@ pub const MAX_BREAKS: usize = 1_000_000;
 /// How much is read beyond a window, so that the parts of a record that are checked are mostly at
 /// hand.
 const AHEAD: usize = 4096;
-/// After how many bytes progress is reported.
+/// Bytes between reports of progress.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
 /// Outcome of the first pass.
@@ -30,7 +30,7 @@ pub(crate) enum FirstPass {
 }
 
 /// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds
-/// that `clocks` name are asked for their interval. `progress` gets how many bytes of how many are done, about every 4
+/// that `clocks` name are asked for their interval. `progress` gets the bytes done and the total, about every 4
 /// MiB, and stops the pass by saying false.
 ///
 /// Bad input is no error: it is in the problems of the index.
@@ -121,7 +121,7 @@ struct Scan<'s> {
     formed: bool,
     /// End of the data.
     end: u64,
-    /// Why they end before the file does.
+    /// Reason why they end before the file does.
     read_error: Option<String>,
     reported: Option<u64>,
     progress: &'s mut dyn FnMut(u64, u64) -> bool,

@@ -1,4 +1,4 @@
-//! Looking for the next plausible record where the chain of lengths is broken.
+//! Search for the next plausible record after the chain of lengths breaks.
 
 use super::header::{HEAD, Header, SHORT};
 use crate::source::{ReadAt, WINDOW, read_full};
@@ -159,7 +159,7 @@ impl View<'_> {
         (got == bytes.len() && at + 4 <= self.end).then(|| u32::from_be_bytes(bytes))
     }
 
-    /// The first place from `from` on and before `to` where a plausible record begins that leads to
+    /// Returns the first offset from `from` on and before `to` at which a plausible record begins that leads to
     /// another one or to the end. `going` is asked every so often whether to continue.
     pub(crate) fn search(
         &self,
@@ -203,7 +203,7 @@ impl View<'_> {
         None
     }
 
-    /// The first plausible record that begins at one of the first places of the bytes at hand.
+    /// Returns the first plausible record that begins at one of the first offsets of the buffered bytes.
     fn candidate(&self, places: usize) -> Option<u64> {
         // Cheap looks first: descriptor word, sign and century of the date.
         let heads = self.bytes.windows(SHORT).enumerate().take(places);

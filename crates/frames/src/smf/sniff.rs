@@ -16,12 +16,12 @@ pub enum Sniff {
     No,
 }
 
-/// How to transfer a dump so that it arrives as a stream of whole records.
+/// How to transfer a dump so that it arrives as a stream of complete records.
 pub const CURE: &str = "transfer it again in binary with record descriptor words (FTP: \
      BINARY, then QUOTE SITE RDW, then GET; or as record format U, which keeps the descriptor words of \
      blocks and records), from a copy made by IFASMFDP or IFASMFDL";
 
-/// How much is checked for a beginning.
+/// Bytes that are checked for the start of a record.
 const LOOK: usize = 64 * 1024;
 /// This many records without words are looked for.
 const STARTS: usize = 4;
@@ -79,7 +79,7 @@ fn view(head: &[u8], size: u64) -> View<'_> {
     }
 }
 
-/// Where the record at `at` leads to, if that is in these bytes too.
+/// Returns the offset of the record after the one at `at`, if its header is in these bytes.
 fn leads(head: &[u8], at: usize) -> Option<usize> {
     let next = at + usize::from(plausible(&head[at..])?.length);
     (next + HEAD <= head.len()).then_some(next)

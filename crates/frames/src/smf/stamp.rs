@@ -3,7 +3,7 @@
 use super::section::{Section, Triplet};
 use crate::tod;
 
-/// Where the records of one type and subtype say which interval they are about.
+/// Position of the interval in the records of one type and subtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalLayout {
     /// Type of the record.
@@ -25,11 +25,11 @@ pub struct IntervalLayout {
 /// Times that a record has of its interval; TOD values, `None` where they are implausible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntervalStamp {
-    /// When the interval began.
+    /// Start of the interval.
     pub start: Option<u64>,
-    /// When it ended, or was to end.
+    /// Actual or planned end.
     pub end: Option<u64>,
-    /// When the record was written.
+    /// Time of writing.
     pub written: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ impl IntervalLayout {
 }
 
 impl IntervalStamp {
-    /// When the interval that the record reports ended.
+    /// End of the interval that the record reports.
     ///
     /// A record that was written before its interval was over was written early, as when the state
     /// of the machine changed, and covers the time up to then.

@@ -8,7 +8,7 @@ use super::header::{Fault, Header, RDW};
 /// a data set are at most half as long; those reassembled from segments may be longer.
 pub const MAX_RECORD: usize = u16::MAX as usize;
 
-/// Why a record could not be written.
+/// Error from writing a record.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The operating system says no.

@@ -19,7 +19,7 @@ use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::Error;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 
-/// After how many elements the caller is asked whether to continue.
+/// Elements between checks whether to continue.
 const REPORT_EVERY: usize = 4096;
 
 /// One element and where its data is.
@@ -73,7 +73,7 @@ impl Capture {
     /// Maximum number of elements.
     pub const MAX_ELEMENTS: usize = 2_000_000;
 
-    /// Walks over the elements of a file. `progress` gets how many bytes of how many are done, and
+    /// Walks over the elements of a file. `progress` gets the bytes done and the total, and
     /// stops the walk by saying false.
     ///
     /// Bad input is no error: it is in the problems.
@@ -331,7 +331,7 @@ impl Capture {
         });
     }
 
-    /// The next place from `from` on where an element surely is.
+    /// Returns the next offset from `from` on at which an element surely begins.
     fn search(
         &self,
         from: u64,
@@ -352,7 +352,7 @@ impl Capture {
             }
             let bytes = &buffer[..got];
             let mut place = 0;
-            // Almost all places are passed over here.
+            // Almost all offsets are rejected here.
             while let Some(next) = bytes[place..=got - BEGIN]
                 .iter()
                 .position(|byte| matches!(byte, 0xE2 | 0xC5))

@@ -38,7 +38,7 @@ pub struct Entry {
     pub end: u32,
 }
 
-/// Why the bytes of an entry are not one.
+/// Reason why bytes are not an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryFault {
     /// The flag is neither sample nor event.
@@ -167,7 +167,7 @@ impl Control {
         self.entries.iter().map(|one| u64::from(one.pages())).sum()
     }
 
-    /// Which of all its frames a frame of an entry is.
+    /// Returns the index of a frame of an entry among all frames.
     pub(crate) fn frame(&self, entry: usize, frame: u32) -> u64 {
         let before = self.entries.iter().take(entry);
         before.map(|one| u64::from(one.pages())).sum::<u64>() + u64::from(frame)
@@ -196,10 +196,9 @@ impl Control {
         sure.then_some(control)
     }
 
-    /// The first control record that begins at one of the first `count` places of `bytes`, whatever
-    /// its offset.
+    /// Returns the first control record that begins at one of the first `count` offsets of `bytes`.
     pub(crate) fn anywhere(bytes: &[u8], count: usize, like: SearchHint) -> Option<(usize, Self)> {
-        /// This many places are checked together, which the compiler makes few instructions of.
+        /// Number of offsets checked together, which compiles to few instructions.
         const MANY: usize = 64;
         let last = (ENTRIES_AT + count).min(bytes.len().saturating_sub(RESERVED));
         let flags = bytes.get(ENTRIES_AT..last)?.chunks(MANY);
@@ -207,7 +206,7 @@ impl Control {
         let likely = |(&flag, &reserved): (&u8, &u8)| {
             ((flag == Class::Sample.flag()) | (flag == Class::Event.flag())) & (reserved == 0)
         };
-        // Almost all places are passed over here.
+        // Almost all offsets are rejected here.
         let chunks = (0..).step_by(MANY).zip(flags.zip(reserved));
         let places = chunks
             .filter(|(_, (flags, reserved))| {
@@ -236,8 +235,8 @@ impl Control {
         None
     }
 
-    /// The control record at the start of `bytes`, which are at `place` of those that are searched.
-    /// It may be anywhere, so that a record must follow it in any case.
+    /// Returns the control record at the start of `bytes`, which are at offset `place` of the searched ones.
+    /// As it may be at any offset, a record must follow it.
     fn surely(bytes: &[u8], place: u64, like: SearchHint) -> Option<Self> {
         let first = bytes[ENTRIES_AT..].first_chunk::<ENTRY>()?;
         let entry = Entry::parse(first).ok().filter(|_| first[RESERVED] == 0)?;
@@ -263,7 +262,7 @@ impl Control {
 pub(crate) struct SearchHint {
     /// Number of bytes of the file from the first offset on.
     pub room: u64,
-    /// At this place and multiples of 4096 after it [`Control::found`] judges.
+    /// At this offset and multiples of 4096 after it, [`Control::found`] decides.
     pub grid: Option<usize>,
     /// Whether its entries need not be counted. Names and numbers of devices look like an entry often
     /// enough.

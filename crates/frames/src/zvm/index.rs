@@ -118,7 +118,7 @@ impl WindowMap {
 }
 
 /// Result of the first pass over a file. Its memory is bounded: twelve bytes for each 4 KB page where records are, two
-/// dozen for each place where reading had to be resumed, and small tables.
+/// dozen for each resynchronization, and small tables.
 ///
 /// Every byte of the file is accounted for:
 /// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.

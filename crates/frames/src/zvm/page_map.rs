@@ -7,7 +7,7 @@
 /// Pages that follow each other in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageRun {
-    /// Where its first page is among all those walked, in bytes.
+    /// Logical offset of its first page.
     pub logical_offset: u64,
     /// Position of that page in the file.
     pub file_offset: u64,

@@ -160,7 +160,7 @@ impl Cursor {
                 .copied()
                 .unwrap_or(NONE);
             let mut list = self.lists.get_mut(usize::from(slot));
-            // As in the first pass: within a run of like records the next place is known before its
+            // As in the first pass: within a run of like records the next offset is known before its
             // length is fetched.
             loop {
                 if let Some(list) = &mut list {
@@ -229,8 +229,8 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass over the records of the types numbered `wanted` (places in [`Index::types`]); a type
-    /// named twice is returned at its last place.
+    /// A pass over the records of the types numbered `wanted` (indexes in [`Index::types`]); a type
+    /// named twice is returned at its last index.
     #[must_use]
     pub fn new(source: Arc<dyn ReadAt>, index: Arc<Index>, wanted: &[u16]) -> Self {
         Self {

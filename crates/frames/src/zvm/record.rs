@@ -48,11 +48,11 @@ pub struct Header {
     pub domain: u8,
     /// Number of the record within its domain.
     pub record: u16,
-    /// When the record was built, as the TOD clock gives it.
+    /// Time of the record, a TOD value.
     pub tod: u64,
 }
 
-/// Why bytes cannot be a record.
+/// Reason why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The halfword after the length is not zero.

@@ -13,10 +13,10 @@ use crate::source::Error;
 use crate::source::{PAGE, WINDOW, read_full};
 use crate::tod;
 
-/// How much is read at first where it is likely that not all of a window is needed.
+/// Bytes to read first if probably not all of a window is needed.
 pub(crate) const NEAR: usize = 4 * PAGE;
 
-/// Where a search ended.
+/// Result of a search.
 pub(crate) enum SearchResult {
     /// Reading continues here.
     Found(u64),
@@ -78,7 +78,7 @@ impl Scan<'_> {
         true
     }
 
-    /// Looks for the next control record in all of the file after the place where it was lost.
+    /// Searches the rest of the file for the next control record.
     pub(crate) fn search_forward(
         &mut self,
         progress: &mut dyn FnMut(u64, u64) -> bool,

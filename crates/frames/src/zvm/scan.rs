@@ -15,7 +15,7 @@ use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 
 const NONE_HERE: &str = "no control record here";
 
-/// Goes over a file once. `progress` gets how many bytes of how many are done, about every 4
+/// Indexes a file in one pass. `progress` gets the bytes done and the total, about every 4
 /// MiB, and stops the pass by saying false.
 ///
 /// Bad input is no error: it is in the problems of the index.

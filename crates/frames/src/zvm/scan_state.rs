@@ -1,4 +1,4 @@
-//! How far the first pass over a file is.
+//! State of the first pass over a file.
 
 use super::control::Control;
 use super::index::{Index, WindowMap};
@@ -7,7 +7,7 @@ use super::stats::RecordStats;
 use crate::problem::ProblemKind;
 use crate::source::{Error, ReadAt, WINDOW};
 
-/// After how many bytes progress is reported.
+/// Bytes between reports of progress.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
 /// Expected content of the next page.
@@ -37,18 +37,17 @@ pub(crate) struct Scan<'s> {
     /// The window that is walked, and where the next page is among all those walked.
     pub(crate) current_window: Box<WindowMap>,
     pub(crate) logical_offset: u64,
-    /// Where the walk continues, if not at the next page.
+    /// Offset at which the walk continues, if not at the next page.
     pub(crate) jump_to: Option<u64>,
     pub(crate) skips: PendingSkips,
-    /// How many bytes without a meaning the last page has at its end that is no bad frame, and how many
-    /// of those are counted as padding.
+    /// Unused bytes at the end of the last valid page, and how many of them count as padding.
     pub(crate) trailing_bytes: u64,
     pub(crate) trailing_padding: u64,
     /// No control record begins before this, for what is there is known; none was found before that.
     pub(crate) min_search_offset: u64,
     pub(crate) searched_to: u64,
     pub(crate) scratch: Vec<u8>,
-    /// Where the file ends inside something: what, and how many bytes of it there are.
+    /// Where the file ends inside a structure: offset, bytes present, and its name.
     pub(crate) truncated: Option<(u64, u64, &'static str)>,
     pub(crate) line_ends: Option<String>,
     pub(crate) grown: bool,

@@ -4,7 +4,7 @@
 use super::index::Index;
 use crate::problem::ProblemKind;
 
-/// Why bytes are skipped.
+/// Reason of a skip.
 pub(crate) struct SkipReason {
     pub kind: ProblemKind,
     pub record: Option<(u8, u16)>,
@@ -16,7 +16,7 @@ pub(crate) struct SkippedRange {
     /// Its start and end, with the padding in it.
     pub from: u64,
     pub end: u64,
-    /// Where what is skipped begins, and how many bytes that are.
+    /// Offset and number of the skipped bytes.
     pub offset: u64,
     pub bytes: u64,
     /// Number of frames; 0 if it is the rest of one.
@@ -64,7 +64,7 @@ impl PendingSkips {
         self.0.first().map(|(skip, _)| skip)
     }
 
-    /// Forgets all skips; tells why the first was begun.
+    /// Clears all skips; returns the reason of the first.
     pub(crate) fn take(&mut self) -> Option<SkipReason> {
         self.0.drain(..).next().map(|(_, why)| why)
     }

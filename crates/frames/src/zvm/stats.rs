@@ -8,7 +8,7 @@ use crate::problem::ProblemKind;
 use crate::source::PAGE;
 use crate::tod;
 
-/// Why the walk over a frame stopped.
+/// Reason why the walk over a frame stopped.
 pub(crate) enum WalkEnd {
     /// The data of the frame end here.
     Done,
@@ -33,9 +33,9 @@ pub(crate) struct RecordStats {
     pub(crate) digests: Option<(Vec<IntervalDigest>, IntervalDigest)>,
     /// Position of the last system configuration record.
     pub(crate) configuration: Option<u64>,
-    /// Interval ends not kept: how many, and where the first is.
+    /// Interval ends not kept: their number and the offset of the first.
     more_ends: Option<(u64, u64)>,
-    /// Records of types beyond those distinguished: how many, and where the first is.
+    /// Records of types beyond those distinguished: their number and the offset of the first.
     more_types: Option<(u64, u64)>,
 }
 
@@ -54,7 +54,7 @@ impl RecordStats {
     }
 
     /// Counts the records of a frame from `start` to the end of `data`; gives where it stopped, the
-    /// types it met, and why it stopped.
+    /// types it found, and why it stopped.
     #[inline]
     pub(crate) fn walk(
         &mut self,

@@ -12,7 +12,7 @@ pub const MAX_TYPES: usize = 512;
 /// No such type.
 pub(crate) const NONE: u16 = u16::MAX;
 
-/// Record numbers below this have a place of their own in the table (the highest known is 37).
+/// Record numbers below this index the table directly (the highest known is 37).
 const DIRECT: usize = 256;
 
 const SPAN: usize = (MAX_DOMAIN as usize + 1) * DIRECT;
@@ -109,7 +109,7 @@ impl TypeMap {
     }
 }
 
-/// Records of one type and length, back to back: how many, and their plausible times.
+/// Consecutive records of one type and length: their number and plausible times.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordRun {
     pub count: u64,
@@ -125,7 +125,7 @@ pub(crate) struct Counter {
     pub first_offset: u64,
     earliest: u64,
     latest: u64,
-    /// Position of the first record with an impossible time, and how many there are.
+    /// Offset of the first record with an impossible time, and their number.
     pub odd_times: Option<(u64, u64)>,
     // Records of one type mostly have one length: runs are counted here and put into the table when
     // they end.
@@ -153,7 +153,7 @@ impl Counter {
         }
     }
 
-    /// Counts records of one length, which the caller has seen to be at most that of a frame.
+    /// Counts records of one length; the caller has checked that it is at most that of a frame.
     #[inline]
     pub(crate) fn add(&mut self, length: u16, run: RecordRun) {
         if length == self.length {

@@ -9,7 +9,7 @@ use crate::source::PAGE;
 /// The longest record that can be written: an end-of-frame record must fit after it.
 pub const MAX_RECORD: usize = PAGE - HEADER;
 
-/// Why a file could not be written.
+/// Error from writing a file.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The operating system says no.
@@ -21,12 +21,12 @@ pub enum WriteError {
     /// A record is not one.
     #[error("record {number} of a group: {reason}")]
     Record {
-        /// Which record, from 0.
+        /// Index of the record, from 0.
         number: usize,
         /// Its fault.
         reason: &'static str,
     },
-    /// The address of a group leaves no room: not for a record in its first frame, or not below 4
+    /// The address of a group leaves no space: not for a record in its first frame, or not below 4
     /// GB.
     #[error("data cannot start at address x'{0:08X}'")]
     Start(u32),
@@ -42,7 +42,7 @@ pub struct Group<'r, R> {
     pub mask1: u8,
     /// Second domain mask of the entry.
     pub mask2: u8,
-    /// Address of the first byte; its last 12 bits are the place in the first frame.
+    /// Address of the first byte; its last 12 bits are the offset in the first frame.
     pub start: u32,
     /// The records, each with its header.
     pub records: &'r [R],
