@@ -415,7 +415,7 @@ def test_published_ranges_are_what_is_published() -> None:
         "BLAST completions": 1.34,
     }
     z14 = shown["throughput of a core (capacity statement)"]
-    assert (z14["low"], z14["high"], z14["mean"]) == (1.10, 1.40, 1.25)
+    assert (z14.low, z14.high, z14.mean) == (1.10, 1.40, 1.25)
 
 
 def test_without_multithreading_nothing_is_said_of_it() -> None:

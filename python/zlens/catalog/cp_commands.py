@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Annotated
 
@@ -24,7 +25,7 @@ class CpCommand(FactTable, frozen=True):
     states: Annotated[tuple[str, ...], Meta(description="lines that are the state")] = ()
     verb: Annotated[str, Meta(description="the pattern of the verb")] = "Q(?:UERY)?"
     begins: Annotated[str, Meta(description="the pattern of the response's first line")] = ""
-    parts: Annotated[tuple[str, ...], Meta(description="patterns of what lines consist of")] = ()
+    parts: Annotated[tuple[re.Pattern[str], ...], Meta(description="patterns of what lines consist of")] = ()
 
     @property
     def is_supported(self) -> bool:

@@ -172,7 +172,7 @@ class ConsoleSource:
         """Add the values of a line, or the line as text."""
         line = {"offset": offset, "stamp": time_text, "command": block.command.name}
         parts = sorted(
-            (match for form in block.command.parts for match in re.finditer(form, text)),
+            (match for form in block.command.parts for match in form.finditer(text)),
             key=lambda match: match.start(),
         )
         rest = text
