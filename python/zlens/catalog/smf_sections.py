@@ -253,14 +253,14 @@ def _bytes(field: SmfField) -> dict[str, int]:
 
 def _time(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
     section = record_layout.section(record_layout.time["section"])
-    facts: dict[str, Any] = {"part": parts[section.name]}
+    location: dict[str, Any] = {"part": parts[section.name]}
     for role in ("start", "length", "end", "zone", "nominal"):
         if role in record_layout.time:
             field = section.field(record_layout.time[role])
-            facts[role] = _bytes(field)
+            location[role] = _bytes(field)
             if field.date:
-                facts["date"] = _bytes(section.field(field.date))
-    return facts
+                location["date"] = _bytes(section.field(field.date))
+    return location
 
 
 def _broken(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
