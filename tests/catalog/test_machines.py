@@ -72,7 +72,7 @@ def test_the_files_are_in_order() -> None:
         ("4 = 0.9", "4 = 0.4", "4 processors have less capacity than 2"),
         ('text = "a machine"\n', "", "curves.made.text is missing"),
         ("factors = { 1 = 1.0, 2 = 0.94, 4 = 0.9 }\n", "", "write adjustments or factors"),
-        ("2 = 0.94", "two = 0.94", "a name in curves.made.factors is"),
+        ("2 = 0.94", "two = 0.94", "curves.made.factors"),
     ],
 )
 def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: str, said: str) -> None:

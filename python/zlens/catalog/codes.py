@@ -10,15 +10,13 @@ from msgspec import Meta
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import SourcedTable
 
 
-class CodeTable(FactTable, frozen=True):
+class CodeTable(SourcedTable, frozen=True):
     """The codes of a field."""
 
     text: Annotated[str, Meta(description="what the codes are of")]
-    status: Annotated[str, Meta(description="how well they are known")]
-    source: Annotated[str, Meta(description="where they are described")]
     words: Annotated[dict[str, str], Meta(description="words by code")]
 
 

@@ -10,16 +10,14 @@ from msgspec import Meta, field
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 
-class CpCommand(FactTable, frozen=True):
+class CpCommand(SourcedTable, frozen=True):
     """A command. Without `labels` and `parts`, its response is unknown."""
 
     name: str
     word: Annotated[str, Meta(description="the pattern of its operand")]
-    source: Annotated[str, Meta(description="where the response is described")]
-    status: Annotated[str, Meta(description="how well it is known")]
     instead: Annotated[str, Meta(description="a source of the same facts in another format")]
     labels: Annotated[dict[str, str], Meta(description="columns by label")] = field(default_factory=dict)
     states: Annotated[tuple[str, ...], Meta(description="lines that are the state")] = ()

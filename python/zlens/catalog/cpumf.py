@@ -19,7 +19,7 @@ from zlens.catalog import expressions, generations
 from zlens.catalog.generations import CounterName, MetricKeys
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Shares of L1 misses by the source of the lines.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
@@ -101,11 +101,9 @@ class Hint(FactTable, frozen=True):
     category: Annotated[str, Meta(description="the category")]
 
 
-class HintTable(FactTable, frozen=True):
+class HintTable(SourcedTable, frozen=True):
     """LSPR workload categories; the first condition that holds applies."""
 
-    status: str
-    source: str
     note: str
     hints: tuple[Hint, ...] = field(name="hint")
 
@@ -117,11 +115,9 @@ class PerfEvent(FactTable, frozen=True):
     user: Annotated[int, Meta(description="for the problem state only")]
 
 
-class LinuxNames(FactTable, frozen=True):
+class LinuxNames(SourcedTable, frozen=True):
     """Linux names of counters, in addition to the names of the generations."""
 
-    status: str
-    source: str
     generic: Annotated[dict[str, PerfEvent], Meta(description="events of every machine")]
     renamed: Annotated[dict[str, str], Meta(description="the name by that of earlier kernels")]
 

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 
 class MachineTypeKeys(FactTable, frozen=True):
@@ -44,11 +44,9 @@ class CounterName(FactTable, frozen=True):
     text: Annotated[str, Meta(description="what it counts")]
 
 
-class MetricKeys(FactTable, frozen=True):
+class MetricKeys(SourcedTable, frozen=True):
     """A metric."""
 
-    status: Annotated[str, Meta(description="how well its formula is known")]
-    source: Annotated[str, Meta(description="where the formula is from; names of sources are replaced")]
     formula: Annotated[str, Meta(description="its formula; empty if counters do not suffice")] = ""
     note: Annotated[str, Meta(description="a remark")] = ""
     needs: Annotated[
@@ -56,33 +54,27 @@ class MetricKeys(FactTable, frozen=True):
     ] = ""
 
 
-class WeightVariant(FactTable, frozen=True):
+class WeightVariant(SourcedTable, frozen=True):
     """Other weights."""
 
     numbers: tuple[float, ...]
-    status: str
-    source: str
 
 
-class Weights(FactTable, frozen=True):
+class Weights(SourcedTable, frozen=True):
     """A metric that is computed from weights."""
 
-    status: Annotated[str, Meta(description="how well the weights are known")]
-    source: Annotated[str, Meta(description="where they are from")]
     numbers: Annotated[tuple[float, ...] | None, Meta(description="the weights, if known")] = None
     terms: Annotated[tuple[str, ...], Meta(description="shares that are weighed, in their order")] = ()
     note: Annotated[str, Meta(description="a remark")] = ""
     variants: Annotated[tuple[WeightVariant, ...], Meta(description="other weights")] = ()
 
 
-class CurveKeys(FactTable, frozen=True, kw_only=True):
+class CurveKeys(SourcedTable, frozen=True, kw_only=True):
     """Capacity adjustment factors of a machine."""
 
     text: Annotated[str, Meta(description="what machine it is")]
     type: Annotated[str, Meta(description="its machine type")]
     model: Annotated[str, Meta(description="its model")]
-    source: Annotated[str, Meta(description="where the factors are from")]
-    status: Annotated[str, Meta(description="how well they are known")]
     note: Annotated[str, Meta(description="a remark")]
     adjustments: Annotated[
         tuple[int, ...] | None, Meta(description="the factors of 2, 3, ... processors in units of STSI")
@@ -101,15 +93,13 @@ class CurveKeys(FactTable, frozen=True, kw_only=True):
             raise ValueError("write adjustments or factors")
 
 
-class GenerationFile(FactTable, frozen=True):
+class GenerationFile(SourcedTable, frozen=True):
     """A machine generation."""
 
     text: Annotated[str, Meta(description="what it is")]
     cfvn: Annotated[int, Meta(description="its counter first version number")]
     csvn: Annotated[int, Meta(description="its counter second version number")]
     extended_counters: Annotated[int, Meta(description="counters of the extended set, including reserved")]
-    status: Annotated[str, Meta(description="how well its counters are known")]
-    source: Annotated[str, Meta(description="where they are described")]
     basis: Annotated[str, Meta(description="the unit that its TLB counters count")]
     workload_hint: Annotated[bool, Meta(description="whether the table of workload categories applies")]
     types: Annotated[dict[str, MachineTypeKeys], Meta(description="machine types")]

@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from zlens.catalog.raw_columns import RawColumn
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Programs whose text is read.
 EXPORTERS = ("hmc", "dds")
@@ -53,7 +53,7 @@ class ExporterMetric(FactTable, frozen=True):
     alone: Annotated[bool, Meta(description="whether a value is of all processor types together")] = False
 
 
-class Exporter(FactTable, frozen=True, dict=True):
+class Exporter(SourcedTable, frozen=True, dict=True):
     """The metrics that a program exports."""
 
     name: Annotated[str, Meta(description="the program's name in those of tables")]
@@ -64,8 +64,6 @@ class Exporter(FactTable, frozen=True, dict=True):
     system: Annotated[
         tuple[str, ...], Meta(description="labels with the system's name, the first that a sample has")
     ]
-    source: Annotated[str, Meta(description="where the metrics are described")]
-    status: Annotated[str, Meta(description="how well they are known")]
     types: Annotated[dict[str, str], Meta(description="processor types by the words of names and labels")]
     labels: Annotated[tuple[MetricLabel, ...], Meta(description="labels that are columns")] = field(
         name="label"

@@ -10,7 +10,7 @@ from msgspec import Meta
 from zlens.catalog import layouts
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 PATH = FACTS / "zvm" / "resets.toml"
 #: Subject kind of evidence that affects every counter of the system.
@@ -19,7 +19,7 @@ ALL = "all"
 KIND = "counters were reset"
 
 
-class ResetRule(FactTable, frozen=True):
+class ResetRule(SourcedTable, frozen=True):
     """A record that reports a reset.
 
     The values of `fields` name the subject in the order of the subject's columns; fewer values mean every
@@ -30,8 +30,6 @@ class ResetRule(FactTable, frozen=True):
     kind: Annotated[str, Meta(description="what happened")]
     subject_kind: Annotated[str, Meta(description="the kind of subject whose counters were reset")]
     fields: Annotated[tuple[str, ...], Meta(description="fields that name the subject")]
-    source: Annotated[str, Meta(description="where that is described")]
-    status: Annotated[str, Meta(description="how well it is known")]
     time: Annotated[str | None, Meta(description="the field with the time, if not the record's own")] = None
     note: Annotated[str | None, Meta(description="a remark")] = None
 

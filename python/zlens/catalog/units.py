@@ -9,17 +9,15 @@ from msgspec import Meta
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import SourcedTable
 
 
-class RawUnit(FactTable, frozen=True):
+class RawUnit(SourcedTable, frozen=True):
     """A unit of raw numbers."""
 
     factor: Annotated[float, Meta(gt=0, description="its value in the unit of measures")]
     unit: Annotated[str, Meta(description="the unit of measures")]
     text: Annotated[str, Meta(description="what it is")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    source: Annotated[str, Meta(description="where it is described")]
 
 
 @cache

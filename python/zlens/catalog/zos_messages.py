@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from zlens.catalog.raw_columns import RawColumn
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 _TYPES = {"int": "int", "truth": "bool"}
 #: Column with the counter sets that the command requested, which no parameter states.
@@ -35,14 +35,12 @@ class MessageLabel(FactTable, frozen=True):
             raise ValueError(f"label {self.label!r}: its column is of type {expected}")
 
 
-class NoticeText(FactTable, frozen=True):
+class NoticeText(SourcedTable, frozen=True):
     """Format of a one-line message."""
 
     id: Annotated[str, Meta(description="its identifier")]
     text: Annotated[str, Meta(description="its words; those in braces are columns of the table zos_notice")]
     title: Annotated[str, Meta(description="what it reports")]
-    source: Annotated[str, Meta(description="where it is described")]
-    status: Annotated[str, Meta(description="how well it is known")]
 
 
 class HisFacts(FactTable, frozen=True):
@@ -54,11 +52,9 @@ class HisFacts(FactTable, frozen=True):
     sets: Annotated[dict[str, str], Meta(description="counter sets by the name in texts")]
 
 
-class MessageFacts(FactTable, frozen=True, dict=True):
+class MessageFacts(SourcedTable, frozen=True, dict=True):
     """Labels of texts, and the meaning of short codes."""
 
-    source: Annotated[str, Meta(description="where the texts are described")]
-    status: Annotated[str, Meta(description="how well they are known")]
     run_labels: Annotated[tuple[MessageLabel, ...], Meta(description="labels of a run")] = field(name="run")
     service_labels: Annotated[tuple[MessageLabel, ...], Meta(description="labels of the service")] = field(
         name="service"

@@ -15,21 +15,19 @@ from msgspec.structs import asdict
 from zlens.answers.answer import Assumption
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import SourcedTable
 
 #: Values of `status`: the catalog's words for how well a fact is established.
 STATUSES = ("verified", "carried", "constructed", "derived", "unverified", "ours")
 
 
-class ConstantKeys(FactTable, frozen=True, kw_only=True):
+class ConstantKeys(SourcedTable, frozen=True, kw_only=True):
     """An unsettled value."""
 
     model: Annotated[str, Meta(description="the model that uses it")]
     default: Annotated[Any, Meta(description="its value, unless a scenario states another")]
     unit: Annotated[str, Meta(description="its unit")] = ""
     text: Annotated[str, Meta(description="what it is")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    source: Annotated[str, Meta(description="where it is from")]
     closes: Annotated[str, Meta(description="the document that would settle it; empty if none")] = ""
 
 

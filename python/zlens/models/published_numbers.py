@@ -9,18 +9,16 @@ from msgspec import Meta
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import SourcedTable
 
 
-class PublishedNumber(FactTable, frozen=True):
+class PublishedNumber(SourcedTable, frozen=True):
     """A number in a rule that a model applies."""
 
     model: Annotated[str, Meta(description="the model")]
     value: Annotated[int | float, Meta(description="the number")]
     unit: Annotated[str, Meta(description="its unit")]
     text: Annotated[str, Meta(description="what it is")]
-    source: Annotated[str, Meta(description="where it is published")]
-    status: Annotated[str, Meta(description="how well it is known")]
 
 
 @cache

@@ -31,7 +31,7 @@ from zlens.catalog.layouts import (
 from zlens.record_pages.table import Bit, FieldRow
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 _WORDS = re.compile(r"[a-z0-9]+")
 #: Attributes of a field that are copied from the catalog.
@@ -70,11 +70,9 @@ class KindRule(FactTable, frozen=True):
         )
 
 
-class RuleFile(FactTable, frozen=True):
+class RuleFile(SourcedTable, frozen=True):
     """Rules for fields unknown to the catalog."""
 
-    source: Annotated[str, Meta(description="where they are from")]
-    status: Annotated[str, Meta(description="how well they are known")]
     note: Annotated[str, Meta(description="a remark")]
     rule: tuple[KindRule, ...]
 

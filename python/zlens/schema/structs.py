@@ -30,6 +30,13 @@ class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a file of facts."""
 
 
+class SourcedTable(FactTable, frozen=True, kw_only=True):
+    """A table that states its source."""
+
+    source: Annotated[str, Meta(description="where it is from")]
+    status: Annotated[str, Meta(description="how well it is known")]
+
+
 def load(path: Path, table: type[T], root: str = "the file") -> T:
     """Return the contents of a file of facts; CatalogError with the line of an invalid key."""
     return parse(document.text_of(path), str(path), table, root)

@@ -18,7 +18,7 @@ from zlens.catalog import cpumf
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import SourcedTable
 
 Role = Any
 
@@ -106,15 +106,13 @@ def caches(generation: str) -> dict[str, float]:
     return {f"{level}_mib": getattr(sizes, level) for level in ("l1", "core", "chip", "drawer")}
 
 
-class CacheSizes(FactTable, frozen=True):
+class CacheSizes(SourcedTable, frozen=True):
     """Caches of a machine generation in MiB, instructions and data in total."""
 
     l1: Annotated[float, Meta(gt=0, description="L1 of a core")]
     core: Annotated[float, Meta(gt=0, description="L2 of a core")]
     chip: Annotated[float, Meta(gt=0, description="the cache that the cores of a chip share")]
     drawer: Annotated[float, Meta(gt=0, description="the cache of a drawer")]
-    status: Annotated[str, Meta(description="how well they are known")]
-    source: Annotated[str, Meta(description="where they are published")]
 
 
 @cache

@@ -101,4 +101,3 @@ def run_of(
     run_name = name or str(values["name"])
     run = WorkloadRun(name=run_name, also=values["also"] or {}, as_published=as_published, **numbers)
     return run, recorded
-    ), recorded

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 
 class Menu(FactTable, frozen=True):
@@ -24,11 +24,9 @@ class Menu(FactTable, frozen=True):
         return not self.groups or group in self.groups
 
 
-class MenuFile(FactTable, frozen=True):
+class MenuFile(SourcedTable, frozen=True):
     """All menus."""
 
-    source: Annotated[str, Meta(description="where they are named")]
-    status: Annotated[str, Meta(description="how well they are known")]
     note: Annotated[str, Meta(description="a remark")]
     menus: tuple[Menu, ...] = field(name="menu")
 

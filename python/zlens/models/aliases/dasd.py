@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from zlens.models.queueing.queues import Queue, multi_server_queue
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import SourcedTable
 
 
 def service(pend: float, disc: float, conn: float) -> float:
@@ -92,11 +92,9 @@ class PublishedBursts(Struct, frozen=True):
         return previous.factor
 
 
-class QueueTable(FactTable, frozen=True):
+class QueueTable(SourcedTable, frozen=True):
     """Devices with published queues."""
 
-    source: Annotated[str, Meta(description="where they are published")]
-    status: Annotated[str, Meta(description="how well they are known")]
     text: Annotated[str, Meta(description="what devices they are")]
     columns: tuple[Literal["rate"], Literal["serv_ms"], Literal["resp_ms"]]
     rows: Annotated[tuple[tuple[float, float, float], ...], Meta(description="as printed")]

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import SourcedTable
 
 PAGE = 4096
 GB = 2**30
@@ -24,13 +24,11 @@ DAT_STRUCTURES = 1.01
 SLOTS_OF_CYLINDER = 180
 
 
-class Storbuf(FactTable, frozen=True):
+class Storbuf(SourcedTable, frozen=True):
     """Defaults of SET SRM STORBUF."""
 
     text: Annotated[str, Meta(description="what they apply to")]
     percent: Annotated[tuple[int, int, int], Meta(description="for E1, E2, E3, percent of storage")]
-    source: Annotated[str, Meta(description="where they are published")]
-    status: Annotated[str, Meta(description="how well they are known")]
 
 
 @cache

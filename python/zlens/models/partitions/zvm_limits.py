@@ -10,13 +10,13 @@ from msgspec import Meta, Struct, field
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Levels of multithreading.
 SMT = ("non-SMT", "SMT-1", "SMT-2")
 
 
-class Release(FactTable, frozen=True):
+class Release(SourcedTable, frozen=True):
     """Limits of a release."""
 
     name: Annotated[str, Meta(description="the release")]
@@ -24,22 +24,18 @@ class Release(FactTable, frozen=True):
     cores: Annotated[int, Meta(description="logical cores without multithreading")]
     smt_cores: Annotated[int, Meta(description="logical cores with multithreading")]
     note: Annotated[str, Meta(description="a remark")]
-    source: Annotated[str, Meta(description="where that is stated")]
-    status: Annotated[str, Meta(description="how well it is known")]
     ignores: Annotated[
         bool, Meta(description="whether cores beyond the limit exist with multithreading, without use")
     ] = False
 
 
-class Mode(FactTable, frozen=True):
+class Mode(SourcedTable, frozen=True):
     """Mode of a partition."""
 
     name: Annotated[str, Meta(description="the mode")]
     smt: Annotated[tuple[str, ...], Meta(description="types that support multithreading")]
     two_threads: Annotated[tuple[str, ...], Meta(description="types with two threads on a core at level 2")]
     mixed: Annotated[bool, Meta(description="whether it may have several types")]
-    source: Annotated[str, Meta(description="where that is stated")]
-    status: Annotated[str, Meta(description="how well it is known")]
 
 
 class LimitFile(FactTable, frozen=True):

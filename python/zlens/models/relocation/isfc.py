@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 
 class Device(Struct, frozen=True):
@@ -23,12 +23,10 @@ class Device(Struct, frozen=True):
     chpid: int
 
 
-class LinkFact(FactTable, frozen=True, kw_only=True):
+class LinkFact(SourcedTable, frozen=True, kw_only=True):
     """A fact about links."""
 
     text: Annotated[str, Meta(description="what is true of links")]
-    source: Annotated[str, Meta(description="where that is stated")]
-    status: Annotated[str, Meta(description="how well it is known")]
 
 
 class LinkDevices(LinkFact, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from zlens.answers.answer import AnswerColumn, AnswerTable
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 RUNS = (
     AnswerColumn("name", "Run"),
@@ -64,7 +64,7 @@ _PUBLISHED = (
 )
 
 
-class PublishedRange(FactTable, frozen=True):
+class PublishedRange(SourcedTable, frozen=True):
     """Results with multithreading relative to those without it."""
 
     what: Annotated[str, Meta(description="what was measured")]
@@ -72,18 +72,14 @@ class PublishedRange(FactTable, frozen=True):
     low: Annotated[float, Meta(gt=0, description="the smallest ratio")]
     high: Annotated[float, Meta(gt=0, description="the largest ratio")]
     publication: Annotated[str, Meta(description="the publication, in short")]
-    source: Annotated[str, Meta(description="where it is published")]
-    status: Annotated[str, Meta(description="how well it is known")]
     mean: Annotated[float | None, Meta(description="the mean ratio, if stated")] = None
 
 
-class SecondThread(FactTable, frozen=True):
+class SecondThread(SourcedTable, frozen=True):
     """Cores that can have two threads."""
 
     under: Annotated[str, Meta(description="z/VM or z/OS")]
     types: Annotated[tuple[str, ...], Meta(description="types of cores")]
-    source: Annotated[str, Meta(description="where that is stated")]
-    status: Annotated[str, Meta(description="how well it is known")]
 
 
 class ThreadFile(FactTable, frozen=True):
