@@ -68,7 +68,6 @@ def schemas() -> dict[str, str]:
     from zlens.models.paging.page_space import Storbuf
     from zlens.models.partitions.zvm_limits import LimitFile
     from zlens.models.published_numbers import PublishedNumber
-    from zlens.models.relocation.isfc import LinkFacts
     from zlens.models.smt.tables import ThreadFile
     from zlens.readers.throughput.table import HeadingFacts
     from zlens.record_pages.field_kinds import RuleFile
@@ -95,7 +94,6 @@ def schemas() -> dict[str, str]:
         "models/caches": dict[str, CacheSizes],
         "models/constants": dict[str, ConstantKeys],
         "models/dasd_bursts": dict[str, QueueTable],
-        "models/isfc": LinkFacts,
         "models/published": dict[str, PublishedNumber],
         "models/smt_published": ThreadFile,
         "models/storbuf": dict[str, Storbuf],

@@ -88,9 +88,7 @@ class Balance(FactTable, frozen=True):
 class BalancesFile(FactTable, frozen=True):
     """Relations between counters."""
 
-    damage: Annotated[
-        float, Meta(description="the part of a system's samples that may contradict themselves")
-    ]
+    damage: Annotated[float, Meta(description="part of a system's samples that may contradict themselves")]
     balance: tuple[Balance, ...]
 
 
@@ -127,9 +125,7 @@ class SetSize(FactTable, frozen=True):
 
     first: Annotated[int, Meta(description="the first version that has it")] = field(name="from")
     counters: Annotated[int, Meta(description="counters, including reserved ones")]
-    last: Annotated[int | None, Meta(description="the last version; none: all later ones")] = field(
-        name="to", default=None
-    )
+    last: Annotated[int | None, Meta(description="the last one, if any")] = field(name="to", default=None)
 
 
 class CounterSetKeys(FactTable, frozen=True, kw_only=True):
@@ -138,14 +134,10 @@ class CounterSetKeys(FactTable, frozen=True, kw_only=True):
     letter: Annotated[str, Meta(description="the letter by which formulas name its counters")]
     first: Annotated[int, Meta(description="the number of its first counter")]
     smf: Annotated[int, Meta(description="its type in SMF 113")]
-    version: Annotated[
-        Literal["cfvn", "csvn"], Meta(description="the counter version that determines its size")
-    ]
+    version: Annotated[Literal["cfvn", "csvn"], Meta(description="the version that determines its size")]
     text: Annotated[str, Meta(description="what it counts")]
     source: Annotated[str, Meta(description="where it is described; names of sources are replaced")]
-    sizes: Annotated[
-        tuple[SetSize, ...], Meta(description="its sizes; if empty, each generation states its own")
-    ] = ()
+    sizes: Annotated[tuple[SetSize, ...], Meta(description="its sizes; empty: generations state them")] = ()
 
 
 class CounterSet(CounterSetKeys, frozen=True, kw_only=True):

@@ -38,16 +38,12 @@ class Event(FactTable, frozen=True):
     subject: Annotated[str, Meta(description="the text of what it happened to")]
     detail: Annotated[
         str | tuple[str, ...],
-        Meta(description="the text of more, or parts, each shown if its fields are known"),
+        Meta(description="more: a text, or those whose fields are known"),
     ]
     source: Annotated[str, Meta(description="where the record is described")]
     where: Annotated[str, Meta(description="the condition of the rows")] = ""
-    changes: Annotated[
-        tuple[str, ...], Meta(description="fields: only rows in which one differs from the previous row")
-    ] = ()
-    by: Annotated[
-        tuple[str, ...], Meta(description="fields that the previous row has in common with the row")
-    ] = ()
+    changes: Annotated[tuple[str, ...], Meta(description="only rows in which one differs from before")] = ()
+    by: Annotated[tuple[str, ...], Meta(description="fields that are equal in the previous row")] = ()
     join: EventJoin | None = None
     unless: Annotated[str | None, Meta(description="the raw table with which it is not listed")] = None
     record: Annotated[str, Meta(description="the record, if it is not the table's name")] = ""

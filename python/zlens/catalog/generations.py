@@ -23,9 +23,7 @@ class MachineTypeKeys(FactTable, frozen=True):
     """A machine type."""
 
     name: Annotated[str, Meta(description="the name of the machine")]
-    ghz: Annotated[
-        float | None, Meta(description="its nominal speed; calculations use the speed in the record")
-    ] = None
+    ghz: Annotated[float | None, Meta(description="nominal speed; calculations use the record's")] = None
     ghz_status: Annotated[str, Meta(description="how well its speed is known")] = ""
     ghz_source: Annotated[str, Meta(description="where its speed is from")] = ""
 
@@ -50,7 +48,7 @@ class MetricKeys(SourcedTable, frozen=True):
     formula: Annotated[str, Meta(description="its formula; empty if counters do not suffice")] = ""
     note: Annotated[str, Meta(description="a remark")] = ""
     needs: Annotated[
-        str, Meta(description="the set that a machine must have, if no formula names its counters")
+        str, Meta(description="the set that machines need, if no formula names its counters")
     ] = ""
 
 
@@ -77,16 +75,12 @@ class CurveKeys(SourcedTable, frozen=True, kw_only=True):
     model: Annotated[str, Meta(description="its model")]
     note: Annotated[str, Meta(description="a remark")]
     adjustments: Annotated[
-        tuple[int, ...] | None, Meta(description="the factors of 2, 3, ... processors in units of STSI")
+        tuple[int, ...] | None, Meta(description="those of 2, 3, ... processors in STSI")
     ] = None
     factors: Annotated[dict[int, float] | None, Meta(description="factors by number of processors")] = None
     capacity_model: Annotated[str | None, Meta(description="its capacity model")] = None
-    capability: Annotated[
-        int | None, Meta(description="its primary capability, which distinguishes curves of a type")
-    ] = None
-    secondary: Annotated[
-        int | None, Meta(description="that of processors that run at full speed, if it differs")
-    ] = None
+    capability: Annotated[int | None, Meta(description="primary capability; it distinguishes curves")] = None
+    secondary: Annotated[int | None, Meta(description="that of processors at full speed, if other")] = None
 
     def __post_init__(self) -> None:
         if (self.adjustments is None) == (self.factors is None):
@@ -109,7 +103,7 @@ class GenerationFile(SourcedTable, frozen=True):
     metrics: Annotated[dict[str, MetricKeys], Meta(description="its own metrics")] = field(
         default_factory=dict
     )
-    statuses: Annotated[dict[str, str], Meta(description="the status of metrics of all machines")] = field(
+    statuses: Annotated[dict[str, str], Meta(description="statuses of common metrics")] = field(
         default_factory=dict
     )
     finite: Weights | None = None

@@ -24,10 +24,7 @@ class Term(FactTable, frozen=True):
     text: Annotated[str, Meta(description="what it means")] = ""
     source: Annotated[str, Meta(description="where that is described")] = ""
     status: Annotated[str, Meta(description="how well it is known")] = ""
-    of: (
-        Annotated[str, Meta(pattern=r"^\w+\.\w+$", description="the column of a measure that explains it")]
-        | None
-    ) = None
+    of: Annotated[str, Meta(pattern=r"^\w+\.\w+$", description="the column that explains it")] | None = None
 
     def __post_init__(self) -> None:
         if self.of is None and not (self.text and self.source and self.status):

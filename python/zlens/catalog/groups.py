@@ -79,10 +79,7 @@ class Groups(Struct, frozen=True):
 class Grouping(FactTable, frozen=True):
     """Groups in one measure."""
 
-    match: Annotated[
-        dict[str, _Kind],
-        Meta(description="the kind of pattern for columns, first choice first"),
-    ]
+    match: Annotated[dict[str, _Kind], Meta(description="kinds of patterns by column, first choice first")]
     merge: Annotated[frozenset[str], Meta(description="keys that the row of a group lacks")] = frozenset()
 
 

@@ -16,9 +16,7 @@ class IntervalLimits(FactTable, frozen=True):
 
     source: Annotated[str, Meta(description="where they are from")]
     gap_factor: Annotated[float, Meta(ge=1, description="a gap is longer than this multiple of the usual")]
-    short_factor: Annotated[
-        float, Meta(ge=0, le=1, description="a short one is shorter than this part of it")
-    ]
+    short_factor: Annotated[float, Meta(ge=0, le=1, description="a short one is below this part of it")]
 
 
 _LIMITS = structs.load(FACTS / "intervals.toml", IntervalLimits)

@@ -30,15 +30,15 @@ class ExporterTable(FactTable, frozen=True):
 
     name: Annotated[str, Meta(description="what the program's name and _ are put before")]
     key: Annotated[
-        tuple[str, ...], Meta(description="columns that identify a row; the first is never missing")
+        tuple[str, ...], Meta(description="columns that identify a row; the first is always there")
     ]
     keep: Annotated[tuple[str, ...], Meta(description="other columns of labels")] = ()
     needs: Annotated[str | None, Meta(description="rows where this column is 0 or missing are left out")] = (
         None
     )
-    spread: Annotated[
-        bool, Meta(description="whether a value without a processor type is of all types of its subject")
-    ] = False
+    spread: Annotated[bool, Meta(description="whether a value without a processor type is of all types")] = (
+        False
+    )
 
 
 class ExporterMetric(FactTable, frozen=True):
@@ -61,18 +61,12 @@ class Exporter(SourcedTable, frozen=True, dict=True):
     prefix: Annotated[str, Meta(description="that of all metrics")]
     example: Annotated[str, Meta(description="a sample")]
     subject: Annotated[str, Meta(description="what the label of the system names")]
-    system: Annotated[
-        tuple[str, ...], Meta(description="labels with the system's name, the first that a sample has")
-    ]
+    system: Annotated[tuple[str, ...], Meta(description="labels with the system's name, first choice first")]
     types: Annotated[dict[str, str], Meta(description="processor types by the words of names and labels")]
-    labels: Annotated[tuple[MetricLabel, ...], Meta(description="labels that are columns")] = field(
-        name="label"
-    )
+    labels: Annotated[tuple[MetricLabel, ...], Meta(description="labels of columns")] = field(name="label")
     tables: Annotated[tuple[ExporterTable, ...], Meta(description="tables")] = field(name="part")
     listed: Annotated[tuple[ExporterMetric, ...], Meta(description="columns")] = field(name="metric")
-    interval: Annotated[
-        str | None, Meta(description="the metric with the seconds that values are of, if not of one moment")
-    ] = None
+    interval: Annotated[str | None, Meta(description="the metric with the length of the interval")] = None
 
     @cached_property
     def parts(self) -> dict[str, ExporterTable]:

@@ -40,17 +40,15 @@ _Heads = tuple[tuple[str, str], ...]
 class PrintedTable(FactTable, frozen=True, dict=True):
     """A table with headings."""
 
-    head_texts: Annotated[
-        _Heads, Meta(description="the last line of headings, left to right, and their columns")
-    ] = field(name="heads")
+    head_texts: Annotated[_Heads, Meta(description="last line of headings, with columns")] = field(
+        name="heads"
+    )
     least: Annotated[int, Meta(description="the fewest headings of the last line")]
     row: Annotated[re.Pattern[str], Meta(description="a row")]
     upper_texts: Annotated[
         _Heads, Meta(description="headings that are only in the lines above, and their columns")
     ] = field(name="upper", default=())
-    words: Annotated[
-        tuple[tuple[str, re.Pattern[str]], ...], Meta(description="columns of words without a heading")
-    ] = ()
+    words: Annotated[tuple[tuple[str, re.Pattern[str]], ...], Meta(description="words without headings")] = ()
     more: Annotated[re.Pattern[str], Meta(description="a row that continues the one above")] = field(
         default_factory=_nothing
     )
@@ -154,9 +152,7 @@ class ReportPage(FactTable, frozen=True, dict=True):
     title: Annotated[str, Meta(description="its title")]
     status: Annotated[Status, Meta(description="how well its format is known")]
     segment: Annotated[str, Meta(description="the segment of the XML form")]
-    values: Annotated[tuple[PrintedValue, ...], Meta(description="values anywhere")] = field(
-        name="value", default=()
-    )
+    values: Annotated[tuple[PrintedValue, ...], Meta(description="values")] = field(name="value", default=())
     tables: Annotated[tuple[PrintedTable, ...], Meta(description="tables")] = field(name="table", default=())
     pairs: PrintedPairs | None = None
     samples: PrintedSamples | None = None

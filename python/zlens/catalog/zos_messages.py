@@ -55,11 +55,11 @@ class HisFacts(FactTable, frozen=True):
 class MessageFacts(SourcedTable, frozen=True, dict=True):
     """Labels of texts, and the meaning of short codes."""
 
-    run_labels: Annotated[tuple[MessageLabel, ...], Meta(description="labels of a run")] = field(name="run")
-    service_labels: Annotated[tuple[MessageLabel, ...], Meta(description="labels of the service")] = field(
+    run_labels: Annotated[tuple[MessageLabel, ...], Meta(description="of a run")] = field(name="run")
+    service_labels: Annotated[tuple[MessageLabel, ...], Meta(description="of the service")] = field(
         name="service"
     )
-    machine_labels: Annotated[tuple[MessageLabel, ...], Meta(description="labels of the machine")] = field(
+    machine_labels: Annotated[tuple[MessageLabel, ...], Meta(description="of the machine")] = field(
         name="machine"
     )
     notices: Annotated[tuple[NoticeText, ...], Meta(description="messages")] = field(name="notice")

@@ -25,7 +25,7 @@ class Release(SourcedTable, frozen=True):
     smt_cores: Annotated[int, Meta(description="logical cores with multithreading")]
     note: Annotated[str, Meta(description="a remark")]
     ignores: Annotated[
-        bool, Meta(description="whether cores beyond the limit exist with multithreading, without use")
+        bool, Meta(description="whether it ignores cores beyond the limit with multithreading")
     ] = False
 
 

@@ -90,9 +90,9 @@ class HeadingFacts(FactTable, frozen=True):
 
     source: Annotated[str, Meta(description="where they are from")]
     meanings: Annotated[dict[str, Meaning], Meta(description="meanings by name")] = field(name="meaning")
-    units: Annotated[
-        dict[str, dict[str, float]], Meta(description="by kind: the value of each in the first one")
-    ] = field(name="unit")
+    units: Annotated[dict[str, dict[str, float]], Meta(description="values in the first one, by kind")] = (
+        field(name="unit")
+    )
 
 
 @cache
