@@ -35,27 +35,19 @@ class Counter(Struct, frozen=True):
     text: str
 
 
-class Variant(Struct, frozen=True):
+class Variant(SourcedTable, frozen=True):
     """Alternative formula, in addition to the one in use or where no formula is known well enough."""
 
     formula: str
-    status: str
-    source: str
 
 
-class CpumfMetric(Struct, frozen=True):
-    """Metric of one machine generation. Its formula is empty if counters do not suffice.
+class CpumfMetric(MetricKeys, frozen=True, kw_only=True):
+    """Metric of one machine generation, with its source in full.
 
-    needs     the set that a machine must have, if no formula names its counters
     variants  other formulas; if none is in use, the first one is for users who allow it
     """
 
     name: str
-    formula: str
-    status: str
-    source: str
-    note: str = ""
-    needs: str = ""
     variants: tuple[Variant, ...] = ()
 
 
@@ -288,7 +280,7 @@ def _common_on(generation: str) -> dict[str, CpumfMetric]:
 
 
 def _metric(name: str, keys: MetricKeys) -> CpumfMetric:
-    return CpumfMetric(name, keys.formula, keys.status, _source(keys.source), keys.note, keys.needs)
+    return CpumfMetric(name=name, **asdict(keys) | {"source": _source(keys.source)})
 
 
 @cache
@@ -399,19 +391,17 @@ def _weighed(name: str) -> dict[str, CpumfMetric]:
         if weights is None:
             continue
         formulas = _by_numbers(kind, name, weights.numbers)
-        variants = [
-            (_by_numbers(kind, name, variant.numbers), variant.status, _source(variant.source))
-            for variant in weights.variants
-        ]
+        variants = [(_by_numbers(kind, name, variant.numbers), variant) for variant in weights.variants]
         for metric in ("rni",) if kind == "rni" else ("est_finite_cpi", "est_scpl1m"):
             metrics[metric] = CpumfMetric(
-                metric,
-                formulas.get(metric, ""),
-                weights.status,
-                _source(weights.source),
-                weights.note,
+                name=metric,
+                formula=formulas.get(metric, ""),
+                status=weights.status,
+                source=_source(weights.source),
+                note=weights.note,
                 variants=tuple(
-                    Variant(variant[metric], status, source) for variant, status, source in variants
+                    Variant(by_metric[metric], status=variant.status, source=_source(variant.source))
+                    for by_metric, variant in variants
                 ),
             )
     return metrics
