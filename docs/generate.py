@@ -39,32 +39,84 @@ def reference() -> dict[str, str]:
 def schemas() -> dict[str, str]:
     """JSON Schemas of files of facts, for editors, by their names in the reference."""
     from zlens.catalog.admitted import AllowList
-    from zlens.catalog.cpumf import BalancesFile, HintTable
+    from zlens.catalog.codes import CodeTable
+    from zlens.catalog.cp_commands import CommandFile
+    from zlens.catalog.cpumf import Architecture, BalancesFile, HintTable, LinuxNames
+    from zlens.catalog.events import EventFile
     from zlens.catalog.exposition import ConventionsFile, CountersFile, NamesFile
+    from zlens.catalog.generations import GenerationFile
+    from zlens.catalog.glossary import Glossary
+    from zlens.catalog.groups import Grouping
+    from zlens.catalog.interval_flags import IntervalLimits
     from zlens.catalog.layout_file import RecordTable
+    from zlens.catalog.openmetrics import Exporter
+    from zlens.catalog.plans import DifferenceFile
     from zlens.catalog.processor_types import ProcessorType
+    from zlens.catalog.reports.menus import MenuFile
+    from zlens.catalog.resets import ResetFile
+    from zlens.catalog.rmf_listings import PrintedFacts
     from zlens.catalog.rmf_reports import RmfReport
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
+    from zlens.catalog.synthetic import SyntheticFile
+    from zlens.catalog.units import RawUnit
+    from zlens.catalog.zos_messages import MessageFacts
     from zlens.exposition.dashboards import DashboardFile
+    from zlens.models.aliases.dasd import QueueTable
+    from zlens.models.constants import ConstantKeys
+    from zlens.models.paging.page_space import Storbuf
+    from zlens.models.partitions.zvm_limits import LimitFile
+    from zlens.models.published_numbers import PublishedNumber
+    from zlens.models.smt.tables import ThreadFile
+    from zlens.readers.throughput.table import HeadingFacts
+    from zlens.record_pages.field_kinds import RuleFile
     from zlens.schema.structs import json_schema
+    from zlens.schema.wording import InterfaceTexts
+    from zlens.simulation.counters import CacheSizes
 
     tables = {
         "admission": AllowList,
+        "codes": dict[str, CodeTable],
         "exposition/counters": CountersFile,
         "exposition/dashboards": DashboardFile,
         "exposition/names": NamesFile,
         "exposition/others": ConventionsFile,
+        "glossary": Glossary,
+        "groups": dict[str, Grouping],
+        "intervals": IntervalLimits,
+        "machines": GenerationFile,
+        "machines/architecture": Architecture,
         "machines/balances": BalancesFile,
+        "machines/linux": LinuxNames,
         "machines/workload_hint": HintTable,
+        "menus": MenuFile,
+        "models/caches": dict[str, CacheSizes],
+        "models/constants": dict[str, ConstantKeys],
+        "models/dasd_bursts": dict[str, QueueTable],
+        "models/published": dict[str, PublishedNumber],
+        "models/smt_published": ThreadFile,
+        "models/storbuf": dict[str, Storbuf],
+        "models/zvm_limits": LimitFile,
+        "openmetrics": Exporter,
         "processor_types": dict[str, ProcessorType],
         "rmf": RmfReport,
+        "rmf_listings": PrintedFacts,
         "smf/counters": SmfCounterLayout,
         "smf/sections": SmfLayout,
         "smf/types": SmfTypes,
         "subjects": Subject,
+        "synthetic_systems": SyntheticFile,
+        "throughput": HeadingFacts,
+        "units": dict[str, RawUnit],
+        "wording": dict[str, InterfaceTexts],
+        "zos/texts": MessageFacts,
+        "zvm/console": CommandFile,
+        "zvm/differences": DifferenceFile,
+        "zvm/events": EventFile,
+        "zvm/page_words": RuleFile,
         "zvm/records": RecordTable,
+        "zvm/resets": ResetFile,
     }
     return {
         f"schemas/{name}.json": json.dumps(json_schema(table), indent=2) + "\n"

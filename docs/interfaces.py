@@ -111,10 +111,9 @@ def _http() -> str:
 
 def _sql() -> str:
     """What a query may consist of."""
-    from zlens.schema import document
-    from zlens.schema.facts import FACTS
+    from zlens.catalog.admitted import allow_list
 
-    lists = document.load_unchecked(FACTS / "admission.toml")
+    allowed = allow_list()
     lines = [
         "# SQL",
         "",
@@ -128,10 +127,9 @@ def _sql() -> str:
         "SELECT cpu_id, avg(busy_pct) AS busy FROM cpu GROUP BY cpu_id ORDER BY busy DESC",
         "```",
     ]
-    lines += ["", "## Types", "", _words(lists["expressions"]["types"]), "", "## Functions"]
-    for kind, words in lists["functions"].items():
-        if kind != "refused":
-            lines += ["", f"{kind}: {_words(words)}"]
+    lines += ["", "## Types", "", _words(allowed.expressions.types), "", "## Functions"]
+    for kind, words in allowed.function_groups.items():
+        lines += ["", f"{kind}: {_words(words)}"]
     return "\n".join(lines) + "\n"
 
 

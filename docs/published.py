@@ -66,7 +66,7 @@ def filled(command: str) -> str:
     """A command with the formulas that it names: {rni z196} is that of the catalog."""
 
     def formula(found: re.Match[str]) -> str:
-        numbers = generations.facts(found[1])["rni"]["numbers"]
+        numbers = generations.facts(found[1]).rni.numbers
         return cpumf.rni_formula(found[1], numbers)
 
     return re.sub(r"\{rni (\w+)\}", formula, command)

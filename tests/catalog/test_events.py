@@ -9,7 +9,7 @@ from zlens.catalog.raw_columns import field_parts
 
 
 def test_every_event_of_the_io_domain_is_told_once() -> None:
-    tables = [one["table"] for one in events.events() if one["table"].startswith("d6r")]
+    tables = [one.table for one in events.events() if one.table.startswith("d6r")]
     assert len(tables) == len(set(tables))
     assert len(tables) >= 27
 
@@ -17,8 +17,8 @@ def test_every_event_of_the_io_domain_is_told_once() -> None:
 def test_only_numbers_are_written_in_hexadecimal() -> None:
     wrong = []
     for one in events.events():
-        record = one["table"].upper()
-        told = f"{one['subject']} {one['detail']}"
+        record = one.table.upper()
+        told = f"{one.subject} {one.detail}"
         fields = re.findall(r"\{([A-Za-z0-9_]+):hex", told)
         for layout in layouts.layouts(record) if fields else []:
             types = {part.name: part.type for field in layout.fields for part in field_parts(field)}

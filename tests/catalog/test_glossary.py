@@ -6,6 +6,7 @@ import pytest
 
 from zlens.catalog import glossary, measures
 from zlens.errors import CatalogError
+from zlens.schema import structs
 
 
 def test_every_term_has_a_text_and_a_source() -> None:
@@ -16,7 +17,8 @@ def test_every_term_has_a_text_and_a_source() -> None:
     assert terms["T/V"].text == tv.text
 
 
-@pytest.mark.parametrize("facts", [{"name": "X"}, {"name": "X", "of": "load.nothing"}])
-def test_an_incomplete_term_is_refused(facts: dict[str, str]) -> None:
-    with pytest.raises(CatalogError, match="'X' is not complete"):
-        glossary._term(facts)
+def test_an_incomplete_term_is_refused() -> None:
+    with pytest.raises(CatalogError, match=r"t\.toml:1: term\[1\]: it needs text, source and status; or of"):
+        structs.parse('[[term]]\nname = "X"\n', "t.toml", glossary.Glossary)
+    with pytest.raises(CatalogError, match=r"'X' names load\.nothing"):
+        glossary._completed(glossary.Term("X", of="load.nothing"))

@@ -12,7 +12,16 @@ from zlens.catalog.check import records as check
 from zlens.errors import CatalogError
 
 GOOD = """\
+text = "a generation"
+cfvn = 3
 csvn = 5
+extended_counters = 0
+status = "verified"
+source = "made"
+basis = "made"
+workload_hint = false
+rni = { status = "unverified", source = "made" }
+counters = {}
 
 [types]
 3906 = { name = "made" }
@@ -31,7 +40,7 @@ note = ""
 @pytest.fixture
 def generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Writes files of generations that stand in the place of the catalog's."""
-    caches = (generations._files, generations.facts, generations.names, capacity_curves.capacity_curves)
+    caches = (generations._files, generations.names, capacity_curves.capacity_curves)
     monkeypatch.setattr(generations, "root", lambda: tmp_path)
 
     def write(**texts: str) -> None:
@@ -61,9 +70,9 @@ def test_the_files_are_in_order() -> None:
         ("4 = 0.9", "4 = 0.95", "the factor of 4 processors is above that of 2"),
         ("4 = 0.9", "4 = 0.0", "or not above 0"),
         ("4 = 0.9", "4 = 0.4", "4 processors have less capacity than 2"),
-        ('text = "a machine"\n', "", "is not complete"),
+        ('text = "a machine"\n', "", "curves.made.text is missing"),
         ("factors = { 1 = 1.0, 2 = 0.94, 4 = 0.9 }\n", "", "write adjustments or factors"),
-        ("2 = 0.94", "two = 0.94", "is not complete"),
+        ("2 = 0.94", "two = 0.94", "curves.made.factors"),
     ],
 )
 def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: str, said: str) -> None:
@@ -77,7 +86,7 @@ def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: 
 
 def test_a_curve_that_is_not_complete_is_an_error(generation: Callable[..., None]) -> None:
     generation(z14=GOOD.replace('text = "a machine"\n', ""))
-    with pytest.raises(CatalogError, match="not complete"):
+    with pytest.raises(CatalogError, match=r"curves\.made\.text is missing"):
         capacity_curves.capacity_curves()
 
 

@@ -60,13 +60,14 @@ def test_there_are_roles_of_every_section_that_measures_need() -> None:
 
 
 def test_events_name_columns_that_are_there() -> None:
-    told = [event for event in events.events() if columns(event["table"]) is not None]
-    assert {event["kind"] for event in told} >= {"capacity change", "boost", "processor reconfigured"}
+    told = [event for event in events.events() if columns(event.table) is not None]
+    assert {event.kind for event in told} >= {"capacity change", "boost", "processor reconfigured"}
     for event in told:
-        details = [event["detail"]] if isinstance(event["detail"], str) else event["detail"]
-        places = [match[1] for text in (event["subject"], *details) for match in events.PLACE.finditer(text)]
+        places = [
+            match[1] for text in (event.subject, *event.details) for match in events.PLACE.finditer(text)
+        ]
         wanted = {place.lower().removesuffix(".before") for place in places}
-        wanted |= {field.lower() for field in event.get("changes", [])}
-        wanted |= set(expressions.names(event["where"])) if event.get("where") else set()
-        there = set().union(*(columns(table) or set() for table in events.tables_of(event)))
-        assert wanted <= there, event["kind"]
+        wanted |= {field.lower() for field in event.changes}
+        wanted |= set(expressions.names(event.where)) if event.where else set()
+        there = set().union(*(columns(table) or set() for table in event.tables))
+        assert wanted <= there, event.kind

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from zlens.catalog import cpumf, zos_messages
 from zlens.catalog.zos_messages import facts
 from zlens.errors import CatalogError
+from zlens.schema import structs
+from zlens.schema.facts import FACTS
+
+TEXTS = (FACTS / "zos" / "texts.toml").read_text(encoding="utf-8")
 
 
 def test_facts_fit_each_other() -> None:
     known = facts()
     assert known.status == "verified-secondary"
-    assert set(known.sets.values()) <= set(cpumf.sets())
+    assert set(known.his.sets.values()) <= set(cpumf.sets())
     assert set(known.modes.values()) == {"cp", "ziip"}
     columns = [label.column.name for label in (*known.run.values(), *known.service.values())]
     assert len(columns) == len(set(columns))
@@ -23,19 +24,20 @@ def test_facts_fit_each_other() -> None:
     assert all(label.column.text for label in (*known.run.values(), *known.machine.values()))
 
 
-def _label(**changes: Any) -> dict[str, Any]:
-    column = {"name": "x", "type": "text", "text": "x"}
-    return {"label": "X", "column": column, "form": "word", **changes}
+LABEL = '[[run]]\nlabel = "X"\nform = "{}"\ncolumn = {{ name = "{}", type = "text", text = "x" }}\n'
 
 
 @pytest.mark.parametrize(
-    "entries",
+    ("labels", "message"),
     [
-        [_label(form="words")],
-        [_label(form="int")],
-        [_label(), _label(label="Y")],
+        (LABEL.format("words", "x"), r'run\[1\]\.form is "words"'),
+        (LABEL.format("int", "x"), r"label 'X': its column is of type int"),
+        (LABEL.format("word", "x") * 2, "the column x is defined twice"),
+        (LABEL.format("word", "x"), "operands give no column cntintval, smfintval"),
     ],
 )
-def test_labels_that_cannot_be(entries: list[dict[str, Any]]) -> None:
-    with pytest.raises(CatalogError, match=r"label '[XY]'"):
-        list(zos_messages._labels(entries, Path("texts.toml")))
+def test_labels_that_cannot_be(labels: str, message: str) -> None:
+    before, _, rest = TEXTS.partition("[[run]]")
+    _, service, rest = rest.partition("[[service]]")
+    with pytest.raises(CatalogError, match=message):
+        structs.parse(before + labels + service + rest, "texts.toml", zos_messages.MessageFacts)

@@ -227,11 +227,11 @@ def test_every_constant_is_complete_and_known() -> None:
 
 
 def test_every_published_number_has_its_source() -> None:
-    for one in published_numbers.published().values():
-        assert one.model in models.MODELS, one.name
-        assert one.status in ("verified", "verified-secondary", "linux"), one.name
-        assert one.text, one.name
-        assert one.source, one.name
+    for name, one in published_numbers.published().items():
+        assert one.model in models.MODELS, name
+        assert one.status in ("verified", "verified-secondary", "linux"), name
+        assert one.text, name
+        assert one.source, name
 
 
 @pytest.mark.parametrize("name", models.MODELS)

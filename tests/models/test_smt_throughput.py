@@ -401,12 +401,12 @@ def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
 
 def test_published_ranges_are_what_is_published() -> None:
     """SMT: the chart's nine ratios, relocation of 25 guests; z/VM 6.4 Performance: statement for the z14."""
-    shown = {one["what"]: one for one in smt_tables.ranges()}
+    shown = {one.what: one for one in smt_tables.ranges()}
     chart = [1.36, 1.12, 1.21, 1.26, 1.38, 0.65, 1.07, 1.30, 1.28]
     nine = shown["external throughput of nine measured workloads"]
-    assert (nine["low"], nine["high"]) == (min(chart), max(chart))
-    assert nine["mean"] == pytest.approx(sum(chart) / 9, abs=0.005)
-    relocation = {name.split(": ")[1]: one["low"] for name, one in shown.items() if "relocation" in name}
+    assert (nine.low, nine.high) == (min(chart), max(chart))
+    assert nine.mean == pytest.approx(sum(chart) / 9, abs=0.005)
+    relocation = {name.split(": ")[1]: one.low for name, one in shown.items() if "relocation" in name}
     assert relocation == {
         "relocation time": 1.10,
         "quiesce time": 1.26,
@@ -415,7 +415,7 @@ def test_published_ranges_are_what_is_published() -> None:
         "BLAST completions": 1.34,
     }
     z14 = shown["throughput of a core (capacity statement)"]
-    assert (z14["low"], z14["high"], z14["mean"]) == (1.10, 1.40, 1.25)
+    assert (z14.low, z14.high, z14.mean) == (1.10, 1.40, 1.25)
 
 
 def test_without_multithreading_nothing_is_said_of_it() -> None:

@@ -26,20 +26,19 @@ def event_records() -> list[str]:
 
 
 def test_every_event_record_is_an_event() -> None:
-    told = {event["table"] for event in events.events()}
+    told = {event.table for event in events.events()}
     assert [record for record in event_records() if record.lower() not in told] == []
 
 
 def test_every_field_of_an_event_is_one_of_its_record() -> None:
     for event in events.events():
-        if not event["table"].startswith("d"):
+        if not event.table.startswith("d"):
             continue
-        record = event.get("record") or event["table"].upper()
+        record = event.record or event.table.upper()
         known = [*layouts.layouts(record, NOWHERE), *layouts.sim_layouts(record)]
         parts = [part for layout in known for part in (layout, *layout.sections)]
         names = {field.name for part in parts for field in part.fields}
-        detail = event["detail"]
-        for text in (event["subject"], *([detail] if isinstance(detail, str) else detail)):
+        for text in (event.subject, *event.details):
             wanted = {match[1].removesuffix(".before") for match in events.PLACE.finditer(text)}
             assert wanted <= names, (record, wanted - names)
 

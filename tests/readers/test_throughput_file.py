@@ -104,10 +104,10 @@ def test_words_on_columns_that_are_none(text: str, said: str) -> None:
 
 def test_no_heading_means_two_things() -> None:
     facts = throughput.facts()
-    names = [name for fact in facts["meaning"].values() for name in fact["names"]]
+    names = [name for fact in facts.meanings.values() for name in fact.names]
     assert len(names) == len(set(names))
-    assert {fact["unit"] for fact in facts["meaning"].values() if "unit" in fact} <= {"count", *facts["unit"]}
-    for units in facts["unit"].values():
+    assert {fact.unit for fact in facts.meanings.values()} <= {"", "count", *facts.units}
+    for units in facts.units.values():
         assert next(iter(units.values())) == 1.0
         assert all(0 < factor <= 1 for factor in units.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Annotated, Literal
@@ -29,6 +30,7 @@ class Facts(FactTable, frozen=True):
     lists: bool = False
     pair: tuple[str, int] | None = None
     place: Annotated[int, Meta(ge=0)] | str = 0
+    form: re.Pattern[str] | None = None
     by_name: dict[str, Part] = field(default_factory=dict)
     level: int = field(default=1, name="from")
 
@@ -92,11 +94,12 @@ def test_values_are_structs() -> None:
             "by_name.b.at = true\n" + GOOD,
             "f.toml:1: by_name.b.at is true; expected a whole number from 0 to 65,535; change by_name.b.at",
         ),
+        ('form = "a("\n' + GOOD, 'f.toml:1: form is "a("; expected a regular expression; change form'),
         ('from = "a"\n' + GOOD, 'f.toml:1: from is "a"; expected a whole number; change from'),
         (
             "level = 1\n" + GOOD,
             "f.toml:1: level is not known here; "
-            "expected one of by_name, from, kind, lists, name, pair, parts, place, scale; leave it out",
+            "expected one of by_name, form, from, kind, lists, name, pair, parts, place, scale; leave it out",
         ),
         (
             "name = ",
@@ -119,6 +122,7 @@ def test_the_schema_has_types_ranges_and_help() -> None:
     assert schema["Facts"]["required"] == ["name", "parts"]
     assert schema["Facts"]["additionalProperties"] is False
     assert "from" in schema["Facts"]["properties"]
+    assert {"type": "string", "format": "regex"} in schema["Facts"]["properties"]["form"]["anyOf"]
 
 
 CONVERTING = """

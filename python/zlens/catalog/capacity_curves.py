@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
 from zlens.catalog import generations
+from zlens.catalog.generations import CurveKeys
 from zlens.catalog.layouts import STATUS
 from zlens.errors import CatalogError
 
@@ -20,27 +20,18 @@ WHOLE = 65_536
 Point = tuple[int, float]
 
 
-class CapacityCurve(Struct, frozen=True):
-    """Curve of capacity adjustment factors of a machine.
-
-    generation  the generation whose file contains it
-    type        machine type
-    capability  primary capability that the machine states: it distinguishes the curves of one type
-    secondary   the same for processors that run at full speed (IFL, zIIP), if it differs
-    """
+class CapacityCurve(CurveKeys, frozen=True, kw_only=True):
+    """A curve with its name and the generation whose file contains it."""
 
     name: str
     generation: str
-    text: str
-    type: str
-    model: str
-    curve: tuple[Point, ...]
-    source: str
-    status: str
-    note: str
-    capacity_model: str | None = None
-    capability: int | None = None
-    secondary: int | None = None
+
+    @property
+    def curve(self) -> tuple[Point, ...]:
+        """The factors in the order of processors."""
+        if self.factors is not None:
+            return tuple(sorted(self.factors.items()))
+        return tuple(from_adjustments(self.adjustments or ()))
 
 
 @cache
@@ -48,32 +39,13 @@ def capacity_curves() -> dict[str, CapacityCurve]:
     """Return the curves of all machines by name; CatalogError if a curve is not complete."""
     curves: dict[str, CapacityCurve] = {}
     for generation in generations.names():
-        for name, facts in generations.facts(generation).get("curves", {}).items():
+        for name, keys in generations.facts(generation).curves.items():
             if name in curves:
                 raise CatalogError(
                     f"machines/{generation}.toml: the curve {name} is also in {curves[name].generation}.toml"
                 )
-            curves[name] = _curve(generation, name, facts)
+            curves[name] = CapacityCurve(name=name, generation=generation, **asdict(keys))
     return dict(sorted(curves.items()))
-
-
-def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> CapacityCurve:
-    stated = dict(facts)
-    adjustments, factors = stated.pop("adjustments", None), stated.pop("factors", None)
-    try:
-        if (adjustments is None) == (factors is None):
-            raise ValueError("write adjustments or factors")
-        if adjustments is not None:
-            curve = from_adjustments(adjustments)
-        else:
-            curve = sorted((int(n), float(value)) for n, value in factors.items())
-        return CapacityCurve(name=name, generation=generation, curve=tuple(curve), **stated)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise CatalogError(
-            f"machines/{generation}.toml: the curve {name} is not complete: {error}",
-            file=str(generations.root() / f"{generation}.toml"),
-            cure="copy its neighbor",
-        ) from None
 
 
 @cache
@@ -106,7 +78,7 @@ def check() -> Iterator[str]:
         return
     for name, machine in curves.items():
         entry = f"machines/{machine.generation}.toml: curve {name}"
-        if machine.type not in generations.facts(machine.generation)["types"]:
+        if machine.type not in generations.facts(machine.generation).types:
             yield f"{entry}: {machine.type} is not a machine type of the {machine.generation}"
         if machine.status not in STATUS:
             yield f"{entry}: status is {machine.status!r}"

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
+
+from msgspec import Meta
 
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import SourcedTable
+
+
+class CodeTable(SourcedTable, frozen=True):
+    """The codes of a field."""
+
+    text: Annotated[str, Meta(description="what the codes are of")]
+    words: Annotated[dict[str, str], Meta(description="words by code")]
 
 
 @cache
+def _tables() -> dict[str, CodeTable]:
+    return structs.load(FACTS / "codes.toml", dict[str, CodeTable])
+
+
 def words(name: str) -> dict[str, str]:
     """Return the words of a table of codes, by code."""
-    table = document.load_unchecked(FACTS / "codes.toml").get(name)
-    if table is None:
+    if name not in _tables():
         raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
-    return {code: word for code, word in table.items() if code not in ("text", "status", "source")}
+    return _tables()[name].words
 
 
 def code(name: str, word: str) -> str:

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, field
 
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, SourcedTable
 
 
-class CpCommand(Struct, frozen=True):
-    """A command. Without `labels` and `parts`, its response is unknown.
-
-    labels      column by label
-    parts       patterns of parts of lines
-    verb, word  patterns of the command
-    begins      pattern of the first line of its response
-    instead     source of the same facts in another format
-    """
+class CpCommand(SourcedTable, frozen=True):
+    """A command. Without `labels` and `parts`, its response is unknown."""
 
     name: str
-    word: str
-    source: str
-    status: str
-    instead: str
-    labels: Mapping[str, str]
-    states: tuple[str, ...]
-    verb: str
-    begins: str
-    parts: tuple[re.Pattern[str], ...]
+    word: Annotated[str, Meta(description="the pattern of its operand")]
+    instead: Annotated[str, Meta(description="a source of the same facts in another format")]
+    labels: Annotated[dict[str, str], Meta(description="columns by label")] = field(default_factory=dict)
+    states: Annotated[tuple[str, ...], Meta(description="lines that are the state")] = ()
+    verb: Annotated[str, Meta(description="the pattern of the verb")] = "Q(?:UERY)?"
+    begins: Annotated[str, Meta(description="the pattern of the response's first line")] = ""
+    parts: Annotated[tuple[re.Pattern[str], ...], Meta(description="patterns of what lines consist of")] = ()
 
     @property
     def is_supported(self) -> bool:
@@ -43,24 +35,15 @@ class CpCommand(Struct, frozen=True):
         return f"the form of the response to {self.name} is not known from a public source"
 
 
+class CommandFile(FactTable, frozen=True):
+    """All commands."""
+
+    command: tuple[CpCommand, ...]
+
+
 @cache
 def commands() -> tuple[CpCommand, ...]:
-    entries = document.load_unchecked(FACTS / "zvm" / "console.toml")["command"]
-    return tuple(
-        CpCommand(
-            entry["name"],
-            entry["word"],
-            entry["source"],
-            entry["status"],
-            entry["instead"],
-            entry.get("labels", {}),
-            tuple(entry.get("states", ())),
-            entry.get("verb", "Q(?:UERY)?"),
-            entry.get("begins", ""),
-            tuple(re.compile(part) for part in entry.get("parts", ())),
-        )
-        for entry in entries
-    )
+    return structs.load(FACTS / "zvm" / "console.toml", CommandFile).command
 
 
 def find_command(name: str) -> CpCommand | None:

@@ -8,17 +8,18 @@ P33, C65, E145, M448), a few other names, and metrics of the same generation. `c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from zlens.catalog import expressions, generations
+from zlens.catalog.generations import CounterName, MetricKeys
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Shares of L1 misses by the source of the lines.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
@@ -34,57 +35,19 @@ class Counter(Struct, frozen=True):
     text: str
 
 
-class CounterSet(Struct, frozen=True):
-    """A set of counters with consecutive numbers.
-
-    letter   the letter by which formulas name its counters
-    smf      type of the set in SMF 113
-    version  cfvn or csvn: the counter version that determines its size
-    sizes    (from, to, counters): its number of counters by version, including reserved numbers
-    """
-
-    name: str
-    letter: str
-    first: int
-    smf: int
-    version: str
-    sizes: tuple[tuple[int, int | None, int], ...]
-    text: str
-
-    def size(self, version: int | None) -> int | None:
-        """Return the number of counters in the set; None if that version has no such set or is unknown."""
-        for first, last, counters in self.sizes:
-            if version is not None and first <= version and (last is None or version <= last):
-                return counters
-        return None
-
-    @property
-    def max_size(self) -> int:
-        """The largest number of counters it has on any machine."""
-        return max(counters for _, _, counters in self.sizes)
-
-
-class Variant(Struct, frozen=True):
+class Variant(SourcedTable, frozen=True):
     """Alternative formula, in addition to the one in use or where no formula is known well enough."""
 
     formula: str
-    status: str
-    source: str
 
 
-class CpumfMetric(Struct, frozen=True):
-    """Metric of one machine generation. Its formula is empty if counters do not suffice.
+class CpumfMetric(MetricKeys, frozen=True, kw_only=True):
+    """Metric of one machine generation, with its source in full.
 
-    needs     the set that a machine must have, if no formula names its counters
     variants  other formulas; if none is in use, the first one is for users who allow it
     """
 
     name: str
-    formula: str
-    status: str
-    source: str
-    note: str = ""
-    needs: str = ""
     variants: tuple[Variant, ...] = ()
 
 
@@ -117,9 +80,7 @@ class Balance(FactTable, frozen=True):
 class BalancesFile(FactTable, frozen=True):
     """Relations between counters."""
 
-    damage: Annotated[
-        float, Meta(description="the part of a system's samples that may contradict themselves")
-    ]
+    damage: Annotated[float, Meta(description="part of a system's samples that may contradict themselves")]
     balance: tuple[Balance, ...]
 
 
@@ -130,18 +91,91 @@ class Hint(FactTable, frozen=True):
     category: Annotated[str, Meta(description="the category")]
 
 
-class HintTable(FactTable, frozen=True):
+class HintTable(SourcedTable, frozen=True):
     """LSPR workload categories; the first condition that holds applies."""
 
-    status: str
-    source: str
     note: str
     hints: tuple[Hint, ...] = field(name="hint")
 
 
-def linux_facts() -> Mapping[str, Any]:
+class PerfEvent(FactTable, frozen=True):
+    """The counters of an event of perf."""
+
+    all: Annotated[int, Meta(description="for all states")]
+    user: Annotated[int, Meta(description="for the problem state only")]
+
+
+class LinuxNames(SourcedTable, frozen=True):
+    """Linux names of counters, in addition to the names of the generations."""
+
+    generic: Annotated[dict[str, PerfEvent], Meta(description="events of every machine")]
+    renamed: Annotated[dict[str, str], Meta(description="the name by that of earlier kernels")]
+
+
+class SetSize(FactTable, frozen=True):
+    """A number of counters."""
+
+    first: Annotated[int, Meta(description="the first version that has it")] = field(name="from")
+    counters: Annotated[int, Meta(description="counters, including reserved ones")]
+    last: Annotated[int | None, Meta(description="the last one, if any")] = field(name="to", default=None)
+
+
+class CounterSetKeys(FactTable, frozen=True, kw_only=True):
+    """A set of counters with consecutive numbers."""
+
+    letter: Annotated[str, Meta(description="the letter by which formulas name its counters")]
+    first: Annotated[int, Meta(description="the number of its first counter")]
+    smf: Annotated[int, Meta(description="its type in SMF 113")]
+    version: Annotated[Literal["cfvn", "csvn"], Meta(description="the version that determines its size")]
+    text: Annotated[str, Meta(description="what it counts")]
+    source: Annotated[str, Meta(description="where it is described; names of sources are replaced")]
+    sizes: Annotated[tuple[SetSize, ...], Meta(description="its sizes; empty: generations state them")] = ()
+
+
+class CounterSet(CounterSetKeys, frozen=True, kw_only=True):
+    """A set with its name and the sizes on all machines."""
+
+    name: str
+
+    def size(self, version: int | None) -> int | None:
+        """Return the number of counters in the set; None if that version has no such set or is unknown."""
+        for size in self.sizes:
+            if version is not None and size.first <= version and (size.last is None or version <= size.last):
+                return size.counters
+        return None
+
+    @property
+    def max_size(self) -> int:
+        """The largest number of counters it has on any machine."""
+        return max(size.counters for size in self.sizes)
+
+
+class FormulaName(FactTable, frozen=True):
+    """A name in formulas."""
+
+    role: Annotated[str, Meta(description="its role")]
+    text: Annotated[str, Meta(description="what it is")]
+
+
+class Architecture(FactTable, frozen=True):
+    """What all machines have in common."""
+
+    sources: Annotated[dict[str, str], Meta(description="sources that files abbreviate")]
+    names: Annotated[dict[str, FormulaName], Meta(description="names in formulas besides counters")]
+    sets: Annotated[dict[str, CounterSetKeys], Meta(description="counter sets")]
+    counters: Annotated[dict[int, CounterName], Meta(description="counters by number")]
+    metrics: Annotated[dict[str, MetricKeys], Meta(description="metrics")]
+
+
+@cache
+def linux_names() -> LinuxNames:
     """Return Linux names of counters, in addition to the names of the generations."""
-    return generations.common("linux")
+    return structs.load(generations.common_path("linux"), LinuxNames)
+
+
+@cache
+def _architecture() -> Architecture:
+    return structs.load(generations.common_path("architecture"), Architecture)
 
 
 #: Separator of the generations that the counter names of a file leave open.
@@ -155,7 +189,7 @@ def parse_generations(name: str | None) -> tuple[str, ...]:
 
 def sources() -> dict[str, str]:
     """Return the cited sources that the files abbreviate."""
-    return dict(generations.common("architecture")["sources"])
+    return _architecture().sources
 
 
 def _source(text: str) -> str:
@@ -167,30 +201,19 @@ def _source(text: str) -> str:
 def sets() -> dict[str, CounterSet]:
     """Return the counter sets by name, in the order of their numbers."""
     return {
-        name: CounterSet(
-            name,
-            facts["letter"],
-            facts["first"],
-            facts["smf"],
-            facts["version"],
-            _sizes(facts),
-            facts["text"],
-        )
-        for name, facts in generations.common("architecture")["sets"].items()
+        name: CounterSet(name=name, **asdict(keys) | {"sizes": keys.sizes or _extended_sizes()})
+        for name, keys in _architecture().sets.items()
     }
 
 
-def _sizes(facts: Mapping[str, Any]) -> tuple[tuple[int, int | None, int], ...]:
-    """Return the sizes in a set's facts; without them, each generation states the size for its version."""
-    if "sizes" in facts:
-        return tuple((size["from"], size.get("to"), size["counters"]) for size in facts["sizes"])
-    sizes: list[tuple[int, int, int]] = []
-    for generation_facts in map(generations.facts, generations.names()):
-        version, counters = generation_facts[facts["version"]], generation_facts["extended_counters"]
-        if sizes and sizes[-1][1:] == (version - 1, counters):
-            sizes[-1] = (sizes[-1][0], version, counters)
-        else:
-            sizes.append((version, version, counters))
+def _extended_sizes() -> tuple[SetSize, ...]:
+    """Return the sizes of the extended set, which each generation states for its version."""
+    sizes: list[SetSize] = []
+    for facts in map(generations.facts, generations.names()):
+        first = facts.csvn
+        if sizes and (sizes[-1].last, sizes[-1].counters) == (first - 1, facts.extended_counters):
+            first = sizes.pop().first
+        sizes.append(SetSize(first, facts.extended_counters, facts.csvn))
     return tuple(sizes)
 
 
@@ -200,12 +223,9 @@ def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
     return {name: counter_set.size(versions[counter_set.version]) for name, counter_set in sets().items()}
 
 
-def formula_names() -> dict[str, tuple[str, str]]:
-    """Return names allowed in formulas in addition to counters and metrics, each with its role and text."""
-    return {
-        name: (facts["role"], facts["text"])
-        for name, facts in generations.common("architecture")["names"].items()
-    }
+def formula_names() -> dict[str, FormulaName]:
+    """Return names allowed in formulas in addition to counters and metrics."""
+    return _architecture().names
 
 
 def _set_of(number: int) -> str:
@@ -215,16 +235,16 @@ def _set_of(number: int) -> str:
     raise CatalogError(f"counter {number} is in no set", expected=_NUMBERED)
 
 
-def _counters(facts: Mapping[str, Any]) -> dict[int, Counter]:
+def _counters(names: Mapping[int, CounterName]) -> dict[int, Counter]:
     return {
-        int(number): Counter(int(number), _set_of(int(number)), counter["name"], counter["text"])
-        for number, counter in facts.items()
+        number: Counter(number, _set_of(number), counter.name, counter.text)
+        for number, counter in names.items()
     }
 
 
 def common_counters() -> dict[int, Counter]:
     """Return the counters with the same meaning on all machines that have them."""
-    return _counters(generations.common("architecture")["counters"])
+    return _counters(_architecture().counters)
 
 
 def number_of(name: str) -> int | None:
@@ -249,52 +269,42 @@ def numbers_in(formulas: Iterable[str]) -> list[int]:
 
 def common_metrics() -> dict[str, CpumfMetric]:
     """Return the metrics that all machines share."""
-    metrics = generations.common("architecture")["metrics"]
-    return {name: _metric(name, facts) for name, facts in metrics.items()}
+    return {name: _metric(name, keys) for name, keys in _architecture().metrics.items()}
 
 
 def _common_on(generation: str) -> dict[str, CpumfMetric]:
     """Return the common metrics with their status on one generation."""
     metrics = common_metrics()
-    statuses = generations.facts(generation).get("statuses", {})
+    statuses = generations.facts(generation).statuses
     return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
 
 
-def _metric(name: str, facts: Mapping[str, Any]) -> CpumfMetric:
-    return CpumfMetric(
-        name,
-        facts.get("formula", ""),
-        facts["status"],
-        _source(facts["source"]),
-        facts.get("note", ""),
-        facts.get("needs", ""),
-    )
+def _metric(name: str, keys: MetricKeys) -> CpumfMetric:
+    return CpumfMetric(name=name, **asdict(keys) | {"source": _source(keys.source)})
 
 
 @cache
 def generation(name: str) -> Generation:
     """Return one machine generation with all its counters and metrics."""
     facts = generations.facts(name)
-    set_sizes = sizes(facts["cfvn"], facts["csvn"])
+    set_sizes = sizes(facts.cfvn, facts.csvn)
     shared = {
         number: counter
         for number, counter in common_counters().items()
         if number - sets()[counter.set].first < (set_sizes[counter.set] or 0)
     }
-    counters = {**shared, **_counters(facts["counters"])}
+    counters = {**shared, **_counters(facts.counters)}
     metrics = {**_common_on(name), **_weighed(name)}
-    metrics |= {
-        metric: _metric(metric, metric_facts) for metric, metric_facts in facts.get("metrics", {}).items()
-    }
+    metrics |= {metric: _metric(metric, keys) for metric, keys in facts.metrics.items()}
     return Generation(
         name,
-        facts["text"],
-        facts["cfvn"],
-        facts["csvn"],
-        facts["status"],
-        _source(facts["source"]),
-        facts.get("note", ""),
-        facts["basis"],
+        facts.text,
+        facts.cfvn,
+        facts.csvn,
+        facts.status,
+        _source(facts.source),
+        facts.note,
+        facts.basis,
         dict(sorted(counters.items())),
         {
             metric.name: metric
@@ -314,7 +324,7 @@ def may_be_counter(name: str) -> bool:
 
 def own_metrics(name: str) -> set[str]:
     """Return the metrics that the file of a generation defines."""
-    return set(generations.facts(name).get("metrics", {}))
+    return {*generations.facts(name).metrics}
 
 
 def _has_inputs(
@@ -348,7 +358,7 @@ def _formulas(metric: CpumfMetric) -> list[str]:
 
 def rni_terms(generation: str) -> tuple[str, ...]:
     """Return the shares that RNI weighs, in the order of the weights."""
-    return tuple(generations.facts(generation)["rni"]["terms"])
+    return generations.facts(generation).rni.terms
 
 
 def rni_formula(generation: str, numbers: Iterable[float]) -> str:
@@ -376,26 +386,28 @@ def _number(value: float) -> str:
 def _weighed(name: str) -> dict[str, CpumfMetric]:
     """Return the metrics of a generation that are computed from weights."""
     metrics: dict[str, CpumfMetric] = {}
-    for kind in ("rni", "finite"):
-        facts = generations.facts(name).get(kind)
-        if facts is None:
+    facts = generations.facts(name)
+    for kind, weights in (("rni", facts.rni), ("finite", facts.finite)):
+        if weights is None:
             continue
-        formulas = _by_numbers(kind, name, facts.get("numbers"))
-        variants = [
-            (_by_numbers(kind, name, variant["numbers"]), variant["status"], _source(variant["source"]))
-            for variant in facts.get("variants", [])
-        ]
+        formulas = _by_numbers(kind, name, weights.numbers)
+        variants = [(_by_numbers(kind, name, variant.numbers), variant) for variant in weights.variants]
         for metric in ("rni",) if kind == "rni" else ("est_finite_cpi", "est_scpl1m"):
-            metrics[metric] = replace(
-                _metric(metric, {**facts, "formula": formulas.get(metric, "")}),
+            metrics[metric] = CpumfMetric(
+                name=metric,
+                formula=formulas.get(metric, ""),
+                status=weights.status,
+                source=_source(weights.source),
+                note=weights.note,
                 variants=tuple(
-                    Variant(variant[metric], status, source) for variant, status, source in variants
+                    Variant(by_metric[metric], status=variant.status, source=_source(variant.source))
+                    for by_metric, variant in variants
                 ),
             )
     return metrics
 
 
-def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict[str, str]:
+def _by_numbers(kind: str, generation: str, numbers: Sequence[float] | None) -> dict[str, str]:
     if numbers is None:
         return {}
     return {"rni": rni_formula(generation, numbers)} if kind == "rni" else finite_formulas(numbers)
@@ -414,7 +426,7 @@ def choose_generation(
     type has no generation either if the record states a version of another one.
     """
     type = (machine_type or "").strip()
-    by_version = {generations.facts(name)["csvn"]: name for name in generations.names()}
+    by_version = {generations.facts(name).csvn: name for name in generations.names()}
     if not type:
         if csvn in by_version:
             return by_version[csvn], BY_VERSION
@@ -473,4 +485,4 @@ def hint_table() -> HintTable:
 
 def hinted_generations() -> tuple[str, ...]:
     """Return the generations to which the table of workload categories applies."""
-    return tuple(name for name in generations.names() if generations.facts(name)["workload_hint"])
+    return tuple(name for name in generations.names() if generations.facts(name).workload_hint)

@@ -126,7 +126,7 @@ def to_roles(formula: str, keep: Container[str] = ()) -> str:
         if number is not None:
             return f"counter.c{number}"
         if word in cpumf.formula_names():
-            role = cpumf.formula_names()[word][0]
+            role = cpumf.formula_names()[word].role
             # The length of the row's interval is a column of every table, not a role.
             return role if role == "seconds" else f"counter.{role}"
         if word in _WORDS or word in keep:
@@ -320,9 +320,9 @@ def _contradiction_sql(condition: str, name: str, text: str, actual: str, allowe
 
 def _sizes_by_version(counter_set: cpumf.CounterSet) -> str:
     branches = []
-    for first, last, counters in counter_set.sizes:
-        upper = "" if last is None else f" AND counter.{counter_set.version} <= {last}"
-        branches.append(f"WHEN counter.{counter_set.version} >= {first}{upper} THEN {counters}")
+    for size in counter_set.sizes:
+        upper = "" if size.last is None else f" AND counter.{counter_set.version} <= {size.last}"
+        branches.append(f"WHEN counter.{counter_set.version} >= {size.first}{upper} THEN {size.counters}")
     return " ".join(branches)
 
 

@@ -8,27 +8,68 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta, field
 
 from zlens.catalog import expressions
 from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import code_words_sql
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
-#: An entry of facts/zvm/events.toml.
-Event = dict[str, Any]
 PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
 
 
+class EventJoin(FactTable, frozen=True):
+    """A section of the same record whose fields are used, too."""
+
+    table: Annotated[str, Meta(description="its raw table")]
+    own: Annotated[str, Meta(description="the column of the event's table")]
+    other: Annotated[str, Meta(description="the column of the section that has the same value")]
+
+
+class Event(FactTable, frozen=True):
+    """Records that report an event. {FIELD} in a text is a field's value."""
+
+    table: Annotated[str, Meta(description="their raw table")]
+    kind: Annotated[str, Meta(description="what happened")]
+    subject: Annotated[str, Meta(description="the text of what it happened to")]
+    detail: Annotated[
+        str | tuple[str, ...],
+        Meta(description="more: a text, or those whose fields are known"),
+    ]
+    source: Annotated[str, Meta(description="where the record is described")]
+    where: Annotated[str, Meta(description="the condition of the rows")] = ""
+    changes: Annotated[tuple[str, ...], Meta(description="only rows in which one differs from before")] = ()
+    by: Annotated[tuple[str, ...], Meta(description="fields that are equal in the previous row")] = ()
+    join: EventJoin | None = None
+    unless: Annotated[str | None, Meta(description="the raw table with which it is not listed")] = None
+    record: Annotated[str, Meta(description="the record, if it is not the table's name")] = ""
+    inferred: Annotated[bool, Meta(description="whether it is inferred from other records")] = False
+
+    @property
+    def tables(self) -> list[str]:
+        """The raw tables that it reads, its own first."""
+        return [self.table, *([self.join.table] if self.join else [])]
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The parts of the detail."""
+        return (self.detail,) if isinstance(self.detail, str) else self.detail
+
+
+class EventFile(FactTable, frozen=True):
+    """All events."""
+
+    events: tuple[Event, ...] = field(name="event")
+
+
 @cache
-def _listed() -> tuple[dict[str, Any], ...]:
-    return tuple(document.load_unchecked(FACTS / "zvm" / "events.toml")["event"])
-
-
-def events() -> list[dict[str, Any]]:
+def events() -> tuple[Event, ...]:
     """Return the event records, as listed in facts/zvm/events.toml."""
-    return list(_listed())
+    return structs.load(FACTS / "zvm" / "events.toml", EventFile).events
 
 
 def _template_sql(template: str, columns: frozenset[str]) -> str | None:
@@ -53,12 +94,12 @@ def _template_sql(template: str, columns: frozenset[str]) -> str | None:
     return " || ".join(parts) or "''"
 
 
-def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
+def _detail_sql(details: Iterable[str], columns: frozenset[str]) -> str:
     """Return SQL of the parts of a detail whose fields the table has, and which are not NULL.
 
     A part that shows an earlier value is included only if the value has changed.
     """
-    parts = [part for part in ([detail] if isinstance(detail, str) else detail) if part]
+    parts = [part for part in details if part]
     texts = []
     for part in parts:
         text = _template_sql(part, columns)
@@ -77,40 +118,33 @@ def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
     return texts[0] if len(texts) == 1 else f"concat_ws(', ', {', '.join(texts)})"
 
 
-def tables_of(event: Event) -> list[str]:
-    """Return the raw tables that an event reads, its own first."""
-    return [event["table"], *([event["join"]["table"]] if "join" in event else [])]
-
-
 def _events_of(
-    event: Mapping[str, Any], columns: frozenset[str], joined: frozenset[str]
+    event: Event, columns: frozenset[str], joined: frozenset[str]
 ) -> tuple[str, frozenset[str], list[str]]:
     """Return the source of an event's rows, its columns and conditions; `joined` are columns of its join.
 
     An event with `changes` consists of the rows in which one of these fields differs from the previous row.
     """
     conditions = []
-    if event.get("where"):
-        conditions.append(
-            expressions.compile_sql(event["where"], lambda name: f"r.{expressions.quote(name)}")
-        )
-    table = expressions.quote(event["table"])
-    if "join" in event:
-        join = event["join"]
+    if event.where:
+        conditions.append(expressions.compile_sql(event.where, lambda name: f"r.{expressions.quote(name)}"))
+    table = expressions.quote(event.table)
+    if event.join:
+        join = event.join
         shared = [f"o.{name} = j.{name}" for name in ("system", "source", "file", '"offset"')]
-        shared.append(f"o.{expressions.quote(join['own'])} = j.{expressions.quote(join['other'])}")
+        shared.append(f"o.{expressions.quote(join.own)} = j.{expressions.quote(join.other)}")
         more = "".join(f", j.{expressions.quote(name)}" for name in sorted(joined - columns))
-        other = expressions.quote(join["table"])
+        other = expressions.quote(join.table)
         rows = f"(SELECT o.*{more} FROM {table} AS o JOIN {other} AS j ON {' AND '.join(shared)})"
         return rows, columns | joined, conditions
-    changed = [name for field in event.get("changes", []) if (name := field.lower()) in columns]
-    if "changes" not in event:
+    if not event.changes:
         return table, columns, conditions
+    changed = [name for field in event.changes if (name := field.lower()) in columns]
     lags = "".join(
         f", lag({expressions.quote(name)}) OVER before AS {expressions.quote(name + '.before')}"
         for name in changed
     )
-    same = "".join(f", {expressions.quote(field.lower())}" for field in event.get("by", []))
+    same = "".join(f", {expressions.quote(field.lower())}" for field in event.by)
     time = "tod" if "tod" in columns else "interval_end"
     order = f'PARTITION BY system, source{same} ORDER BY {time}, file, "offset"'
     differ = [f"r.{expressions.quote(name)} <> r.{expressions.quote(name + '.before')}" for name in changed]
@@ -124,9 +158,9 @@ def available_events(tables: Container[str], kinds: Container[str] | None = None
     return [
         event
         for event in events()
-        if all(table in tables for table in tables_of(event))
-        and event.get("unless") not in tables
-        and (kinds is None or event["kind"] in kinds)
+        if all(table in tables for table in event.tables)
+        and event.unless not in tables
+        and (kinds is None or event.kind in kinds)
     ]
 
 
@@ -140,18 +174,18 @@ def events_sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *,
     parts: list[str] = []
     for event in listed:
         read = event_columns_read([event], tables)
-        joined = frozenset(read[event["join"]["table"]]) if "join" in event else frozenset()
-        rows, columns, conditions = _events_of(event, tables[event["table"]], joined)
-        subject = _template_sql(event["subject"], columns)
-        detail = _detail_sql(event["detail"], columns)
+        joined = frozenset(read[event.join.table]) if event.join else frozenset()
+        rows, columns, conditions = _events_of(event, tables[event.table], joined)
+        subject = _template_sql(event.subject, columns)
+        detail = _detail_sql(event.details, columns)
         time = "tod" if "tod" in columns else "interval_end"
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         parts.append(
             f"SELECT {'DISTINCT ' if joined else ''}r.system, r.source, r.{time} AS time, "
-            f"{expressions.literal(event['kind'])} AS kind, "
+            f"{expressions.literal(event.kind)} AS kind, "
             f"{subject or 'NULL'} AS subject, {detail or 'NULL'} AS detail, "
-            f"{str(bool(event.get('inferred'))).lower()} AS inferred, "
-            f"{expressions.literal(event.get('record') or event['table'].upper())} AS record "
+            f"{str(event.inferred).lower()} AS inferred, "
+            f"{expressions.literal(event.record or event.table.upper())} AS record "
             f"FROM {rows} AS r{where}"
         )
     if resets:
@@ -163,17 +197,16 @@ def event_columns_read(listed: Iterable[Event], tables: Mapping[str, frozenset[s
     """Return the columns of the raw tables that the SELECT of events reads."""
     columns_read: dict[str, set[str]] = {}
     for event in listed:
-        detail = event["detail"]
-        texts = [event["subject"], *([detail] if isinstance(detail, str) else detail)]
+        texts = [event.subject, *event.details]
         names = {match[1].lower().removesuffix(".before") for text in texts for match in PLACE.finditer(text)}
-        if event.get("where"):
-            names.update(expressions.names(event["where"]))
-        names.update(name.lower() for name in (*event.get("changes", []), *event.get("by", [])))
-        names |= {"system", "source", "tod" if "tod" in tables[event["table"]] else "interval_end"}
-        if "changes" in event or "join" in event:
+        if event.where:
+            names.update(expressions.names(event.where))
+        names.update(name.lower() for name in (*event.changes, *event.by))
+        names |= {"system", "source", "tod" if "tod" in tables[event.table] else "interval_end"}
+        if event.changes or event.join:
             names |= {"interval_end", "tod", "file", "offset"}
-        if "join" in event:
-            names |= {event["join"]["own"], event["join"]["other"]}
-        for table in tables_of(event):
+        if event.join:
+            names |= {event.join.own, event.join.other}
+        for table in event.tables:
             columns_read.setdefault(table, set()).update(names & tables[table])
     return columns_read

@@ -6,27 +6,108 @@ reads capacity curves. Facts common to all generations are in the folder `common
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, field
+from msgspec.structs import asdict
 
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, SourcedTable
 
 
-class MachineType(Struct, frozen=True):
-    """Machine type. ghz: its nominal speed, if known; calculations use the speed in the record."""
+class MachineTypeKeys(FactTable, frozen=True):
+    """A machine type."""
+
+    name: Annotated[str, Meta(description="the name of the machine")]
+    ghz: Annotated[float | None, Meta(description="nominal speed; calculations use the record's")] = None
+    ghz_status: Annotated[str, Meta(description="how well its speed is known")] = ""
+    ghz_source: Annotated[str, Meta(description="where its speed is from")] = ""
+
+
+class MachineType(MachineTypeKeys, frozen=True, kw_only=True):
+    """A machine type with its generation."""
 
     type: str
     generation: str
-    name: str
-    ghz: float | None
-    ghz_status: str
-    ghz_source: str
+
+
+class CounterName(FactTable, frozen=True):
+    """A counter."""
+
+    name: Annotated[str, Meta(description="its name in Linux")]
+    text: Annotated[str, Meta(description="what it counts")]
+
+
+class MetricKeys(SourcedTable, frozen=True):
+    """A metric."""
+
+    formula: Annotated[str, Meta(description="its formula; empty if counters do not suffice")] = ""
+    note: Annotated[str, Meta(description="a remark")] = ""
+    needs: Annotated[
+        str, Meta(description="the set that machines need, if no formula names its counters")
+    ] = ""
+
+
+class WeightVariant(SourcedTable, frozen=True):
+    """Other weights."""
+
+    numbers: tuple[float, ...]
+
+
+class Weights(SourcedTable, frozen=True):
+    """A metric that is computed from weights."""
+
+    numbers: Annotated[tuple[float, ...] | None, Meta(description="the weights, if known")] = None
+    terms: Annotated[tuple[str, ...], Meta(description="shares that are weighed, in their order")] = ()
+    note: Annotated[str, Meta(description="a remark")] = ""
+    variants: Annotated[tuple[WeightVariant, ...], Meta(description="other weights")] = ()
+
+
+class CurveKeys(SourcedTable, frozen=True, kw_only=True):
+    """Capacity adjustment factors of a machine."""
+
+    text: Annotated[str, Meta(description="what machine it is")]
+    type: Annotated[str, Meta(description="its machine type")]
+    model: Annotated[str, Meta(description="its model")]
+    note: Annotated[str, Meta(description="a remark")]
+    adjustments: Annotated[
+        tuple[int, ...] | None, Meta(description="those of 2, 3, ... processors in STSI")
+    ] = None
+    factors: Annotated[dict[int, float] | None, Meta(description="factors by number of processors")] = None
+    capacity_model: Annotated[str | None, Meta(description="its capacity model")] = None
+    capability: Annotated[int | None, Meta(description="primary capability; it distinguishes curves")] = None
+    secondary: Annotated[int | None, Meta(description="that of processors at full speed, if other")] = None
+
+    def __post_init__(self) -> None:
+        if (self.adjustments is None) == (self.factors is None):
+            raise ValueError("write adjustments or factors")
+
+
+class GenerationFile(SourcedTable, frozen=True):
+    """A machine generation."""
+
+    text: Annotated[str, Meta(description="what it is")]
+    cfvn: Annotated[int, Meta(description="its counter first version number")]
+    csvn: Annotated[int, Meta(description="its counter second version number")]
+    extended_counters: Annotated[int, Meta(description="counters of the extended set, including reserved")]
+    basis: Annotated[str, Meta(description="the unit that its TLB counters count")]
+    workload_hint: Annotated[bool, Meta(description="whether the table of workload categories applies")]
+    types: Annotated[dict[str, MachineTypeKeys], Meta(description="machine types")]
+    counters: Annotated[dict[int, CounterName], Meta(description="its own counters by number")]
+    rni: Weights
+    note: Annotated[str, Meta(description="a remark")] = ""
+    metrics: Annotated[dict[str, MetricKeys], Meta(description="its own metrics")] = field(
+        default_factory=dict
+    )
+    statuses: Annotated[dict[str, str], Meta(description="statuses of common metrics")] = field(
+        default_factory=dict
+    )
+    finite: Weights | None = None
+    curves: Annotated[dict[str, CurveKeys], Meta(description="capacity curves")] = field(default_factory=dict)
 
 
 def root() -> Path:
@@ -34,18 +115,11 @@ def root() -> Path:
     return FACTS / "machines"
 
 
-@cache
-def facts(name: str) -> Mapping[str, Any]:
+def facts(name: str) -> GenerationFile:
     """Return the facts in the file of a generation."""
     if name not in names():
         raise CatalogError(f"there is no machine generation {name!r}", expected=", ".join(names()))
     return _files()[name]
-
-
-@cache
-def common(name: str) -> Mapping[str, Any]:
-    """Return the facts in one of the files for all generations."""
-    return document.load_unchecked(common_path(name))
 
 
 def common_path(name: str) -> Path:
@@ -56,26 +130,19 @@ def common_path(name: str) -> Path:
 @cache
 def names() -> tuple[str, ...]:
     """Return the generations, oldest first, by their counter second version numbers."""
-    return tuple(sorted(_files(), key=lambda name: _files()[name]["csvn"]))
+    return tuple(sorted(_files(), key=lambda name: _files()[name].csvn))
 
 
 @cache
 def types() -> dict[str, MachineType]:
     """Return the known machine types."""
     return {
-        type: MachineType(
-            type,
-            name,
-            stated["name"],
-            stated.get("ghz"),
-            stated.get("ghz_status", ""),
-            stated.get("ghz_source", ""),
-        )
+        type: MachineType(type=type, generation=name, **asdict(keys))
         for name in names()
-        for type, stated in facts(name)["types"].items()
+        for type, keys in facts(name).types.items()
     }
 
 
 @cache
-def _files() -> dict[str, Mapping[str, Any]]:
-    return {path.stem: document.load_unchecked(path) for path in sorted(root().glob("*.toml"))}
+def _files() -> dict[str, GenerationFile]:
+    return {path.stem: structs.load(path, GenerationFile) for path in sorted(root().glob("*.toml"))}

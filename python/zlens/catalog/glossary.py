@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta
+from msgspec.structs import replace
 
 from zlens.catalog import measures
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
 _FILE = FACTS / "glossary.toml"
 
 
-class Term(Struct, frozen=True):
-    """A term; `of` is the column of a measure that explains it."""
+class Term(FactTable, frozen=True):
+    """A term, explained by a text of its own or by that of a column."""
 
     name: str
-    text: str
-    source: str
-    status: str
-    of: str | None = None
+    text: Annotated[str, Meta(description="what it means")] = ""
+    source: Annotated[str, Meta(description="where that is described")] = ""
+    status: Annotated[str, Meta(description="how well it is known")] = ""
+    of: Annotated[str, Meta(pattern=r"^\w+\.\w+$", description="the column that explains it")] | None = None
+
+    def __post_init__(self) -> None:
+        if self.of is None and not (self.text and self.source and self.status):
+            raise ValueError("it needs text, source and status; or of")
+
+
+class Glossary(FactTable, frozen=True):
+    """All terms."""
+
+    term: tuple[Term, ...]
 
 
 @cache
 def terms() -> tuple[Term, ...]:
     """Return all terms in the order of the file."""
-    return tuple(_term(facts) for facts in document.load_unchecked(_FILE)["term"])
+    return tuple(map(_completed, structs.load(_FILE, Glossary).term))
 
 
-def _term(facts: dict[str, str]) -> Term:
-    of = facts.get("of")
-    try:
-        if of is None:
-            return Term(**facts)
-        table, name = of.split(".")
-        column = next(column for column in measures.load_measure(table).columns if column.name == name)
-    except (TypeError, StopIteration):
-        raise CatalogError(
-            f"glossary.toml: the term {facts.get('name')!r} is not complete",
-            file=str(_FILE),
-            expected="name and of, a column of a measure; or name, text, source and status",
-            cure="copy a neighbor in it",
-        ) from None
-    return Term(facts["name"], column.text, column.source or "", column.status or "", of)
+def _completed(term: Term) -> Term:
+    if term.of is None:
+        return term
+    table, name = term.of.split(".")
+    for column in measures.load_measure(table).columns:
+        if column.name == name:
+            return replace(term, text=column.text, source=column.source or "", status=column.status or "")
+    raise CatalogError(
+        f"the term {term.name!r} names {term.of}, which is not a column of a measure", file=str(_FILE)
+    )

@@ -37,18 +37,20 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
-from zlens.schema import document, user_files
+from zlens.schema import document, structs, user_files
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
+_Kind = Literal["guest", "device", "volume", "partition"]
 #: Sections of the user's file.
-KINDS = ("guest", "device", "volume", "partition")
+KINDS: tuple[str, ...] = get_args(_Kind)
 #: Aggregates of amounts in a group row.
 SHOWN = ("sum", "mean")
 
@@ -74,11 +76,11 @@ class Groups(Struct, frozen=True):
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-class Grouping(Struct, frozen=True):
-    """Groups in one measure: match (column and kind) and merge (keys)."""
+class Grouping(FactTable, frozen=True):
+    """Groups in one measure."""
 
-    match: tuple[tuple[str, str], ...]
-    merge: frozenset[str]
+    match: Annotated[dict[str, _Kind], Meta(description="kinds of patterns by column, first choice first")]
+    merge: Annotated[frozenset[str], Meta(description="keys that the row of a group lacks")] = frozenset()
 
 
 def read(path: str) -> Groups:
@@ -161,14 +163,11 @@ def cluster(system: str, groups: Groups | None) -> str | None:
 def groupings() -> dict[str, Grouping]:
     """Return how measures show groups, by measure; CatalogError if the catalog's file is invalid."""
     path = FACTS / "groups.toml"
-    data = document.load_unchecked(path)
-    groupings = {}
-    for table, facts in data.items():
+    groupings = structs.load(path, dict[str, Grouping])
+    for table, grouping in groupings.items():
         columns = {column.name for column in measures.load_measure(table).columns}
-        match, merge = facts["match"], facts.get("merge", [])
-        if not {*match, *merge} <= columns:
+        if not grouping.match.keys() | grouping.merge <= columns:
             raise CatalogError(f"{table}: match or merge names no column", file=str(path))
-        groupings[table] = Grouping(tuple(match.items()), frozenset(merge))
     return groupings
 
 
@@ -176,7 +175,7 @@ def merges_rows(name: str, groups: Groups | None) -> bool:
     """Return whether the user's groups merge rows of a measure."""
     if groups is None or name not in groupings():
         return False
-    return any(groups.patterns.get(kind) for _, kind in groupings()[name].match)
+    return any(groups.patterns.get(kind) for kind in groupings()[name].match.values())
 
 
 def sql(name: str, rows: str, groups: Groups | None) -> str:
@@ -185,14 +184,14 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
         return rows
     grouping = groupings()[name]
     patterns_by_column = {
-        column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)
+        column: groups.patterns[kind] for column, kind in grouping.match.items() if groups.patterns.get(kind)
     }
     if not patterns_by_column:
         return rows
     table = measures.load_measure(name)
     keyed = _keyed(table, grouping)
     branches = [
-        f"WHEN {_match_sql(column, pattern, dict(grouping.match)[column])} THEN {expressions.literal(group)}"
+        f"WHEN {_match_sql(column, pattern, grouping.match[column])} THEN {expressions.literal(group)}"
         for column, patterns in patterns_by_column.items()
         for pattern, group in patterns
     ]
@@ -217,7 +216,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
 
 def _keyed(table: measures.Measure, grouping: Grouping) -> str:
     """Return the key whose value becomes the group's name."""
-    return next(column for column, _ in grouping.match if column in table.key)
+    return next(column for column in grouping.match if column in table.key)
 
 
 def _match_sql(column: str, pattern: str, kind: str) -> str:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from zlens.schema import document
-from zlens.schema.facts import FACTS
+from typing import Annotated
 
-_FACTS = document.load_unchecked(FACTS / "intervals.toml")
+from msgspec import Meta
+
+from zlens.schema import structs
+from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
+
+
+class IntervalLimits(FactTable, frozen=True):
+    """Limits of usual intervals."""
+
+    source: Annotated[str, Meta(description="where they are from")]
+    gap_factor: Annotated[float, Meta(ge=1, description="a gap is longer than this multiple of the usual")]
+    short_factor: Annotated[float, Meta(ge=0, le=1, description="a short one is below this part of it")]
+
+
+_LIMITS = structs.load(FACTS / "intervals.toml", IntervalLimits)
 
 #: Maximum and minimum length of an interval without a flag, as multiples of the usual length.
-GAP: float = _FACTS["gap_factor"]
-SHORT: float = _FACTS["short_factor"]
+GAP = _LIMITS.gap_factor
+SHORT = _LIMITS.short_factor
 
 
 def flag(seconds: float | None, nominal: float | None) -> str | None:

@@ -7,14 +7,13 @@ file show which generations are possible.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from msgspec import Struct
 
 from zlens.catalog import cpumf, generations
-from zlens.catalog.cpumf import linux_facts
+from zlens.catalog.cpumf import linux_names
 
 #: cpum_cf/NAME/u, cpum_cf/event=0x85,name=any/, NAME:u, NAME
 _EVENT = re.compile(
@@ -77,7 +76,7 @@ def names() -> dict[str, dict[str, int]]:
     for name in generations.names():
         for number, counter in cpumf.generation(name).counters.items():
             numbers.setdefault(counter.name.upper(), {})[name] = number
-    for old, new in linux_facts()["renamed"].items():
+    for old, new in linux_names().renamed.items():
         numbers[old.upper()] = numbers[new.upper()]
     return numbers
 
@@ -98,9 +97,9 @@ def parse_perf_event(text: str) -> LinuxEvent:
         return NOTHING
     body = match["body"] if match["body"] is not None else match["plain"]
     modifier = match["mod"] or match["modifier"] or ""
-    generic: Mapping[str, Any] | None = linux_facts()["generic"].get(body)
+    generic = linux_names().generic.get(body)
     if generic is not None:
-        number = {"": generic["all"], "u": generic["user"]}.get(modifier)
+        number = {"": generic.all, "u": generic.user}.get(modifier)
         return LinuxEvent(None, number) if number is not None else NOTHING
     if modifier:
         return NOTHING

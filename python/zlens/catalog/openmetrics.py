@@ -2,126 +2,93 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, field
 
-from zlens.catalog import codes
 from zlens.catalog.raw_columns import RawColumn
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Programs whose text is read.
 EXPORTERS = ("hmc", "dds")
 
 
-class MetricLabel(Struct, frozen=True):
-    """A label that is a column. `types`: its value is a processor type; `of`: prefix of its metrics."""
+class MetricLabel(FactTable, frozen=True):
+    """A label that is a column."""
 
-    name: str
+    name: Annotated[str, Meta(description="the label")] = field(name="label")
     column: RawColumn
-    types: bool
-    of: str
+    types: Annotated[bool, Meta(description="whether its value is a processor type")] = False
+    of: Annotated[str, Meta(description="the prefix of the metrics that it is used of")] = ""
 
 
-class ExporterTable(Struct, frozen=True):
-    """Table of an exporter: columns that identify its rows, their other labels, and the columns of metrics.
+class ExporterTable(FactTable, frozen=True):
+    """A table."""
 
-    needs   column without which there is no row; None: a row for every subject that has a value
-    spread  whether a value without a processor type applies to all types of its subject
-    """
-
-    key: tuple[str, ...]
-    keep: tuple[str, ...]
-    columns: tuple[RawColumn, ...]
-    needs: str | None
-    spread: bool
-
-
-class ExporterMetric(Struct, frozen=True):
-    """One metric: its part, its column, and its processor type (None: in a label, or all types).
-
-    words   words for its values, which have no other meaning; None: they are numbers
-    """
-
-    part: str
-    column: str
-    kind: str
-    cpu_type: str | None
-    scale: float
-    none: float | None
-    words: dict[str, str] | None
-    alone: bool
+    name: Annotated[str, Meta(description="what the program's name and _ are put before")]
+    key: Annotated[
+        tuple[str, ...], Meta(description="columns that identify a row; the first is always there")
+    ]
+    keep: Annotated[tuple[str, ...], Meta(description="other columns of labels")] = ()
+    needs: Annotated[str | None, Meta(description="rows where this column is 0 or missing are left out")] = (
+        None
+    )
+    spread: Annotated[bool, Meta(description="whether a value without a processor type is of all types")] = (
+        False
+    )
 
 
-class Exporter(Struct, frozen=True):
-    """Metrics that a program exports; `hmc.toml` explains each key."""
+class ExporterMetric(FactTable, frozen=True):
+    """A metric that is a column of a part."""
 
-    name: str
-    title: str
-    prefix: str
-    example: str
-    subject: str
-    system: tuple[str, ...]
-    interval: str | None
-    types: dict[str, str]
-    labels: tuple[MetricLabel, ...]
-    parts: dict[str, ExporterTable]
-    metrics: dict[str, ExporterMetric]
+    name: Annotated[str, Meta(description="its name; {type} is one of the types")]
+    part: Annotated[str, Meta(description="its part")]
+    column: RawColumn
+    scale: Annotated[float, Meta(description="the factor of its values")] = 1.0
+    none: Annotated[float | None, Meta(description="the value that means there is none")] = None
+    codes: Annotated[str | None, Meta(description="the table of codes with words for its values")] = None
+    alone: Annotated[bool, Meta(description="whether a value is of all processor types together")] = False
+
+
+class Exporter(SourcedTable, frozen=True, dict=True):
+    """The metrics that a program exports."""
+
+    name: Annotated[str, Meta(description="the program's name in those of tables")]
+    title: Annotated[str, Meta(description="what the text is")]
+    prefix: Annotated[str, Meta(description="that of all metrics")]
+    example: Annotated[str, Meta(description="a sample")]
+    subject: Annotated[str, Meta(description="what the label of the system names")]
+    system: Annotated[tuple[str, ...], Meta(description="labels with the system's name, first choice first")]
+    types: Annotated[dict[str, str], Meta(description="processor types by the words of names and labels")]
+    labels: Annotated[tuple[MetricLabel, ...], Meta(description="labels of columns")] = field(name="label")
+    tables: Annotated[tuple[ExporterTable, ...], Meta(description="tables")] = field(name="part")
+    listed: Annotated[tuple[ExporterMetric, ...], Meta(description="columns")] = field(name="metric")
+    interval: Annotated[str | None, Meta(description="the metric with the length of the interval")] = None
+
+    @cached_property
+    def parts(self) -> dict[str, ExporterTable]:
+        """The tables by name."""
+        return {table.name: table for table in self.tables}
+
+    @cached_property
+    def metrics(self) -> dict[str, tuple[ExporterMetric, str | None]]:
+        """The metrics by name, each with its processor type (None: in a label, or all types)."""
+        return {
+            metric.name.replace("{type}", word): (metric, cpu_type)
+            for metric in self.listed
+            for word, cpu_type in (self.types.items() if "{type}" in metric.name else (("", None),))
+        }
+
+    def columns(self, part: str) -> tuple[RawColumn, ...]:
+        """Return the columns of the metrics of a part; several metrics may have the same one."""
+        columns = (metric.column for metric in self.listed if metric.part == part)
+        return tuple({column.name: column for column in reversed([*columns])}.values())[::-1]
 
 
 @cache
 def load_exporter(program: str) -> Exporter:
     """Return the facts of one of EXPORTERS."""
-    data = document.load_unchecked(FACTS / "openmetrics" / f"{program}.toml")
-    types: dict[str, str] = data["types"]
-    columns: dict[str, dict[str, RawColumn]] = {}
-    metrics: dict[str, ExporterMetric] = {}
-    for entry in data["metric"]:
-        name, part, column = entry["name"], entry["part"], _column(entry["column"])
-        columns.setdefault(part, {}).setdefault(column.name, column)
-        for word, cpu_type in types.items() if "{type}" in name else (("", None),):
-            metrics[name.replace("{type}", word)] = ExporterMetric(
-                part,
-                column.name,
-                column.type,
-                cpu_type,
-                float(entry.get("scale", 1)),
-                entry.get("none"),
-                codes.words(entry["codes"]) if "codes" in entry else None,
-                entry.get("alone", False),
-            )
-    parts = {
-        entry["name"]: ExporterTable(
-            tuple(entry["key"]),
-            tuple(entry.get("keep", ())),
-            tuple(columns[entry["name"]].values()),
-            entry.get("needs"),
-            entry.get("spread", False),
-        )
-        for entry in data["part"]
-    }
-    return Exporter(
-        data["name"],
-        data["title"],
-        data["prefix"],
-        data["example"],
-        data["subject"],
-        tuple(data["system"]),
-        data.get("interval"),
-        types,
-        tuple(_label(entry) for entry in data["label"]),
-        parts,
-        metrics,
-    )
-
-
-def _label(entry: dict[str, Any]) -> MetricLabel:
-    return MetricLabel(
-        entry["label"], _column(entry["column"]), entry.get("types", False), entry.get("of", "")
-    )
-
-
-def _column(entry: dict[str, Any]) -> RawColumn:
-    return RawColumn(entry["name"], entry["type"], entry.get("unit", ""), entry["text"])
+    return structs.load(FACTS / "openmetrics" / f"{program}.toml", Exporter)

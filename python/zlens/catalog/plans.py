@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from zlens.catalog import section_locations
 from zlens.catalog.layouts import ENCODINGS, MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import FieldElement, RawColumn, field_parts
 from zlens.catalog.record_bytes import decode, decode_entries, encode
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
 __all__ = [
     "decode",
@@ -197,30 +200,45 @@ def _difference(field: MonitorField, part: FieldElement, layout: RecordLayout) -
         "width": field.length,
         "signed": field.type == "signed",
         "direction": (field.direction or "learn") if field.kind == "timer" else (field.direction or "up"),
-        "half_range": rule["half_range"],
-        "max_rate": rule["max_rate"],
+        "half_range": rule.half_range,
+        "max_rate": rule.max_rate,
     }
 
 
-def _rule(field: MonitorField) -> dict[str, Any]:
-    for rule in difference_facts()["rule"]:
+class DifferenceRule(FactTable, frozen=True):
+    """When a step back of counters is a wrap. Without width, unit and kind, it is for all of them."""
+
+    half_range: Annotated[float, Meta(ge=0, le=1, description="the largest difference, as part of the range")]
+    max_rate: Annotated[float, Meta(ge=0, description="the largest difference in a second")]
+    source: Annotated[str, Meta(description="where that is from")]
+    note: Annotated[str, Meta(description="the reason")]
+    width: Annotated[Literal[4, 8] | None, Meta(description="the counter's bytes")] = None
+    unit: Annotated[str | None, Meta(description="its unit")] = None
+    kind: Annotated[str | None, Meta(description="its kind")] = None
+
+
+class DifferenceFile(FactTable, frozen=True):
+    """Rules, of which the first that fits applies."""
+
+    rule: tuple[DifferenceRule, ...]
+
+
+def _rule(field: MonitorField) -> DifferenceRule:
+    for rule in _difference_rules():
         if (
-            rule.get("width", field.length) == field.length
-            and rule.get("unit", field.unit) == field.unit
-            and rule.get("kind", field.kind) == field.kind
+            rule.width in (None, field.length)
+            and rule.unit in (None, field.unit)
+            and rule.kind in (None, field.kind)
         ):
-            matching: dict[str, Any] = rule
-            return matching
+            return rule
     raise CatalogError(
         f"no rule of differences.toml applies to {field.name}", expected="a rule for all fields"
     )
 
 
 @cache
-def difference_facts() -> dict[str, Any]:
-    """Return the rules for differences in differences.toml."""
-    path = FACTS / "zvm" / "differences.toml"
-    return document.load_unchecked(path)
+def _difference_rules() -> tuple[DifferenceRule, ...]:
+    return structs.load(FACTS / "zvm" / "differences.toml", DifferenceFile).rule
 
 
 def _section_of(table: str, layout: RecordLayout) -> MonitorSection | None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from zlens.schema.structs import FactTable
+
 if TYPE_CHECKING:
     from zlens.catalog.fields import MonitorField
 
@@ -18,7 +20,7 @@ LISTED = "listing_"
 _INT_MAX = 8
 
 
-class RawColumn(Struct, frozen=True):
+class RawColumn(FactTable, frozen=True):
     """A column of a raw table; type is one of TYPES."""
 
     name: str

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta
 
 from zlens.catalog import layouts
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, SourcedTable
 
 PATH = FACTS / "zvm" / "resets.toml"
 #: Subject kind of evidence that affects every counter of the system.
@@ -18,45 +19,36 @@ ALL = "all"
 KIND = "counters were reset"
 
 
-class ResetRule(Struct, frozen=True):
+class ResetRule(SourcedTable, frozen=True):
     """A record that reports a reset.
 
-    `subject_kind` is the kind of subject whose counters were reset; the values of `fields` name the subject
-    in the order of the subject's columns; fewer values mean every subject that begins with them, none every
-    subject of that kind. `time` is the field with the time, None for the record's own time.
+    The values of `fields` name the subject in the order of the subject's columns; fewer values mean every
+    subject that begins with them, none every subject of that kind.
     """
 
-    record: str
-    kind: str
-    subject_kind: str
-    fields: tuple[str, ...]
-    time: str | None
-    source: str
-    status: str
-    note: str | None
+    record: Annotated[str, Meta(description="its name, such as D1R4")]
+    kind: Annotated[str, Meta(description="what happened")]
+    subject_kind: Annotated[str, Meta(description="the kind of subject whose counters were reset")]
+    fields: Annotated[tuple[str, ...], Meta(description="fields that name the subject")]
+    time: Annotated[str | None, Meta(description="the field with the time, if not the record's own")] = None
+    note: Annotated[str | None, Meta(description="a remark")] = None
+
+
+class ResetFile(FactTable, frozen=True):
+    """All evidence."""
+
+    subjects: Annotated[dict[str, tuple[str, ...]], Meta(description="texts of the values of subjects")]
+    evidence: tuple[ResetRule, ...]
 
 
 @cache
-def _facts() -> dict[str, Any]:
-    return document.load_unchecked(PATH)
+def _facts() -> ResetFile:
+    return structs.load(PATH, ResetFile)
 
 
-@cache
 def evidence() -> tuple[ResetRule, ...]:
     """Return all evidence in the catalog."""
-    return tuple(
-        ResetRule(
-            record=item["record"],
-            kind=item["kind"],
-            subject_kind=item["subject_kind"],
-            fields=tuple(item["fields"]),
-            time=item.get("time"),
-            source=item["source"],
-            status=item["status"],
-            note=item.get("note"),
-        )
-        for item in _facts()["evidence"]
-    )
+    return _facts().evidence
 
 
 def reset_rules_for(subject_kind: str | None) -> list[ResetRule]:
@@ -84,7 +76,7 @@ def subject_name(kind: str | None, subject: str) -> str:
     if not subject:
         return kind
     values = subject.split("/")
-    texts: list[str] = _facts()["subjects"].get(kind, [])
+    texts = _facts().subjects.get(kind, ())
     words = [_word(text, value) for text, value in zip(texts, values, strict=False)]
     remaining = "/".join(values[len(words) :])
     return (

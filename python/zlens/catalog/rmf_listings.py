@@ -3,46 +3,74 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, field
 
-from zlens.catalog.rmf_reports import STATUS, key
-from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.catalog.rmf_reports import Status, key
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
-PATH = FACTS / "rmf_listings.toml"
 _NOTHING = re.compile(r"(?!)")
 _ALONE = re.compile(r"\{(\d)\}")
 
 
-class PrintedValue(Struct, frozen=True):
-    """A named value anywhere on a report page; group 1 of the form is its text."""
-
-    name: str
-    form: re.Pattern[str]
-    part: str = ""
+def _nothing() -> re.Pattern[str]:
+    return _NOTHING
 
 
-class PrintedTable(Struct, frozen=True):
-    """A table with headings. heads, upper, words: the printed text, and the name in the XML format.
+class PrintedValue(FactTable, frozen=True, dict=True):
+    """A named value anywhere on a report page."""
 
-    first  pattern of the last line of headings
-    """
+    name: Annotated[str, Meta(description="its name in the XML format")]
+    form: Annotated[re.Pattern[str], Meta(description="what is printed; group 1 is its text")]
+    part: Annotated[str, Meta(description="its part")] = ""
 
-    part: str
-    first: re.Pattern[str]
-    heads: tuple[tuple[re.Pattern[str], str], ...]
-    least: int
-    upper: tuple[tuple[re.Pattern[str], str], ...]
-    words: tuple[tuple[str, re.Pattern[str]], ...]
-    row: re.Pattern[str]
-    more: re.Pattern[str]
-    total: re.Pattern[str]
-    total_name: str
-    block: str
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The form in any case."""
+        return re.compile(self.form.pattern, re.I)
+
+
+_Heads = tuple[tuple[str, str], ...]
+
+
+class PrintedTable(FactTable, frozen=True, dict=True):
+    """A table with headings."""
+
+    head_texts: Annotated[_Heads, Meta(description="last line of headings, with columns")] = field(
+        name="heads"
+    )
+    least: Annotated[int, Meta(description="the fewest headings of the last line")]
+    row: Annotated[re.Pattern[str], Meta(description="a row")]
+    upper_texts: Annotated[
+        _Heads, Meta(description="headings that are only in the lines above, and their columns")
+    ] = field(name="upper", default=())
+    words: Annotated[tuple[tuple[str, re.Pattern[str]], ...], Meta(description="words without headings")] = ()
+    more: Annotated[re.Pattern[str], Meta(description="a row that continues the one above")] = field(
+        default_factory=_nothing
+    )
+    total: Annotated[re.Pattern[str], Meta(description="a total")] = field(default_factory=_nothing)
+    total_name: Annotated[str, Meta(description="the name of a total")] = "TOTAL"
+    part: Annotated[str, Meta(description="its part")] = ""
+    block: Annotated[str, Meta(description="the column that rows inherit from the row above")] = ""
+
+    @cached_property
+    def heads(self) -> list[tuple[re.Pattern[str], str]]:
+        """Patterns of the headings, and their columns."""
+        return _head_patterns(self.head_texts)
+
+    @cached_property
+    def upper(self) -> list[tuple[re.Pattern[str], str]]:
+        """Patterns of the headings above, and their columns."""
+        return _head_patterns(self.upper_texts)
+
+    @cached_property
+    def first(self) -> re.Pattern[str]:
+        """The start of the last line of headings."""
+        return re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in self.heads) + ")", re.I)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,35 +82,52 @@ class PrintedTable(Struct, frozen=True):
         )
 
 
-class PrintedPairs(Struct, frozen=True):
-    """Names with values side by side, below the headings of their groups; a row for each `begins`."""
-
-    begins: re.Pattern[str]
-    values: tuple[PrintedValue, ...]
-    groups: tuple[tuple[str, re.Pattern[str]], ...]
-    names: dict[str, re.Pattern[str]]
+def _head_patterns(texts: _Heads) -> list[tuple[re.Pattern[str], str]]:
+    return [
+        (re.compile(r"(?<!\S)" + r"\s+".join(map(re.escape, text.split())) + r"(?!\S)", re.I), column)
+        for text, column in texts
+    ]
 
 
-class PrintedSamples(Struct, frozen=True):
+class PrintedPairs(FactTable, frozen=True, dict=True):
+    """Names with values side by side, below the headings of their groups."""
+
+    begins: Annotated[re.Pattern[str], Meta(description="the line that begins a row")]
+    value_forms: Annotated[
+        tuple[tuple[str, re.Pattern[str]], ...], Meta(description="other values of a row, by name")
+    ] = field(name="values")
+    groups: Annotated[tuple[tuple[str, re.Pattern[str]], ...], Meta(description="headings of groups")]
+    name_forms: Annotated[
+        tuple[tuple[str, re.Pattern[str]], ...], Meta(description="names of the values of a group")
+    ] = field(name="names")
+
+    @cached_property
+    def values(self) -> list[PrintedValue]:
+        """The other values of a row."""
+        return [PrintedValue(name, form) for name, form in self.value_forms]
+
+    @cached_property
+    def names(self) -> dict[str, re.Pattern[str]]:
+        """Patterns of a name and its value, by group."""
+        return {name: re.compile(rf"(?<!\S)({form.pattern}) +(\S+)") for name, form in self.name_forms}
+
+
+class PrintedSamples(FactTable, frozen=True):
     """Names with a fixed number of values, below headings that name their area."""
 
-    names: tuple[str, ...]
-    area: str
-    name: str
+    names: Annotated[tuple[str, ...], Meta(description="columns of the values")]
+    area: Annotated[str, Meta(description="the column of the area")]
+    name: Annotated[str, Meta(description="the column of the name")]
 
 
-class PrintedList(Struct, frozen=True):
-    """A part whose rows may be anywhere in lines.
+class PrintedList(FactTable, frozen=True):
+    """A part whose rows may be anywhere in lines."""
 
-    cells  templates of cells with groups of the form
-    names  full names of cells
-    """
-
-    part: str
-    heads: tuple[str, ...]
-    form: re.Pattern[str]
-    cells: tuple[str, ...]
-    names: dict[str, str]
+    part: Annotated[str, Meta(description="its part")]
+    heads: Annotated[tuple[str, ...], Meta(description="its columns")]
+    form: Annotated[re.Pattern[str], Meta(description="a row")]
+    cells: Annotated[tuple[str, ...], Meta(description="templates of cells with groups of the form")]
+    names: Annotated[dict[str, str], Meta(description="full names of cells")] = field(default_factory=dict)
 
     def row(self, match: re.Match[str]) -> list[tuple[str, int]]:
         """Return the cells of a row, each with the number of its group; 0 if it combines several groups."""
@@ -101,106 +146,55 @@ class PrintedList(Struct, frozen=True):
         ]
 
 
-class ReportPage(Struct, frozen=True):
-    """A kind of report page. status: certainty of its format."""
+class ReportPage(FactTable, frozen=True, dict=True):
+    """A kind of report page."""
 
-    title: str
-    status: str
-    segment: str
-    values: tuple[PrintedValue, ...]
-    any_value: re.Pattern[str]
-    tables: tuple[PrintedTable, ...]
-    pairs: PrintedPairs | None
-    samples: PrintedSamples | None
-    lists: tuple[PrintedList, ...]
-    titles: re.Pattern[str]
+    title: Annotated[str, Meta(description="its title")]
+    status: Annotated[Status, Meta(description="how well its format is known")]
+    segment: Annotated[str, Meta(description="the segment of the XML form")]
+    values: Annotated[tuple[PrintedValue, ...], Meta(description="values")] = field(name="value", default=())
+    tables: Annotated[tuple[PrintedTable, ...], Meta(description="tables")] = field(name="table", default=())
+    pairs: PrintedPairs | None = None
+    samples: PrintedSamples | None = None
+    lists: Annotated[tuple[PrintedList, ...], Meta(description="lists")] = field(name="list", default=())
+    title_forms: Annotated[
+        tuple[re.Pattern[str], ...], Meta(description="lines that only have headings and titles")
+    ] = field(name="titles", default=())
+
+    @cached_property
+    def any_value(self) -> re.Pattern[str]:
+        """The form of any value."""
+        return re.compile("|".join(value.form.pattern for value in self.values) or _NOTHING.pattern, re.I)
+
+    @cached_property
+    def titles(self) -> re.Pattern[str]:
+        """The start of a line that only has headings and titles."""
+        return re.compile(
+            rf"\s*(?:{'|'.join(form.pattern for form in self.title_forms) or _NOTHING.pattern})", re.I
+        )
 
 
-class PrintedFacts(Struct, frozen=True):
-    """All report pages by the key of their title, and the patterns of their header by name."""
+class PrintedFacts(FactTable, frozen=True, dict=True):
+    """All report pages, and the patterns of their header by name."""
 
-    pages: dict[str, ReportPage]
-    header: dict[str, re.Pattern[str]]
+    source: Annotated[str, Meta(description="where they are from")]
+    header_forms: Annotated[
+        dict[str, re.Pattern[str]], Meta(description="values of the header; group 1 is the text")
+    ] = field(name="header")
+    listed: Annotated[tuple[ReportPage, ...], Meta(description="pages")] = field(name="page")
+
+    @cached_property
+    def pages(self) -> dict[str, ReportPage]:
+        """The pages by the key of their title."""
+        return {key(page.title): page for page in self.listed}
+
+    @cached_property
+    def header(self) -> dict[str, re.Pattern[str]]:
+        """Patterns of the values of the header in any case."""
+        return {name: re.compile(form.pattern, re.I) for name, form in self.header_forms.items()}
 
 
 @cache
 def printed() -> PrintedFacts:
     """Return the facts of rmf_listings.toml; CatalogError if the file is invalid."""
-    facts = document.load_unchecked(PATH)
-    try:
-        pages = [_page(entry) for entry in facts.pop("page")]
-        del facts["source"]
-        header = {name: re.compile(form, re.I) for name, form in facts.items()}
-    except KeyError as error:
-        raise CatalogError(f"{error.args[0]} is missing", file=str(PATH)) from None
-    except re.error as error:
-        raise CatalogError(f"{error.pattern!r} is no regular expression: {error}", file=str(PATH)) from None
-    return PrintedFacts({key(page.title): page for page in pages}, header)
-
-
-def _page(entry: dict[str, Any]) -> ReportPage:
-    pairs, samples = entry.get("pairs"), entry.get("samples")
-    if entry["status"] not in STATUS:
-        raise CatalogError(
-            f"page {entry['title']}: its status is not one of {', '.join(STATUS)}", file=str(PATH)
-        )
-    return ReportPage(
-        entry["title"],
-        entry["status"],
-        entry["segment"],
-        tuple(
-            PrintedValue(value["name"], re.compile(value["form"], re.I), value.get("part", ""))
-            for value in entry.get("value", ())
-        ),
-        re.compile("|".join(value["form"] for value in entry.get("value", ())) or _NOTHING.pattern, re.I),
-        tuple(_table(table) for table in entry.get("table", ())),
-        pairs
-        and PrintedPairs(
-            re.compile(pairs["begins"]),
-            _values(pairs["values"]),
-            tuple((name, re.compile(form)) for name, form in pairs["groups"]),
-            {name: re.compile(rf"(?<!\S)({form}) +(\S+)") for name, form in pairs["names"]},
-        ),
-        samples and PrintedSamples(tuple(samples["names"]), samples["area"], samples["name"]),
-        tuple(
-            PrintedList(
-                each["part"],
-                tuple(each["heads"]),
-                re.compile(each["form"]),
-                tuple(each["cells"]),
-                each.get("names", {}),
-            )
-            for each in entry.get("list", ())
-        ),
-        re.compile(r"\s*(?:" + "|".join(entry.get("titles", [_NOTHING.pattern])) + ")", re.I),
-    )
-
-
-def _values(pairs: list[list[str]]) -> tuple[PrintedValue, ...]:
-    return tuple(PrintedValue(name, re.compile(form, re.I)) for name, form in pairs)
-
-
-def _table(entry: dict[str, Any]) -> PrintedTable:
-    def form(name: str) -> re.Pattern[str]:
-        return re.compile(entry[name]) if name in entry else _NOTHING
-
-    def heads(name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-        return tuple(
-            (re.compile(r"(?<!\S)" + r"\s+".join(map(re.escape, text.split())) + r"(?!\S)", re.I), column)
-            for text, column in entry.get(name, ())
-        )
-
-    headings = heads("heads")
-    return PrintedTable(
-        entry.get("part", ""),
-        re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in headings) + ")", re.I),
-        headings,
-        entry["least"],
-        heads("upper"),
-        tuple((name, re.compile(word)) for name, word in entry.get("words", ())),
-        form("row"),
-        form("more"),
-        form("total"),
-        entry.get("total_name", "TOTAL"),
-        entry.get("block", ""),
-    )
+    return structs.load(FACTS / "rmf_listings.toml", PrintedFacts)

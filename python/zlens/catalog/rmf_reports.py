@@ -14,8 +14,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable
 from zlens.schema.validators import DocumentErrors
 
-_Status = Literal["verified", "carried", "derived", "unverified"]
-STATUS: tuple[str, ...] = get_args(_Status)
+Status = Literal["verified", "carried", "derived", "unverified"]
 #: Elements that may contain a report: of the Postprocessor, of Monitor III.
 _Element = Literal["postprocessor", "report"]
 ELEMENTS: tuple[str, ...] = get_args(_Element)
@@ -32,7 +31,7 @@ class RmfColumn(FactTable, frozen=True):
     name: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$", title="a lower-case name", description="its name")]
     type: Annotated[Literal["text", "int", "float", "bool", "time", "duration"], Meta(description="its type")]
     text: Annotated[str, Meta(min_length=1, description="what it is")]
-    status: Annotated[_Status, Meta(description="how well it is known")]
+    status: Annotated[Status, Meta(description="how well it is known")]
     unit: Annotated[str, Meta(description="its unit")] = ""
     head: Annotated[str, Meta(description="its name or heading in the report")] = ""
     take: Annotated[

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import codes, expressions
 from zlens.catalog.raw_columns import LISTED
+from zlens.catalog.units import raw_units
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -133,11 +134,6 @@ def entities() -> list[str]:
 def _stems(folder: Path) -> tuple[str, ...]:
     # Cached because it is called hundreds of times: no file is added while a program runs.
     return tuple(sorted(path.stem for path in folder.glob("[!_]*.toml")))
-
-
-@cache
-def _facts(name: str) -> dict[str, Any]:
-    return document.load_unchecked(FACTS / name)
 
 
 @cache
@@ -339,10 +335,9 @@ def code_words_sql(sql: str, table: str) -> str:
 
 def scale_factor(name: str) -> float:
     """Return the factor from a raw unit to the unit of measures."""
-    unit = _facts("units.toml").get(name)
-    if unit is None:
+    if name not in raw_units():
         raise CatalogError(f"there is no unit {name!r}", expected="one of facts/units.toml")
-    return float(unit["factor"])
+    return raw_units()[name].factor
 
 
 def check() -> list[str]:

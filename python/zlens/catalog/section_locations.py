@@ -63,7 +63,9 @@ def join_location(layout: RecordLayout, section: MonitorSection) -> dict[str, An
     def counter_set(counters: JoinedCounterSet) -> dict[str, Any]:
         machine_set = cpumf.sets()[counters.name]
         version = join.cfvn if machine_set.version == "cfvn" else join.csvn
-        sizes = [{"from": first, "to": last, "counters": number} for first, last, number in machine_set.sizes]
+        sizes = [
+            {"from": size.first, "to": size.last, "counters": size.counters} for size in machine_set.sizes
+        ]
         set_area = area(counters.offset, counters.length) if counters.offset else None
         return {
             "name": counters.name,

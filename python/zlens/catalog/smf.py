@@ -20,7 +20,7 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Length of a header with subsystem and subtype, in bytes.
 HEADER_LENGTH = 24
@@ -46,17 +46,15 @@ class BytePlace(FactTable, frozen=True):
     length: int
 
 
-class SmfCounterSection(FactTable, frozen=True):
+class SmfCounterSection(SourcedTable, frozen=True):
     """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
 
     text: Annotated[str, Meta(description="what it is")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    source: Annotated[str, Meta(description="where it is described")]
     triplet: Annotated[Triplet | None, Meta(description="where it is")] = None
     length: Annotated[int | None, Meta(description="its length")] = None
 
 
-class Subtype(FactTable, frozen=True):
+class Subtype(SourcedTable, frozen=True):
     """Storage of counters in the records of one subtype."""
 
     text: Annotated[str, Meta(description="what it is")]
@@ -65,8 +63,6 @@ class Subtype(FactTable, frozen=True):
     entries: Annotated[Triplet, Meta(description="the list of counter sets, in the data section")]
     entry: Annotated[int, Meta(description="the length of an entry")]
     kind: Annotated[BytePlace, Meta(description="the number of the set, in an entry")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    source: Annotated[str, Meta(description="where it is described")]
     own: Annotated[
         Triplet | None, Meta(description="counters of a set, in an entry; else count and area")
     ] = None
@@ -159,11 +155,9 @@ class SmfCounterLayout(FactTable, frozen=True):
         )
 
 
-class SmfTypes(FactTable, frozen=True):
+class SmfTypes(SourcedTable, frozen=True):
     """The record types."""
 
-    status: Annotated[str, Meta(description="how well the names are known")]
-    source: Annotated[str, Meta(description="where they are from")]
     forms: Annotated[dict[str, tuple[int, ...]], Meta(description="types that are decoded, by form")]
     names: Annotated[dict[int, str], Meta(description="short names")]
 

@@ -19,7 +19,7 @@ from zlens.catalog import smf
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Raw table type by kind of field.
 KINDS = {
@@ -73,15 +73,13 @@ class SectionOwner(FactTable, frozen=True):
     status: Annotated[str, Meta(description="how well it is known, if not like its section")] = ""
 
 
-class SmfSection(FactTable, frozen=True):
+class SmfSection(SourcedTable, frozen=True):
     """A kind of section. In a layout, its table is filled in."""
 
     name: Annotated[str, Meta(description="its name, the end of that of its raw table")]
     title: Annotated[str, Meta(description="what it is")]
     prefix: Annotated[str, Meta(description="what names of columns begin with")]
     length: Annotated[int, Meta(ge=0, description="its length")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    source: Annotated[str, Meta(description="where it is described")]
     fields: Annotated[tuple[SmfField, ...], Meta(description="its fields")]
     triplet: Annotated[
         int | None, Meta(description="the offset of its offset, length and number; none: the header")
@@ -102,15 +100,13 @@ class SmfSection(FactTable, frozen=True):
         raise CatalogError(f"section {self.name} of {self.table} has no field {name}")
 
 
-class BrokenRecords(FactTable, frozen=True):
+class BrokenRecords(SourcedTable, frozen=True):
     """Reassembly of split records: offsets in the reassembly area and its blocks."""
 
     section: Annotated[str, Meta(description="the section that leads to the area")]
     at: Annotated[dict[str, str], Meta(description="the fields of the section with its place")]
     fields: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of its fields")]
     block: Annotated[dict[str, tuple[int, int]], Meta(description="offset and length of fields of a block")]
-    status: Annotated[str, Meta(description="how well it is known")]
-    source: Annotated[str, Meta(description="where it is described")]
     note: Annotated[str, Meta(description="a remark")] = ""
 
 
@@ -253,14 +249,14 @@ def _bytes(field: SmfField) -> dict[str, int]:
 
 def _time(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
     section = record_layout.section(record_layout.time["section"])
-    facts: dict[str, Any] = {"part": parts[section.name]}
+    location: dict[str, Any] = {"part": parts[section.name]}
     for role in ("start", "length", "end", "zone", "nominal"):
         if role in record_layout.time:
             field = section.field(record_layout.time[role])
-            facts[role] = _bytes(field)
+            location[role] = _bytes(field)
             if field.date:
-                facts["date"] = _bytes(section.field(field.date))
-    return facts
+                location["date"] = _bytes(section.field(field.date))
+    return location
 
 
 def _broken(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:

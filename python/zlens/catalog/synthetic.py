@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
-from zlens.schema import document
+from msgspec import Meta
+
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 
 #: Serial number of simulated machines, unless their scenario specifies one.
 SERIAL = "00000ZLSIMULATED"
 
 
+class SyntheticSystem(FactTable, frozen=True):
+    """A system that only exists in files of zlens."""
+
+    system: Annotated[str, Meta(description="its name")]
+    serial: Annotated[str, Meta(description="the serial number of its machine, without leading zeros")]
+    text: Annotated[str, Meta(description="what it is")]
+
+
+class SyntheticFile(FactTable, frozen=True):
+    """All synthetic systems."""
+
+    made: tuple[SyntheticSystem, ...]
+
+
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
-    data = document.load_unchecked(FACTS / "synthetic_systems.toml")
-    return frozenset((entry["system"], entry["serial"]) for entry in data["made"])
+    facts = structs.load(FACTS / "synthetic_systems.toml", SyntheticFile)
+    return frozenset((entry.system, entry.serial) for entry in facts.made)
 
 
 def is_synthetic(system: str, serial: str | None) -> bool:

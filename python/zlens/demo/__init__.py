@@ -15,7 +15,7 @@ from pathlib import Path
 
 from zlens.demo import machine
 from zlens.errors import InputError
-from zlens.schema import document
+from zlens.models import scenario as scenarios
 from zlens.schema.facts import FACTS
 from zlens.simulation import run
 
@@ -52,7 +52,7 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
 
 def _simulate(scenario: Path, path: Path, seed: int) -> None:
     """Write the records of the system of a shipped scenario."""
-    ready = run.prepare(document.load_unchecked(scenario), file=str(scenario), seed=seed)
+    ready = run.prepare(scenarios.read(str(scenario)), file=str(scenario), seed=seed)
     with _replacing(path) as temporary:
         run.simulate([ready], temporary)
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
 
 from msgspec import Struct
 
-from zlens.schema import document
+from zlens.models import scenario
 from zlens.schema.facts import FACTS
 from zlens.session.session import CoreSession
 
@@ -21,7 +20,7 @@ MINUTE = 60 * SECOND
 
 #: Scenario from which its z/VM system is simulated.
 SCENARIO = FACTS / "scenarios" / "zldemo.toml"
-_GIVEN: dict[str, Any] = document.load_unchecked(SCENARIO)
+_GIVEN = scenario.read(str(SCENARIO))
 
 START_US = round(dt.datetime.fromisoformat(_GIVEN["simulation"]["start"]).timestamp()) * SECOND
 ZONE_S = 3600 * _GIVEN["simulation"]["zone"]

@@ -26,7 +26,7 @@ def formula_lines(column: MeasureColumn) -> list[str]:
 def name_lines(column: MeasureColumn) -> list[str]:
     """Return the names other than counters in the formulas of a column."""
     formulas = " ".join(formula_lines(column))
-    lines = [f"{name}: {text}" for name, (_, text) in cpumf.formula_names().items() if name in formulas]
+    lines = [f"{name}: {entry.text}" for name, entry in cpumf.formula_names().items() if name in formulas]
     return [*lines, "letter and number: a counter; explain E145 describes it"] if formulas else []
 
 

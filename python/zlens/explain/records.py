@@ -12,11 +12,11 @@ from zlens.catalog import caveats, layouts, listings, measures, rmf_reports, rol
 from zlens.catalog.compile.cached_lineage import FormulaSource
 from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import MonitorField, RecordLayout
+from zlens.catalog.units import raw_units
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
 from zlens.explain.description import Description, Facts
 from zlens.explain.lineage import column_lineage
-from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _RECORD_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_(\w+))?")
@@ -388,9 +388,8 @@ def _field(record: str, requested: str) -> Iterator[Description]:
 
 
 def _unit(name: str | None) -> str:
-    path = FACTS / "units.toml"
-    units = document.load_unchecked(path)
-    return units[name]["text"] if name in units else name or ""
+    unit = raw_units().get(name or "")
+    return unit.text if unit else name or ""
 
 
 # Printed reports that readers parse (RMF)

@@ -68,17 +68,17 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Int
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
         for name, missing in folder.refetch(listed):
-            expected_facts = listed[name]
+            expected = listed[name]
             if progress is not None:
                 progress(done, total, "checking")
             path = folder.absolute(name)
             if missing is not None:
                 fault: FileFault | None = FileFault("missing", missing.file or path, missing.message)
             else:
-                fault = _fault(path, expected_facts) or _schema_fault(path, name)
+                fault = _fault(path, expected) or _schema_fault(path, name)
             if fault is not None:
                 faults.append(fault)
-            done += expected_facts[0] or 0
+            done += expected[0] or 0
             files += 1
         if not faults:
             # The files of an input with an unreadable document are unknown.
@@ -86,8 +86,8 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Int
         return IntegrityReport(files, done, faults, len(manifest.retired))
 
 
-def _fault(path: str, facts: Listed) -> FileFault | None:
-    size, sha256 = facts
+def _fault(path: str, expected: Listed) -> FileFault | None:
+    size, sha256 = expected
     try:
         actual = os.stat(path).st_size
         if size is not None and actual != size:

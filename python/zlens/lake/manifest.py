@@ -205,8 +205,8 @@ def known_systems(inputs: Iterable[LakeInput]) -> tuple[KnownSystem, ...]:
 
 def input_facts(imported: LakeInput) -> dict[str, Any]:
     """Return the values of an input for the manifest."""
-    facts: dict[str, Any] = to_builtins(imported)
-    return facts | {"parts": [*facts["parts"].values()]}
+    values: dict[str, Any] = to_builtins(imported)
+    return values | {"parts": [*values["parts"].values()]}
 
 
 _IDENTITY_RANGE = FixedTuple(

@@ -511,9 +511,9 @@ def _with_retries(send: Callable[[], _T]) -> _T:
     return send()
 
 
-def _version(facts: Mapping[str, Any]) -> dict[str, str]:
+def _version(metadata: Mapping[str, Any]) -> dict[str, str]:
     """Return the values that identify a version of an object."""
-    return {name: facts[name] for name in ("e_tag", "version") if facts[name] is not None}
+    return {name: metadata[name] for name in ("e_tag", "version") if metadata[name] is not None}
 
 
 def _obstore() -> Any:

@@ -108,11 +108,11 @@ class _ReaderPart(Struct, dict=True):
 
     def side(self, name: str) -> tuple[bytes, str] | None:
         """Return a file next to the document and its path; None if it does not exist."""
-        facts = self.full_document.side.get(name)
-        if facts is None:
+        entry = self.full_document.side.get(name)
+        if entry is None:
             return None
         path = f"{file_names.document_folder(self.input.sha256, self.part.document)}/{name}"
-        return self.lake.read(path, facts[1]), self.lake.absolute(path)
+        return self.lake.read(path, entry[1]), self.lake.absolute(path)
 
     def rows(self, name: str) -> list[Any]:
         side_file = self.side(name)
@@ -504,13 +504,13 @@ class LakeSource:
         """Return one object per input, from its reader, with a note if its raw tables were removed."""
         by_input: dict[str, dict[str, Any]] = {}
         for stored in self._selected:
-            for facts in stored.full_document.info:
+            for of_input in stored.full_document.info:
                 by_input.setdefault(
                     stored.shown,
                     {
                         "format": self.name,
                         "bytes": stored.input.bytes,
-                        **facts,
+                        **of_input,
                         "path": stored.shown,
                         "file": stored.shown,
                     },

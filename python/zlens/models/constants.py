@@ -7,31 +7,34 @@ They are parameters of scenarios; measured reports never use them.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta
+from msgspec.structs import asdict
 
 from zlens.answers.answer import Assumption
-from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import SourcedTable
 
-_FILE = FACTS / "models" / "constants.toml"
 #: Values of `status`: the catalog's words for how well a fact is established.
 STATUSES = ("verified", "carried", "constructed", "derived", "unverified", "ours")
 
 
-class Constant(Struct, frozen=True):
-    """Unsettled value. default: number, text or flag. closes: the document that would settle it, or ""."""
+class ConstantKeys(SourcedTable, frozen=True, kw_only=True):
+    """An unsettled value."""
+
+    model: Annotated[str, Meta(description="the model that uses it")]
+    default: Annotated[Any, Meta(description="its value, unless a scenario states another")]
+    unit: Annotated[str, Meta(description="its unit")] = ""
+    text: Annotated[str, Meta(description="what it is")]
+    closes: Annotated[str, Meta(description="the document that would settle it; empty if none")] = ""
+
+
+class Constant(ConstantKeys, frozen=True, kw_only=True):
+    """An unsettled value with its name."""
 
     name: str
-    model: str
-    default: Any
-    unit: str
-    text: str
-    status: str
-    source: str
-    closes: str
 
     def assumed(self) -> Assumption:
         """Return the constant as an assumption of an answer."""
@@ -41,15 +44,8 @@ class Constant(Struct, frozen=True):
 @cache
 def constants() -> dict[str, Constant]:
     """Return all constants by name."""
-    loaded: dict[str, Constant] = {}
-    for name, facts in document.load_unchecked(_FILE).items():
-        try:
-            loaded[name] = Constant(name=name, **{"unit": "", "closes": "", **facts})
-        except TypeError:
-            raise CatalogError(
-                f"{name} of models/constants.toml is incomplete", file=str(_FILE), cure="copy its neighbor"
-            ) from None
-    return loaded
+    file = structs.load(FACTS / "models" / "constants.toml", dict[str, ConstantKeys])
+    return {name: Constant(name=name, **asdict(keys)) for name, keys in file.items()}
 
 
 def constant(name: str) -> Constant:

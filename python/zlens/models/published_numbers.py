@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta
 
-from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import SourcedTable
 
-_FILE = FACTS / "models" / "published.toml"
 
-
-class PublishedNumber(Struct, frozen=True):
+class PublishedNumber(SourcedTable, frozen=True):
     """A number in a rule that a model applies."""
 
-    name: str
-    model: str
-    value: float
-    unit: str
-    text: str
-    source: str
-    status: str
+    model: Annotated[str, Meta(description="the model")]
+    value: Annotated[int | float, Meta(description="the number")]
+    unit: Annotated[str, Meta(description="its unit")]
+    text: Annotated[str, Meta(description="what it is")]
 
 
 @cache
 def published() -> dict[str, PublishedNumber]:
     """Return all published numbers by name."""
-    try:
-        return {
-            name: PublishedNumber(name=name, **facts)
-            for name, facts in document.load_unchecked(_FILE).items()
-        }
-    except TypeError as error:
-        raise CatalogError(
-            f"models/published.toml is incomplete: {error}", file=str(_FILE), cure="copy a neighbor in it"
-        ) from None
+    return structs.load(FACTS / "models" / "published.toml", dict[str, PublishedNumber])
 
 
 def number(name: str) -> float:

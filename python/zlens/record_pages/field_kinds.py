@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from zlens.catalog.layouts import (
@@ -26,27 +28,53 @@ from zlens.catalog.layouts import (
     read,
     sim_root,
 )
-from zlens.errors import CatalogError
 from zlens.record_pages.table import Bit, FieldRow
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, SourcedTable
 
 _WORDS = re.compile(r"[a-z0-9]+")
 #: Attributes of a field that are copied from the catalog.
 _CARRIED = ("kind", "kind_status", "unit", "direction", "note")
 
 
-class KindRule(Struct, frozen=True):
+_Phrase = Annotated[str, Meta(pattern="^[a-z0-9]+( [a-z0-9]+)*$", title="words in lower case")]
+
+
+class KindRule(FactTable, frozen=True):
     """Words of a description that determine the kind of a field."""
 
-    name: str
-    kind: str
-    phrases: tuple[str, ...]
-    excluded: tuple[str, ...]
-    types: tuple[str, ...]
-    lengths: tuple[int, ...]
-    unit: str | None
-    direction: str | None
+    name: Annotated[str, Meta(description="its name")]
+    kind: Annotated[str, Meta(description="the kind")]
+    phrases: Annotated[tuple[_Phrase, ...], Meta(description="one of them is there")] = msgspec.field(
+        name="any"
+    )
+    excluded: Annotated[tuple[_Phrase, ...], Meta(description="none of them is there")] = msgspec.field(
+        name="not"
+    )
+    types: Annotated[tuple[str, ...], Meta(description="types of the field")]
+    lengths: Annotated[tuple[int, ...], Meta(description="lengths of the field; empty: any")]
+    unit: Annotated[str | None, Meta(description="the unit")] = None
+    direction: Annotated[str | None, Meta(description="the direction")] = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or not set(self.types) <= set(TYPES):
+            raise ValueError(f"rule {self.name}: {self.kind} for {self.types} is impossible")
+        if self.direction not in (None, *DIRECTIONS):
+            raise ValueError(f"rule {self.name}: direction {self.direction}")
+
+    def matches(self, words: str) -> bool:
+        """Return whether it applies to normalized words."""
+        return any(f" {phrase} " in words for phrase in self.phrases) and not any(
+            f" {phrase} " in words for phrase in self.excluded
+        )
+
+
+class RuleFile(SourcedTable, frozen=True):
+    """Rules for fields unknown to the catalog."""
+
+    note: Annotated[str, Meta(description="a remark")]
+    rule: tuple[KindRule, ...]
 
 
 class KnownRecord(Struct, frozen=True):
@@ -99,28 +127,7 @@ def known_record(record: str) -> KnownRecord:
 @cache
 def rules() -> tuple[KindRule, ...]:
     """Return the rules of the catalog, read once."""
-    path = FACTS / "zvm" / "page_words.toml"
-    data = document.load_unchecked(path)
-    rule_list = []
-    for item in data["rule"]:
-        rule = KindRule(
-            name=item["name"],
-            kind=item["kind"],
-            phrases=tuple(normalize(phrase) for phrase in item["any"]),
-            excluded=tuple(normalize(phrase) for phrase in item["not"]),
-            types=tuple(item["types"]),
-            lengths=tuple(item["lengths"]),
-            unit=item.get("unit"),
-            direction=item.get("direction"),
-        )
-        if rule.kind not in KINDS or not set(rule.types) <= set(TYPES):
-            raise CatalogError(
-                f"rule {rule.name}: {rule.kind} for {rule.types} is impossible", file=str(path)
-            )
-        if rule.direction is not None and rule.direction not in DIRECTIONS:
-            raise CatalogError(f"rule {rule.name}: direction {rule.direction}", file=str(path))
-        rule_list.append(rule)
-    return tuple(rule_list)
+    return structs.load(FACTS / "zvm" / "page_words.toml", RuleFile).rule
 
 
 def normalize(text: str) -> str:
@@ -134,10 +141,7 @@ def match_rule(text: str, type_: str, length: int) -> KindRule | None:
     matching = [
         rule
         for rule in rules()
-        if type_ in rule.types
-        and (not rule.lengths or length in rule.lengths)
-        and any(phrase in words for phrase in rule.phrases)
-        and not any(phrase in words for phrase in rule.excluded)
+        if type_ in rule.types and (not rule.lengths or length in rule.lengths) and rule.matches(words)
     ]
     return matching[0] if matching and len({rule.kind for rule in matching}) == 1 else None
 

@@ -6,6 +6,7 @@ file and line. `Meta` of a type has the help of a key as its description and the
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +30,13 @@ class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a file of facts."""
 
 
+class SourcedTable(FactTable, frozen=True, kw_only=True):
+    """A table that states its source."""
+
+    source: Annotated[str, Meta(description="where it is from")]
+    status: Annotated[str, Meta(description="how well it is known")]
+
+
 def load(path: Path, table: type[T], root: str = "the file") -> T:
     """Return the contents of a file of facts; CatalogError with the line of an invalid key."""
     return parse(document.text_of(path), str(path), table, root)
@@ -43,14 +51,22 @@ def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) 
     """Convert the values of a parsed text to a struct."""
     try:
         with _CONVERTING:
-            return msgspec.convert(values, table, str_keys=True)
+            return msgspec.convert(values, table, str_keys=True, dec_hook=_compile)
     except msgspec.ValidationError as error:
         raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
 
 
 def json_schema(table: type) -> dict[str, Any]:
     """Return the JSON Schema of a file."""
-    return msgspec.json.schema(table)
+    return msgspec.json.schema(table, schema_hook=lambda kind: {"type": "string", "format": "regex"})
+
+
+def _compile(kind: Any, text: Any) -> Any:
+    """Return the value of a type unknown to msgspec: a regular expression."""
+    try:
+        return re.compile(text)
+    except (TypeError, re.error) as error:
+        raise ValueError(str(error)) from None
 
 
 def describe(kind: Any) -> str:
@@ -73,6 +89,8 @@ def describe(kind: Any) -> str:
             return f"a list, each {describe(inner[0])}"
         case origin if issubclass(origin, Struct):
             return "a table with " + ", ".join(one.encode_name for one in fields(origin))
+        case origin if origin is re.Pattern:
+            return "a regular expression"
         case origin if origin is bool:
             return "true or false"
         case origin if origin is int:
@@ -107,7 +125,7 @@ def _reason(value: Any, kind: Any) -> msgspec.ValidationError | None:
     """Return the error of a value that does not fit a type; None if it fits."""
     try:
         with _CONVERTING:
-            msgspec.convert(value, kind, str_keys=True)
+            msgspec.convert(value, kind, str_keys=True, dec_hook=_compile)
     except msgspec.ValidationError as error:
         return error
     return None

@@ -8,21 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Annotated
+
+from msgspec import Meta
 
 from zlens.errors import Wording
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
+
+
+class InterfaceTexts(FactTable, frozen=True):
+    """The texts of a code, with {arguments}."""
+
+    command: Annotated[str, Meta(description="on the command line")]
+    page: Annotated[str, Meta(description="in the web UI")]
+    python: Annotated[str, Meta(description="in Python")]
 
 
 @cache
-def _words() -> dict[str, dict[str, str]]:
-    return document.load_unchecked(FACTS / "wording.toml")
+def codes() -> dict[str, InterfaceTexts]:
+    """Return the texts of all codes."""
+    return structs.load(FACTS / "wording.toml", dict[str, InterfaceTexts])
 
 
 def phrase(code: str, **arguments: object) -> Wording:
     """Return the wording of a code; as a str it is Python's. KeyError if there is no such code."""
-    words = {interface: text.format(**arguments) for interface, text in _words()[code].items()}
-    return Wording(words["python"], words["command"], words["page"])
+    texts = codes()[code]
+    return Wording(*(text.format(**arguments) for text in (texts.python, texts.command, texts.page)))
 
 
 def sentence(text: str, **parts: str) -> Wording:

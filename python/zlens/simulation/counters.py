@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from zlens.catalog import cpumf
 from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import SourcedTable
 
 Role = Any
 
@@ -99,12 +103,21 @@ def simulated_generations() -> tuple[str, ...]:
 def caches(generation: str) -> dict[str, float]:
     """Return the cache sizes of a generation in MiB, instructions and data in total."""
     sizes = _caches()[generation]
-    return {f"{level}_mib": float(sizes[level]) for level in ("l1", "core", "chip", "drawer")}
+    return {f"{level}_mib": getattr(sizes, level) for level in ("l1", "core", "chip", "drawer")}
 
 
-def _caches() -> dict[str, Any]:
-    facts: dict[str, Any] = document.load_unchecked(FACTS / "models" / "caches.toml")
-    return facts
+class CacheSizes(SourcedTable, frozen=True):
+    """Caches of a machine generation in MiB, instructions and data in total."""
+
+    l1: Annotated[float, Meta(gt=0, description="L1 of a core")]
+    core: Annotated[float, Meta(gt=0, description="L2 of a core")]
+    chip: Annotated[float, Meta(gt=0, description="the cache that the cores of a chip share")]
+    drawer: Annotated[float, Meta(gt=0, description="the cache of a drawer")]
+
+
+@cache
+def _caches() -> dict[str, CacheSizes]:
+    return structs.load(FACTS / "models" / "caches.toml", dict[str, CacheSizes])
 
 
 def _check_sources(generation: str, needed: Iterable[str], present: Collection[str]) -> None:

@@ -171,8 +171,8 @@ class _ExportState(Struct):
 
     def save(self, base: Path) -> None:
         staged = base / _STAGING / _STATE
-        facts = {"zlens_export": _VERSION, "format": self.form, "tables": self.tables, "days": self.days}
-        staged.write_text(json.dumps(facts, indent=0, sort_keys=True) + "\n", encoding="ascii")
+        saved = {"zlens_export": _VERSION, "format": self.form, "tables": self.tables, "days": self.days}
+        staged.write_text(json.dumps(saved, indent=0, sort_keys=True) + "\n", encoding="ascii")
         lake_folder.fsync_files([os.fspath(staged)])
         os.replace(staged, base / _STATE)
 
@@ -180,10 +180,10 @@ class _ExportState(Struct):
     def load(cls, base: Path, form: str, tables: list[str]) -> _ExportState:
         path = base / _STATE
         try:
-            facts = json.loads(path.read_bytes())
-            if facts["zlens_export"] != _VERSION:
+            saved = json.loads(path.read_bytes())
+            if saved["zlens_export"] != _VERSION:
                 raise ValueError
-            state = cls(str(facts["format"]), [*map(str, facts["tables"])], {**facts["days"]})
+            state = cls(str(saved["format"]), [*map(str, saved["tables"])], {**saved["days"]})
         except FileNotFoundError:
             return cls(form, tables)
         except (ValueError, TypeError, KeyError):

@@ -164,11 +164,11 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
         )
     used = with_etr or complete
     info = session.systems[0]
-    facts = {key: value for key, value in _means(used).items() if value is not None}
+    numbers = {key: value for key, value in _means(used).items() if value is not None}
     cores = session.sql(_CORES).rows
     if cores and cores[0][0]:
-        facts["cores_given"] = float(cores[0][0])
-        facts.update(_core_facts(session, used, facts["cores_given"]))
+        numbers["cores_given"] = float(cores[0][0])
+        numbers.update(_core_numbers(session, used, numbers["cores_given"]))
     machine_parts = [str(part) for part in (info.machine_type, info.model) if part]
     return MeasuredRun(
         path,
@@ -179,12 +179,12 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
         _shown(session, used[-1], 0),
         len(used),
         sum(row["seconds"] for row in used),
-        facts,
+        numbers,
         notes,
     )
 
 
-def _core_facts(session: CoreSession, used: list[Row], cores: float) -> dict[str, float]:
+def _core_numbers(session: CoreSession, used: list[Row], cores: float) -> dict[str, float]:
     """Return core busy and the largest capacity factor, if every used interval reports them."""
     by_end = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
     core_values = [by_end[row["interval_end"]] for row in used if row["interval_end"] in by_end]
@@ -195,8 +195,8 @@ def _core_facts(session: CoreSession, used: list[Row], cores: float) -> dict[str
         return {}
     # Weight by busy time: idle cores show little of what two threads can do.
     maximum = _mean([values[2] for values in core_values], [values[0] * values[1] for values in core_values])
-    facts = {"core_busy_pct": busy / cores}
-    return facts if maximum is None else facts | {"maximum_pct": maximum}
+    numbers = {"core_busy_pct": busy / cores}
+    return numbers if maximum is None else numbers | {"maximum_pct": maximum}
 
 
 def _shown(session: CoreSession, row: Row, start: int) -> str:

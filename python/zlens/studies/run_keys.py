@@ -64,7 +64,7 @@ def run_of(
     as_published: bool = False,
 ) -> tuple[WorkloadRun, MeasuredRun | None]:
     """Return a run from checked values, with its measured data if it names a file. location: path in TOML."""
-    facts: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     recorded = None
     for reserved in ("run", "table"):
         if reserved in (values["also"] or {}):
@@ -79,7 +79,7 @@ def run_of(
             # Name the run, one of many.
             error.message = f"{error.message} ({location})"
             raise
-        facts.update(recorded.numbers)
+        numbers.update(recorded.numbers)
     else:
         file_keys = [key for key, *_ in WINDOW if values[key] is not None]
         if file_keys:
@@ -91,12 +91,13 @@ def run_of(
         # Measured parts of a value that is given would not match it.
         if "busy_pct" in stated or "total_pct" in stated:
             for part in _OF_BUSY:
-                facts.pop(part, None)
+                numbers.pop(part, None)
         if "cpi_given" in stated:
-            facts.pop("complexity_cpi", None)
-            facts.pop("finite_cpi", None)
+            numbers.pop("complexity_cpi", None)
+            numbers.pop("finite_cpi", None)
         if "etr" in stated:
-            facts.pop("instructions_given", None)
-    facts.update(stated)
+            numbers.pop("instructions_given", None)
+    numbers.update(stated)
     run_name = name or str(values["name"])
-    return WorkloadRun(name=run_name, also=values["also"] or {}, as_published=as_published, **facts), recorded
+    run = WorkloadRun(name=run_name, also=values["also"] or {}, as_published=as_published, **numbers)
+    return run, recorded

@@ -455,7 +455,7 @@ def _evidence(root: Path | None) -> Iterator[CatalogIssue]:
     path = str(resets.PATH)
     try:
         declared = resets.evidence()
-    except (CatalogError, KeyError) as error:
+    except CatalogError as error:
         yield CatalogIssue(path, None, str(error), "correct the file")
         return
     records = set(catalog.records(root))

@@ -344,9 +344,7 @@ class Compiler:
     def _events(self, requested: Collection[str], kinds: Kinds) -> QueryPlan:
         """Return the statement of events, which read tables that no role does."""
         listed = events.available_events(self.input.raw, kinds)
-        tables = {
-            table: frozenset(self.input.raw[table]) for event in listed for table in events.tables_of(event)
-        }
+        tables = {table: frozenset(self.input.raw[table]) for event in listed for table in event.tables}
         with_resets = events.includes_resets(kinds)
         rows = events.events_sql(listed, tables, resets=with_resets)
         if not rows:

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, field
 
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable, SourcedTable
 
-PATH = FACTS / "menus.toml"
 
-
-class Menu(Struct, frozen=True):
+class Menu(FactTable, frozen=True):
     """A menu; one without groups leads to all of them."""
 
-    number: str
-    name: str
-    title: str
-    groups: tuple[str, ...]
+    number: Annotated[str, Meta(description="its number")]
+    name: Annotated[str, Meta(description="its name; empty if it has none")]
+    title: Annotated[str, Meta(description="its heading")]
+    groups: Annotated[tuple[str, ...], Meta(description="groups of reports")]
 
     def contains_group(self, group: str) -> bool:
         return not self.groups or group in self.groups
 
 
+class MenuFile(SourcedTable, frozen=True):
+    """All menus."""
+
+    note: Annotated[str, Meta(description="a remark")]
+    menus: tuple[Menu, ...] = field(name="menu")
+
+
 @cache
 def menus() -> tuple[Menu, ...]:
     """Return all menus of facts/menus.toml."""
-    entries = document.load_unchecked(PATH)["menu"]
-    return tuple(
-        Menu(entry["number"], entry["name"], entry["title"], tuple(entry["groups"])) for entry in entries
-    )
+    return structs.load(FACTS / "menus.toml", MenuFile).menus
 
 
 def find(text: str) -> Menu | None:

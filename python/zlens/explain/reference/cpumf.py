@@ -34,7 +34,7 @@ marked `user` in `rni_status`, `finite_cpi_status` and `workload_hint_status`:""
 def cpumf_page() -> str:
     """Return the page as Markdown."""
     lines = [_INTRODUCTION, ""]
-    lines += [f"- `{name}`: {text}" for name, (_, text) in cpumf.formula_names().items()]
+    lines += [f"- `{name}`: {entry.text}" for name, entry in cpumf.formula_names().items()]
     lines += ["", "## Machines", ""]
     lines += format_table(
         ("type", "machine", "generation", "nominal GHz", "its status"),

@@ -8,14 +8,14 @@ several exposures (models/queueing/queues.py); facts/models/dasd_bursts.toml for
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from zlens.models.queueing.queues import Queue, multi_server_queue
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-
-_FILE = FACTS / "models" / "dasd_bursts.toml"
+from zlens.schema.structs import SourcedTable
 
 
 def service(pend: float, disc: float, conn: float) -> float:
@@ -92,15 +92,24 @@ class PublishedBursts(Struct, frozen=True):
         return previous.factor
 
 
+class QueueTable(SourcedTable, frozen=True):
+    """Devices with published queues."""
+
+    text: Annotated[str, Meta(description="what devices they are")]
+    columns: tuple[Literal["rate"], Literal["serv_ms"], Literal["resp_ms"]]
+    rows: Annotated[tuple[tuple[float, float, float], ...], Meta(description="as printed")]
+
+
 @cache
 def published() -> dict[str, PublishedBursts]:
     """Return published measurements by kind of work."""
     by_kind: dict[str, PublishedBursts] = {}
-    for kind, facts in document.load_unchecked(_FILE).items():
+    tables = structs.load(FACTS / "models" / "dasd_bursts.toml", dict[str, QueueTable])
+    for kind, table in tables.items():
         rows = []
-        for rate, serv, resp in facts["rows"]:
+        for rate, serv, resp in table.rows:
             factor = burst_of(rate, serv, resp, 0)
             assert factor is not None
             rows.append(Burst(rate, serv, resp, rate * serv / 1000, factor))
-        by_kind[kind] = PublishedBursts(tuple(sorted(rows, key=lambda row: row.utilization)), facts["source"])
+        by_kind[kind] = PublishedBursts(tuple(sorted(rows, key=lambda row: row.utilization)), table.source)
     return by_kind

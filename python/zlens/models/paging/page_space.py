@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import SourcedTable
 
 PAGE = 4096
 GB = 2**30
@@ -21,23 +23,18 @@ DAT_STRUCTURES = 1.01
 #: Pages on a cylinder of a 3390: 12 on each of 15 tracks (10,016 cylinders are 1,761 K pages in QUERY ALLOC).
 SLOTS_OF_CYLINDER = 180
 
-_STORBUF = FACTS / "models" / "storbuf.toml"
 
+class Storbuf(SourcedTable, frozen=True):
+    """Defaults of SET SRM STORBUF."""
 
-class Storbuf(Struct, frozen=True):
-    """Defaults of SET SRM STORBUF for E1, E2, E3, percent of storage."""
-
-    text: str
-    percent: tuple[float, float, float]
-    source: str
-    status: str
+    text: Annotated[str, Meta(description="what they apply to")]
+    percent: Annotated[tuple[int, int, int], Meta(description="for E1, E2, E3, percent of storage")]
 
 
 @cache
 def storbuf() -> dict[str, Storbuf]:
     """Return the defaults by key, `current` or `older`."""
-    facts = document.load_unchecked(_STORBUF)
-    return {name: Storbuf(**{**entry, "percent": tuple(entry["percent"])}) for name, entry in facts.items()}
+    return structs.load(FACTS / "models" / "storbuf.toml", dict[str, Storbuf])
 
 
 def space_needed(

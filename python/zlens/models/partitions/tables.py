@@ -26,7 +26,7 @@ Row = tuple[Value, ...]
 class PartitionMember(Struct, frozen=True):
     """A partition's cores of one type, solved. claim: None if dedicated; polarity: None unless vertical."""
 
-    facts: dict[str, Any]
+    entry: dict[str, Any]
     claim: Claim | None
     entitled: float
     polarity: Polarity | None
@@ -36,7 +36,7 @@ class PartitionMember(Struct, frozen=True):
     @property
     def unparked(self) -> int:
         """Logical cores it uses."""
-        count: int = self.facts["cores"] if self.facts["unparked"] is None else self.facts["unparked"]
+        count: int = self.entry["cores"] if self.entry["unparked"] is None else self.entry["unparked"]
         return count
 
     @property
@@ -65,11 +65,11 @@ class Pool(Struct, frozen=True, dict=True):
     @cached_property
     def logical(self) -> int:
         """Logical cores that share physical ones, parked ones included."""
-        return sum(member.facts["cores"] for member in self.sharing)
+        return sum(member.entry["cores"] for member in self.sharing)
 
     @cached_property
     def weights(self) -> int:
-        return sum(member.facts["weight"] for member in self.sharing)
+        return sum(member.entry["weight"] for member in self.sharing)
 
     @cached_property
     def high(self) -> int:
@@ -90,8 +90,8 @@ class Pool(Struct, frozen=True, dict=True):
 
 def display_name(member: PartitionMember, several: set[str]) -> str:
     """Return the name of a partition, with its type if it has several."""
-    name: str = member.facts["name"]
-    return f"{name} {member.facts['type']}" if name in several else name
+    name: str = member.entry["name"]
+    return f"{name} {member.entry['type']}" if name in several else name
 
 
 def partitions(rows: Sequence[Row]) -> AnswerTable:
@@ -114,17 +114,17 @@ def partitions(rows: Sequence[Row]) -> AnswerTable:
 
 
 def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
-    facts, claim = member.facts, member.claim
-    demand = facts["demand"] if facts["demand"] is not None else float(member.unparked)
+    entry, claim = member.entry, member.claim
+    demand = entry["demand"] if entry["demand"] is not None else float(member.unparked)
     unmet = max(0.0, demand - member.amount)
-    subject = (name, facts["type"], facts["cores"], facts["weight"])
+    subject = (name, entry["type"], entry["cores"], entry["weight"])
     if claim is None:
-        cores = float(facts["cores"])
+        cores = float(entry["cores"])
         return (
             *subject,
             None,
             cores,
-            facts["demand"],
+            entry["demand"],
             cores,
             "cores",
             member.amount,
@@ -132,14 +132,14 @@ def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
             unmet,
             member.bound_by,
         )
-    share = 100 * facts["weight"] / pool.weights
+    share = 100 * entry["weight"] / pool.weights
     by, limit = claim.lowest_limit
     excess = max(0.0, member.amount - member.entitled)
     return (
         *subject,
         share,
         member.entitled,
-        facts["demand"],
+        entry["demand"],
         limit,
         by,
         member.amount,
@@ -168,10 +168,10 @@ def polarization(rows: Sequence[Row]) -> AnswerTable:
 
 
 def polarity_row(name: str, member: PartitionMember) -> Row:
-    facts, cores = member.facts, member.facts["cores"]
-    subject = (name, facts["type"])
+    entry, cores = member.entry, member.entry["cores"]
+    subject = (name, entry["type"])
     if member.claim is None:
-        high = cores if facts["polarization"] == "vertical" else None
+        high = cores if entry["polarization"] == "vertical" else None
         others = None if high is None else 0
         return (*subject, "dedicated", 100.0 * cores, high, others, None, others, 100.0, 0)
     entitled = 100 * member.entitled
@@ -251,20 +251,20 @@ def bands(rows: Sequence[Row]) -> AnswerTable:
 
 
 def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
-    facts, total = member.facts, pool.weights
+    entry, total = member.entry, pool.weights
     if member.polarity is None:
-        weakest = member.entitled / facts["cores"]
-        weight = facts["weight"] / facts["cores"]
+        weakest = member.entitled / entry["cores"]
+        weight = entry["weight"] / entry["cores"]
     else:
         weakest = member.polarity.share if member.polarity.medium else min(1.0, member.entitled)
         weight = weakest * total / pool.shared if pool.shared else 0.0
-    share = facts["weight"] / total
-    low, high = prsm.accuracy_band(share, weakest, capped=facts["capped"])
+    share = entry["weight"] / total
+    low, high = prsm.accuracy_band(share, weakest, capped=entry["capped"])
     near = high - share <= prsm.STRAYS * share + NEGLIGIBLE
-    per_core = (low * total / facts["cores"], high * total / facts["cores"])
+    per_core = (low * total / entry["cores"], high * total / entry["cores"])
     return (
         name,
-        facts["type"],
+        entry["type"],
         weight,
         100 * weakest,
         "3.6 % of its share" if near else "3.6 % of all",
@@ -302,16 +302,16 @@ def capacity_rows(
             member
             for pool in pools
             for member in pool.sharing
-            if member.facts["capacity_group"] == group["name"]
+            if member.entry["capacity_group"] == group["name"]
         ]
-        weights = [member.facts["weight"] for member in inside]
+        weights = [member.entry["weight"] for member in inside]
         for member, share in zip(inside, prsm.entitlements(group["capacity"], weights), strict=True):
             gets = member.amount * msu_per_core
             rows.append(
                 (
                     group["name"],
                     display_names[id(member)],
-                    member.facts["weight"],
+                    member.entry["weight"],
                     group["capacity"],
                     share,
                     gets,
@@ -398,7 +398,7 @@ def notes(pools: Sequence[Pool], display_names: Mapping[int, str], crowded_from:
         texts += _crowding_notes(pool, crowded_from)
         texts += _partition_notes(pool, display_names)
     if any(
-        member.facts["defined_capacity"] or member.facts["capacity_group"]
+        member.entry["defined_capacity"] or member.entry["capacity_group"]
         for pool in pools
         for member in pool.sharing
     ):
@@ -444,18 +444,18 @@ def _partition_notes(pool: Pool, display_names: Mapping[int, str]) -> list[str]:
     below = [
         member
         for member in pool.sharing
-        if member.facts["absolute_cap"] is not None
-        and member.facts["absolute_cap"] < member.entitled - NEGLIGIBLE
+        if member.entry["absolute_cap"] is not None
+        and member.entry["absolute_cap"] < member.entitled - NEGLIGIBLE
     ]
     if below:
         texts.append(f"{kind}: the absolute cap of {names(below)} is below the entitlement from the weight, "
                      "which IBM does not recommend")  # fmt: skip
-    too_many = [member for member in pool.sharing if member.facts["cores"] > pool.shared]
+    too_many = [member for member in pool.sharing if member.entry["cores"] > pool.shared]
     if too_many:
         texts.append(
             f"{kind}: {names(too_many)} has more logical cores than the machine has shared physical ones"
         )
-    weights = sorted({member.facts["weight"] for member in pool.sharing})
+    weights = sorted({member.entry["weight"] for member in pool.sharing})
     near = next((pair for pair in pairwise(weights) if _same(*pair)), None)
     if near:
         texts.append(f"{kind}: weights {near[0]} and {near[1]} are less than 2 % apart, "

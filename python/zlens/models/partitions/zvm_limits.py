@@ -4,49 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 
-from zlens.errors import CatalogError
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-
-_FILE = FACTS / "models" / "zvm_limits.toml"
+from zlens.schema.structs import FactTable, SourcedTable
 
 #: Levels of multithreading.
 SMT = ("non-SMT", "SMT-1", "SMT-2")
 
 
-class Release(Struct, frozen=True):
-    """Limits of a release.
+class Release(SourcedTable, frozen=True):
+    """Limits of a release."""
 
-    highest           highest processor number
-    cores, smt_cores  logical cores without and with multithreading
-    """
-
-    name: str
-    highest: int
-    cores: int
-    smt_cores: int
-    note: str
-    source: str
-    status: str
-    ignores: bool = False
+    name: Annotated[str, Meta(description="the release")]
+    highest: Annotated[int, Meta(description="the highest processor number")]
+    cores: Annotated[int, Meta(description="logical cores without multithreading")]
+    smt_cores: Annotated[int, Meta(description="logical cores with multithreading")]
+    note: Annotated[str, Meta(description="a remark")]
+    ignores: Annotated[
+        bool, Meta(description="whether it ignores cores beyond the limit with multithreading")
+    ] = False
 
 
-class Mode(Struct, frozen=True):
-    """Mode of a partition.
+class Mode(SourcedTable, frozen=True):
+    """Mode of a partition."""
 
-    smt          types that support multithreading
-    two_threads  types with two threads on a core at level 2
-    """
+    name: Annotated[str, Meta(description="the mode")]
+    smt: Annotated[tuple[str, ...], Meta(description="types that support multithreading")]
+    two_threads: Annotated[tuple[str, ...], Meta(description="types with two threads on a core at level 2")]
+    mixed: Annotated[bool, Meta(description="whether it may have several types")]
 
-    name: str
-    smt: tuple[str, ...]
-    two_threads: tuple[str, ...]
-    mixed: bool
-    source: str
-    status: str
+
+class LimitFile(FactTable, frozen=True):
+    """Limits of z/VM."""
+
+    releases: tuple[Release, ...] = field(name="release")
+    modes: tuple[Mode, ...] = field(name="mode")
 
 
 class PartitionFit(Struct, frozen=True):
@@ -67,37 +63,26 @@ class PartitionFit(Struct, frozen=True):
 
 
 @cache
-def _facts() -> tuple[dict[str, Release], dict[str, Mode]]:
-    facts = document.load_unchecked(_FILE)
-    try:
-        releases = [Release(**entry) for entry in facts["release"]]
-        modes = [
-            Mode(**{**entry, "smt": tuple(entry["smt"]), "two_threads": tuple(entry["two_threads"])})
-            for entry in facts["mode"]
-        ]
-    except (KeyError, TypeError):
-        raise CatalogError(
-            "models/zvm_limits.toml is incomplete", file=str(_FILE), cure="copy a neighbor in it"
-        ) from None
-    return {entry.name: entry for entry in releases}, {entry.name: entry for entry in modes}
+def _limits() -> LimitFile:
+    return structs.load(FACTS / "models" / "zvm_limits.toml", LimitFile)
 
 
 def releases() -> tuple[str, ...]:
     """Return releases with known limits."""
-    return tuple(_facts()[0])
+    return tuple(entry.name for entry in _limits().releases)
 
 
 def modes() -> tuple[str, ...]:
     """Return the modes of partitions that z/VM runs in."""
-    return tuple(_facts()[1])
+    return tuple(entry.name for entry in _limits().modes)
 
 
 def release(name: str) -> Release:
-    return _facts()[0][name]
+    return next(entry for entry in _limits().releases if entry.name == name)
 
 
 def mode(name: str) -> Mode:
-    return _facts()[1][name]
+    return next(entry for entry in _limits().modes if entry.name == name)
 
 
 def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[str, int]) -> PartitionFit:

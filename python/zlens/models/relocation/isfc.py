@@ -1,20 +1,15 @@
 """ISFC logical links: the CTC devices a system writes on, and their throughput.
 
-Facts with sources are in facts/models/isfc.toml.
+Their numbers with sources are in facts/models/published.toml.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
 from msgspec import Struct
 
-from zlens.schema import document
-from zlens.schema.facts import FACTS
-
-_FILE = FACTS / "models" / "isfc.toml"
+from zlens.models.published_numbers import number
 
 
 class Device(Struct, frozen=True):
@@ -24,20 +19,14 @@ class Device(Struct, frozen=True):
     chpid: int
 
 
-@cache
-def facts() -> dict[str, Any]:
-    """Return facts about ISFC links."""
-    return document.load_unchecked(_FILE)
-
-
 def max_devices() -> int:
     """Return the maximum number of CTC devices of one logical link."""
-    return int(facts()["devices"]["most"])
+    return int(number("isfc_devices"))
 
 
 def max_chpids() -> int:
     """Return the maximum number of chpids that IBM recommends for one logical link."""
-    return int(facts()["best_practice"]["chpids_at_most"])
+    return int(number("isfc_chpids"))
 
 
 def capacity_factor(speeds: Sequence[float]) -> float:
@@ -47,10 +36,9 @@ def capacity_factor(speeds: Sequence[float]) -> float:
 
 def usable_device_count(devices: int) -> int:
     """Return the number of devices of a link that each side writes on."""
-    for row in facts()["write_path"]["left"]:
-        if row["from"] <= devices <= row["to"]:
-            return devices - int(row["devices"])
-    return 0
+    if devices > max_devices():
+        return 0
+    return devices - sum(devices >= number(f"isfc_{left}_left_from") for left in ("one", "two"))
 
 
 def comes_first(system: str, peer: str) -> bool:
@@ -66,14 +54,12 @@ def writes_on(devices: Sequence[Device], system: str, peer: str) -> list[Device]
 
 def recommended_devices(chpids: int) -> int:
     """Return the CTC devices per chpid that IBM recommends for a number of chpids; 0 for too many chpids."""
-    rule = facts()["recommended"]
-    return int(min(rule["devices_per_chpid"], rule["devices_at_most"] // chpids))
+    return int(min(number("isfc_devices_per_chpid"), number("isfc_devices_recommended") // chpids))
 
 
 def mb_per_ssch() -> float:
     """Return measured data per start of a CTC device, MB of 10^6 bytes."""
-    measured = facts()["measured"]
-    return float(measured["mb_per_second"] / measured["ssch"])
+    return number("isfc_measured_mb") / number("isfc_measured_ssch")
 
 
 def chpid_rate(

@@ -291,9 +291,11 @@ def _switchable(
     if threads == 1:
         return list(changing)
     under = "z/VM" if source == "zvm-monitor" else "z/OS"
-    types, publication = smt_tables.second_thread(under)
-    answer.notes.append(f"Cores that can have two threads under {under}: {', '.join(types)} ({publication})")
-    return [cores for cores in changing if cores.kind in types]
+    able = smt_tables.second_thread(under)
+    answer.notes.append(
+        f"Cores that can have two threads under {under}: {', '.join(able.types)} ({able.source})"
+    )
+    return [cores for cores in changing if cores.kind in able.types]
 
 
 def _note_left_out(
@@ -472,12 +474,12 @@ def _published(threads: int) -> AnswerTable:
     """Return IBM's published ranges of throughput, inverted if threads are switched off."""
     rows: list[tuple[Value, ...]] = []
     for row in smt_tables.ranges():
-        if "throughput" not in row["what"]:
+        if "throughput" not in row.what:
             continue
-        low, high, mean = row["low"], row["high"], row.get("mean")
+        low, high, mean = row.low, row.high, row.mean
         if threads == 1:
             low, high, mean = 1.0 / high, 1.0 / low, None
-        rows.append((row["what"], row["machine"], low, high, mean, row["publication"]))
+        rows.append((row.what, row.machine, low, high, mean, row.publication))
     return AnswerTable("published", "", _PUBLISHED, rows)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta, field
 
 from zlens.answers.answer import AnswerColumn, AnswerTable
-from zlens.schema import document
+from zlens.schema import structs
 from zlens.schema.facts import FACTS
-
-_FILE = FACTS / "models" / "smt_published.toml"
+from zlens.schema.structs import FactTable, SourcedTable
 
 RUNS = (
     AnswerColumn("name", "Run"),
@@ -63,26 +64,47 @@ _PUBLISHED = (
 )
 
 
+class PublishedRange(SourcedTable, frozen=True):
+    """Results with multithreading relative to those without it."""
+
+    what: Annotated[str, Meta(description="what was measured")]
+    machine: Annotated[str, Meta(description="the machine generation")]
+    low: Annotated[float, Meta(gt=0, description="the smallest ratio")]
+    high: Annotated[float, Meta(gt=0, description="the largest ratio")]
+    publication: Annotated[str, Meta(description="the publication, in short")]
+    mean: Annotated[float | None, Meta(description="the mean ratio, if stated")] = None
+
+
+class SecondThread(SourcedTable, frozen=True):
+    """Cores that can have two threads."""
+
+    under: Annotated[str, Meta(description="z/VM or z/OS")]
+    types: Annotated[tuple[str, ...], Meta(description="types of cores")]
+
+
+class ThreadFile(FactTable, frozen=True):
+    """What is published of multithreading."""
+
+    ranges: tuple[PublishedRange, ...] = field(name="range")
+    second_thread: tuple[SecondThread, ...]
+
+
 @cache
-def _facts() -> dict[str, list[dict[str, Any]]]:
-    return document.load_unchecked(_FILE)
+def _facts() -> ThreadFile:
+    return structs.load(FACTS / "models" / "smt_published.toml", ThreadFile)
 
 
-def ranges() -> list[dict[str, Any]]:
+def ranges() -> tuple[PublishedRange, ...]:
     """Return the ranges that IBM has published for multithreading relative to no multithreading."""
-    return _facts()["range"]
+    return _facts().ranges
 
 
-def second_thread(under: str) -> tuple[list[str], str]:
-    """Return types of cores that can have two threads under z/VM or z/OS, and the source."""
-    fact = next(entry for entry in _facts()["second_thread"] if entry["under"] == under)
-    return fact["types"], fact["source"]
+def second_thread(under: str) -> SecondThread:
+    """Return the cores that can have two threads under z/VM or z/OS."""
+    return next(entry for entry in _facts().second_thread if entry.under == under)
 
 
 def published() -> AnswerTable:
     """Return the published ranges as a table."""
-    rows = [
-        (row["what"], row["machine"], row["low"], row["high"], row.get("mean"), row["publication"])
-        for row in ranges()
-    ]
+    rows = [(row.what, row.machine, row.low, row.high, row.mean, row.publication) for row in ranges()]
     return AnswerTable("published", "", _PUBLISHED, rows)

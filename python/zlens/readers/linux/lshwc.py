@@ -211,11 +211,11 @@ def json_readings(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading
     start = _MEASUREMENTS.search(text)
     header = text[: start.start()] if start else text
     info = _INFO.search(header)
-    facts = _load_json(info[1]) if info else None
-    if isinstance(facts, dict):
-        facility.cfvn = _integer(facts.get("counter first"), 255)
-        facility.csvn = _integer(facts.get("counter second"), 255)
-        bits = _integer(facts.get("authorization"), 0xFFFF)
+    values = _load_json(info[1]) if info else None
+    if isinstance(values, dict):
+        facility.cfvn = _integer(values.get("counter first"), 255)
+        facility.csvn = _integer(values.get("counter second"), 255)
+        bits = _integer(values.get("authorization"), 0xFFFF)
         facility.sets = authorized(bits) if bits is not None else None
     host = _HOST.search(header)
     facility.host = host[1].strip() or None if host else None
@@ -234,7 +234,7 @@ def _pairs(text: str, note: Note) -> Iterator[Measured]:
     base = 16 if _in_hexadecimal(numbers) else 10
     run, start, offset = 0, 0, 0
     latest: tuple[int, str] | None = None
-    facts: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     counters: dict[int, dict[str, Any]] = {}
     for line in text.splitlines(keepends=True):
         line_offset, offset = offset, offset + len(line)
@@ -250,22 +250,22 @@ def _pairs(text: str, note: Note) -> Iterator[Measured]:
         number, key, value = int(match[1]), match[3] or match[5], match[6].strip('"')
         if (number, match[2]) != latest:
             if latest is not None:
-                yield start, run, facts
+                yield start, run, values
                 run += number <= latest[0]
             latest, start, counters = (number, match[2]), line_offset, {}
-            facts = {"counters": []}
+            values = {"counters": []}
         if match[3]:
-            facts[key] = value
+            values[key] = value
             continue
         if int(match[4]) not in counters:
             counters[int(match[4])] = {}
-            facts["counters"].append(counters[int(match[4])])
+            values["counters"].append(counters[int(match[4])])
         digits = _HEX if base == 16 else _DECIMAL
         counters[int(match[4])][key] = (
             value if key == "name" else int(value, base) if digits.fullmatch(value) else None
         )
     if latest is not None:
-        yield start, run, facts
+        yield start, run, values
 
 
 def _in_hexadecimal(numbers: Iterable[tuple[str, str]]) -> bool:
@@ -316,7 +316,7 @@ def _objects(text: str, offset: int, note: Note) -> Iterator[Measured]:
             run += 1
             continue
         try:
-            facts, length = load(text[offset : offset + _MEASUREMENT])
+            values, length = load(text[offset : offset + _MEASUREMENT])
         except (ValueError, RecursionError):
             # Intact measurements may follow a broken one.
             broken_count += 1
@@ -326,7 +326,7 @@ def _objects(text: str, offset: int, note: Note) -> Iterator[Measured]:
             note(kind, f"{until - offset:,} characters are not an lshwc measurement; not read", offset)
             offset = until
             continue
-        yield offset, run, facts
+        yield offset, run, values
         offset += length
     if not closed:
         note("truncated", "the JSON ends inside its measurements", len(text))
@@ -342,8 +342,8 @@ def _objects(text: str, offset: int, note: Note) -> Iterator[Measured]:
 def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfReading]:
     """Yield the readings that the measurements form; the last one of a reading is for all CPUs."""
     reading: PerfReading | None = None
-    for offset, run, facts in measurements:
-        measurement = _measurement(facts, offset, note)
+    for offset, run, values in measurements:
+        measurement = _measurement(values, offset, note)
         if measurement is None:
             continue
         epoch_s, offset_s, cpu_name, counts = measurement
@@ -372,13 +372,13 @@ def _report_truncated(reading: PerfReading, note: Note) -> None:
     note("truncated", detail, reading.offset)
 
 
-def _measurement(facts: Any, offset: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:
-    epoch_s = _integer(facts.get("time_epoch"), 7_258_118_400) if isinstance(facts, dict) else None
-    counters = facts.get("counters") if isinstance(facts, dict) else None
+def _measurement(values: Any, offset: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:
+    epoch_s = _integer(values.get("time_epoch"), 7_258_118_400) if isinstance(values, dict) else None
+    counters = values.get("counters") if isinstance(values, dict) else None
     if epoch_s is None or not isinstance(counters, list):
         note("header", "a measurement without time or counters; not read", offset)
         return None
-    cpu_name = str(facts.get("cpu", "")).lower()
+    cpu_name = str(values.get("cpu", "")).lower()
     cpu = int(cpu_name) if re.fullmatch(r"\d{1,6}", cpu_name) else None
     if cpu is None and cpu_name not in ("total", "delta"):
         note("header", f"{cpu_name[:20]!r} is not a CPU; not read", offset)
@@ -391,7 +391,7 @@ def _measurement(facts: Any, offset: int, note: Note) -> tuple[int, int | None, 
             note("header", "a counter without number or value; not read", offset)
             continue
         counts.append(Count(str(counter.get("name", ""))[:80], value=value, cpu=cpu, number=number))
-    zone = re.search(r"([+-])(\d\d)(\d\d)$", str(facts.get("date_time", "")))
+    zone = re.search(r"([+-])(\d\d)(\d\d)$", str(values.get("date_time", "")))
     offset_s = None
     if zone is not None:
         offset_s = (1 if zone[1] == "+" else -1) * (int(zone[2]) * 3600 + int(zone[3]) * 60)
@@ -437,7 +437,7 @@ def is_facility(content: str) -> bool:
 
 def facility(lines: Lines, note: Note) -> Facility:
     """Parse the output of lscpumf (-i, -c, -C) or /proc/service_levels."""
-    facts = Facility()
+    facility = Facility()
     name: str | None = None
     for _, line in skip_long_lines(lines, note):
         bare = line.strip()
@@ -449,22 +449,22 @@ def facility(lines: Lines, note: Note) -> Facility:
         counter_match = _OF_SET.fullmatch(bare)
         set_match = _ALLOWED.fullmatch(line.rstrip())
         if service is not None:
-            facts.cfvn, facts.csvn = int(service[1]), int(service[2])
-            facts.sets = authorized(int(service[3], 16))
+            facility.cfvn, facility.csvn = int(service[1]), int(service[2])
+            facility.sets = authorized(int(service[3], 16))
         elif speed is not None:
-            facts.cpsp = float(speed[1]) or None
-        elif version is not None and facts.csvn is None:
-            facts.cfvn, facts.csvn = int(version[1]), int(version[2])
+            facility.cpsp = float(speed[1]) or None
+        elif version is not None and facility.csvn is None:
+            facility.cfvn, facility.csvn = int(version[1]), int(version[2])
         elif machine_match is not None:
-            facts.machine = machine_match[1].strip()[:60]
+            facility.machine = machine_match[1].strip()[:60]
         elif entry is not None:
             name = entry[1].upper()
-        elif counter_match is not None and name is not None and len(facts.counters) < 1_000:
-            facts.counters[name] = int(counter_match[1])
+        elif counter_match is not None and name is not None and len(facility.counters) < 1_000:
+            facility.counters[name] = int(counter_match[1])
             name = None
         elif set_match is not None and set_match[1].lower() in _SETS:
-            facts.sets = [*(facts.sets or []), _SETS[set_match[1].lower()]]
+            facility.sets = [*(facility.sets or []), _SETS[set_match[1].lower()]]
         for message in NOTHING:
             if message in bare:
-                facts.absent = message
-    return facts
+                facility.absent = message
+    return facility

@@ -495,25 +495,25 @@ def _values(line: str, by: str) -> Line | None:
 
 def _object(line: str) -> Line | None:
     try:
-        facts: Any = json.loads(line)
+        values: Any = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(facts, dict):
+    if not isinstance(values, dict):
         return None
-    if "event" not in facts:
-        return (None, None) if "metric-value" in facts or "unit" in facts or "interval" in facts else None
-    value, event = str(facts.get("counter-value", "")).strip(), str(facts["event"]).strip()
+    if "event" not in values:
+        return (None, None) if "metric-value" in values or "unit" in values or "interval" in values else None
+    value, event = str(values.get("counter-value", "")).strip(), str(values["event"]).strip()
     if not event or (value not in _STATES and not _PLAIN.fullmatch(value)):
         return None
-    count = _count(value, str(facts.get("unit") or "") or None, event)
-    cpu = str(facts.get("cpu", "")).strip()
+    count = _count(value, str(values.get("unit") or "") or None, event)
+    cpu = str(values.get("cpu", "")).strip()
     if re.fullmatch(r"\d{1,6}", cpu):
         count.cpu = int(cpu)
-    parts = [str(facts[key]) for key in _PARTS if key in facts]
+    parts = [str(values[key]) for key in _PARTS if key in values]
     count.group = " ".join(parts if count.cpu is not None or not cpu else [cpu, *parts])[:_MAX_NAME] or None
-    count.cgroup = str(facts.get("cgroup") or "")[:_MAX_NAME] or None
-    count.running_pct = _real(facts.get("pcnt-running"))
-    since = _real(facts.get("interval"))
+    count.cgroup = str(values.get("cgroup") or "")[:_MAX_NAME] or None
+    count.running_pct = _real(values.get("pcnt-running"))
+    since = _real(values.get("interval"))
     return (since if since is not None and since < _MAX_RUN_S else None), count
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from zlens.catalog import codes
 from zlens.catalog.openmetrics import Exporter, ExporterMetric, ExporterTable, MetricLabel, load_exporter
 from zlens.catalog.raw_columns import FIXED, RawColumn
 from zlens.catalog.raw_tables import load_tables
@@ -277,11 +278,11 @@ class ScrapeSource:
         shared: list[tuple[Row, ExporterMetric]] = []
         for sample_row in self.samples:
             sample_row["seconds"] = self._seconds(sample_row)
-            metric = program.metrics.get(sample_row["metric"])
-            if metric is None:
+            if sample_row["metric"] not in program.metrics:
                 continue
+            metric, metric_type = program.metrics[sample_row["metric"]]
             part = program.parts[metric.part]
-            cpu_type = metric.cpu_type or sample_row.get("cpu_type")
+            cpu_type = metric_type or sample_row.get("cpu_type")
             label_values = (sample_row[label.column.name] for label in program.labels)
             first = firsts.setdefault(
                 (sample_row["system"], sample_row["tod"], sample_row["metric"], *label_values), sample_row
@@ -294,7 +295,7 @@ class ScrapeSource:
                 continue
             row = _row(rows[metric.part], sample_row, part, cpu_type)
             if row is not None:
-                row.setdefault(metric.column, _value(sample_row, metric))
+                row.setdefault(metric.column.name, _value(sample_row, metric))
         columns = tuple(label.column for label in program.labels)
         tables = load_tables("openmetrics/scrape_tables")
         self._add_table("metric", tables.columns("metric", columns), self.samples)
@@ -306,7 +307,7 @@ class ScrapeSource:
             if part.spread:
                 _spread(selected, part.key[0], [pair for pair in shared if pair[1].part == name])
             keys = tuple(by_name[column] for column in (*part.key, *part.keep))
-            self._add_table(name, (*tables.leading, *keys, *part.columns), [*selected.values()])
+            self._add_table(name, (*tables.leading, *keys, *program.columns(name)), [*selected.values()])
         self._add_systems()
         for path, count in self._notes.items():
             if count > MAX_NOTES:
@@ -417,9 +418,9 @@ def _value(row: Row, metric: ExporterMetric) -> Any:
     value = row["value"]
     if value is None or value == metric.none:
         return None
-    if metric.words is not None:
-        return metric.words.get(str(value).removesuffix(".0"))
-    return bool(value) if metric.kind == "bool" else round(value * metric.scale, 9)
+    if metric.codes is not None:
+        return codes.words(metric.codes).get(str(value).removesuffix(".0"))
+    return bool(value) if metric.column.type == "bool" else round(value * metric.scale, 9)
 
 
 def _row(
@@ -447,4 +448,4 @@ def _spread(rows: dict[tuple[Any, ...], Row], subject: str, shared: list[tuple[R
         if metric.alone and len(subject_rows) > 1:
             continue
         for row in subject_rows:
-            row.setdefault(metric.column, _value(sample_row, metric))
+            row.setdefault(metric.column.name, _value(sample_row, metric))

@@ -439,7 +439,7 @@ class RmfListingParser:
         if page.any_value.search(line) is None:
             return False
         for value in page.values:
-            match = value.form.search(line)
+            match = value.pattern.search(line)
             if match is not None:
                 has_values = True
                 self._body.end_part_name(value.part)
@@ -566,7 +566,7 @@ class RmfListingParser:
         values = {
             value.name: (match[1], *match.span(1))
             for value in page.pairs.values
-            if (match := value.form.search(line))
+            if (match := value.pattern.search(line))
         }
         groups = pages.groups(page, line)
         if groups:

@@ -340,7 +340,7 @@ class SmfSource:
         for dump in self.dumps:
             groups = [group for group in self.groups.values() if dump in group.dumps]
             infos = [group.info for group in groups]
-            facts: dict[str, Any] = {
+            row: dict[str, Any] = {
                 "format": f"z/OS SMF dump ({_form(dump.file)})",
                 "file": dump.file.path,
                 "bytes": dump.file.size,
@@ -351,12 +351,12 @@ class SmfSource:
             if dump.file.compression is not None:
                 name, unpacked, members = dump.file.compression
                 several = f" of {members} members" if members > 1 else ""
-                facts["packed"] = f"with {name}{several}: {unpacked:,} bytes, in which offsets count"
+                row["packed"] = f"with {name}{several}: {unpacked:,} bytes, in which offsets count"
             superseded = sum(group.superseded for group in groups)
             if superseded:
                 # Counted over all files of these systems, because an interval may be in several.
-                facts["subtype_2"] = f"not shown in {superseded:,} intervals that have subtype 1"
-            rows.append(facts)
+                row["subtype_2"] = f"not shown in {superseded:,} intervals that have subtype 1"
+            rows.append(row)
         return rows
 
 

@@ -15,14 +15,15 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 
 from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
-from zlens.schema import document, user_files
+from zlens.schema import structs, user_files
 from zlens.schema.facts import FACTS
+from zlens.schema.structs import FactTable
 from zlens.schema.wording import phrase
 
 #: Maximum size of a file, in bytes, rows and columns.
@@ -76,15 +77,33 @@ class Throughput(Struct, frozen=True):
     unused: tuple[str, ...] = ()
 
 
+class Meaning(FactTable, frozen=True):
+    """What a column contains."""
+
+    text: Annotated[str, Meta(description="what that is")]
+    names: Annotated[tuple[str, ...], Meta(description="headings in lower case")]
+    unit: Annotated[str, Meta(description="the kind of its units; empty if it has none")] = ""
+
+
+class HeadingFacts(FactTable, frozen=True):
+    """Headings and units of throughput files."""
+
+    source: Annotated[str, Meta(description="where they are from")]
+    meanings: Annotated[dict[str, Meaning], Meta(description="meanings by name")] = field(name="meaning")
+    units: Annotated[dict[str, dict[str, float]], Meta(description="values in the first one, by kind")] = (
+        field(name="unit")
+    )
+
+
 @cache
-def facts() -> dict[str, Any]:
+def facts() -> HeadingFacts:
     """Return the headings and units in the catalog."""
-    return document.load_unchecked(FACTS / "throughput.toml")
+    return structs.load(FACTS / "throughput.toml", HeadingFacts)
 
 
 def parse_columns(text: str) -> dict[str, tuple[str, str]]:
     """Parse 'time=When,rate=Load:per min' into meaning -> (heading, unit or '')."""
-    meanings = facts()["meaning"]
+    meanings = facts().meanings
     columns: dict[str, tuple[str, str]] = {}
     for part in text.split(","):
         meaning, equals, rest = part.partition("=")
@@ -96,8 +115,8 @@ def parse_columns(text: str) -> dict[str, tuple[str, str]]:
                 expected=f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}",
             )
         unit = _words(unit)
-        if unit and unit not in facts()["unit"].get(meanings[meaning].get("unit", ""), {}):
-            units = facts()["unit"].get(meanings[meaning].get("unit", ""), {})
+        units = facts().units.get(meanings[meaning].unit, {})
+        if unit and unit not in units:
             raise QueryError(
                 f"{part!r}: {meaning} is not counted in {unit!r}", expected=", ".join(units) or "no unit"
             )
@@ -227,29 +246,28 @@ def _missing(
 
 def _match_heading(heading: str) -> tuple[str, str] | None:
     """Return the meaning of a heading and the unit in it ('' for none), or None if it is unknown."""
-    meanings, units = facts()["meaning"], facts()["unit"]
+    meanings, units = facts().meanings, facts().units
     words = _words(heading)
     for meaning, fact in meanings.items():
-        if words in fact["names"]:
+        if words in fact.names:
             return meaning, ""
-        for unit in units.get(fact.get("unit", ""), ()):
-            if words.endswith(" " + unit) and words.removesuffix(" " + unit) in fact["names"]:
+        for unit in units.get(fact.unit, ()):
+            if words.endswith(" " + unit) and words.removesuffix(" " + unit) in fact.names:
                 return meaning, unit
     for unit in units["rate"]:
-        if words.endswith(" " + unit) and words.removesuffix(" " + unit) in meanings["transactions"]["names"]:
+        if words.endswith(" " + unit) and words.removesuffix(" " + unit) in meanings["transactions"].names:
             return "rate", unit
     return None
 
 
 def _column(meaning: str, heading: str, unit: str, index: int) -> MatchedColumn:
-    kind = facts()["meaning"][meaning].get("unit", "")
-    units = facts()["unit"].get(kind)
+    units = facts().units.get(facts().meanings[meaning].unit)
     if not units:
         return MatchedColumn(meaning, heading, "", 1.0, False, index)
     assumed = not unit and not (meaning == "rate" and _words(heading) in ("tps", "rps"))
     first, *_ = units
     unit = unit or first
-    return MatchedColumn(meaning, heading, unit, float(units[unit]), assumed, index)
+    return MatchedColumn(meaning, heading, unit, units[unit], assumed, index)
 
 
 # Rows ---------------------------------------------------------------------------------------------

@@ -37,8 +37,8 @@ _LABEL = re.compile(
 )
 _SERVICE = re.compile(rf"(?<!\S)(?P<label>{_names({label for _, label in facts().service})})\s*[:=]\s*")
 _SECTION = re.compile(rf"(?:.*\s)?(?P<section>{'|'.join({s for s, _ in facts().service})}|PROFILER)")
-_HEADING = re.compile(rf"(?:.*\s)?(?:{'|'.join(map(re.escape, facts().headings))})\s*:?")
-_ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(facts().alone)})")
+_HEADING = re.compile(rf"(?:.*\s)?(?:{'|'.join(map(re.escape, facts().his.headings))})\s*:?")
+_ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(facts().his.alone)})")
 _PROCEDURE = re.compile(
     r"(?:.*?\s)??(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7})\s+(?P<asid>[0-9A-F]{4})\s+(?P<state>[A-Z][A-Z ]*)"
 )
@@ -78,7 +78,7 @@ class HisRun(Struct):
 
     start: MessageStart
     note: Note
-    facts: Row = field(default_factory=dict)
+    values: Row = field(default_factory=dict)
     cpus: dict[str, Cpu] = field(default_factory=dict)
     #: Counter set and counter name, by counter number.
     names: dict[int, tuple[str | None, str]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class HisRun(Struct):
     @property
     def has_data(self) -> bool:
         """Whether it contains anything about a run."""
-        return bool(self.cpus) or any(value is not None for value in self.facts.values())
+        return bool(self.cpus) or any(value is not None for value in self.values.values())
 
     @property
     def size(self) -> int:
@@ -130,7 +130,7 @@ class HisRun(Struct):
             return True
         version = _VERSION.match(body) if self.start.id == COUNTERS else None
         if version is not None:
-            self.facts.setdefault("message_version", version[1])
+            self.values.setdefault("message_version", version[1])
             body = body[version.end() :]
             if not body:
                 return True
@@ -144,15 +144,15 @@ class HisRun(Struct):
             return True
         flag = _ALONE.fullmatch(body)
         if flag is not None:
-            self.facts[flag["word"].lower()] = True
+            self.values[flag["word"].lower()] = True
             return True
         if self._continue_value(body, line.text):
             return True
         procedure = (
-            _PROCEDURE.fullmatch(body) if self.start.id == HIS and "procedure" not in self.facts else None
+            _PROCEDURE.fullmatch(body) if self.start.id == HIS and "procedure" not in self.values else None
         )
         if procedure is not None:
-            self.facts |= {
+            self.values |= {
                 "procedure": procedure["name"],
                 "asid": procedure["asid"],
                 "state": procedure["state"].strip(),
@@ -189,10 +189,10 @@ class HisRun(Struct):
         if name == "counter_sets" and self.start.id == COUNTERS:
             # Each set is listed separately, with its counters.
             self._set, self._cpu = str(value) if value else None, None
-            previous = self.facts.get(name)
+            previous = self.values.get(name)
             if value and previous and value not in previous.split(", "):
                 value = f"{previous}, {value}"
-            self.facts[name] = value or previous
+            self.values[name] = value or previous
             return
         if label.form == "int" and value is not None:
             if not str(value).isdecimal() or len(str(value)) > 18:
@@ -210,25 +210,25 @@ class HisRun(Struct):
             rest = str(value).split(None, 1)[1]
             self.note("header", f"{rest[:60]!r} after {label.label} is unknown; not read", offset)
             value = str(value).split()[0]
-        if value is None or self.facts.get(name) is None:
-            self.facts.setdefault(name, value)
+        if value is None or self.values.get(name) is None:
+            self.values.setdefault(name, value)
             if value is not None:
-                self.facts[name] = value
+                self.values[name] = value
 
     def _continue_value(self, body: str, text: str) -> bool:
         """Continue a value that did not fit on its line."""
         if self._open is None:
             return False
         name = self._open.column.name
-        value = self.facts.get(name)
+        value = self.values.get(name)
         if self._open.joins and value is not None and not _IDENTIFIER.fullmatch(body):
             # After a log prefix, the value continues under its label.
             prefix = text[: max(self._indent, 0)]
-            self.facts[name] = f"{value}{(text[self._indent :] if prefix.strip() else text).strip()}"[:4000]
+            self.values[name] = f"{value}{(text[self._indent :] if prefix.strip() else text).strip()}"[:4000]
             return True
         if self._open.form == "list" and _CONTINUATION.fullmatch(body):
             continuation = ", ".join(part.strip() for part in body.split(",") if part.strip())
-            self.facts[name] = f"{value}, {continuation}"[:4000] if value else continuation
+            self.values[name] = f"{value}, {continuation}"[:4000] if value else continuation
             return True
         return False
 
@@ -327,15 +327,15 @@ class HisRun(Struct):
 
     def finish(self) -> None:
         """Add the operands of the command, and report missing data."""
-        texts = facts()
-        for name, value in _OPERAND.findall(self.facts.get("command") or ""):
-            column = texts.operands.get(name)
-            if column is not None and value and self.facts.get(column) is None:
-                self.facts[column] = ", ".join(value.strip("()").split(",")) if value[0] == "(" else value
-        answer, _, action = (self.facts.get("state_change") or "").partition(",")
-        self.facts["state_changed"] = {"YES": True, "NO": False}.get(answer)
-        if action and self.facts.get("statechange") is None:
-            self.facts["statechange"] = action
+        operands = facts().his.operands
+        for name, value in _OPERAND.findall(self.values.get("command") or ""):
+            column = operands.get(name)
+            if column is not None and value and self.values.get(column) is None:
+                self.values[column] = ", ".join(value.strip("()").split(",")) if value[0] == "(" else value
+        answer, _, action = (self.values.get("state_change") or "").partition(",")
+        self.values["state_changed"] = {"YES": True, "NO": False}.get(answer)
+        if action and self.values.get("statechange") is None:
+            self.values["statechange"] = action
         if self._profiler_lines:
             self.note(
                 "section",
@@ -377,15 +377,15 @@ class HisRun(Struct):
     @property
     def machine(self) -> tuple[str | None, str | None, str | None]:
         """Machine type, model and sequence code."""
-        kind, _, model = (self.facts.get("model") or "").partition("-")
-        return kind or None, model or None, self.facts.get("seqcode")
+        kind, _, model = (self.values.get("model") or "").partition("-")
+        return kind or None, model or None, self.values.get("seqcode")
 
     @property
     def start_time(self) -> tuple[dt.datetime, int] | None:
         """Start of the run, in local time and as a TOD clock value."""
-        tod = self.facts.get("start_tod")
+        tod = self.values.get("start_tod")
         try:
-            local = dt.datetime.strptime(self.facts.get("start_local") or "", "%Y/%m/%d %H:%M:%S")
+            local = dt.datetime.strptime(self.values.get("start_local") or "", "%Y/%m/%d %H:%M:%S")
             return (local, int(tod, 16)) if tod else None
         except ValueError:
             return None
@@ -393,7 +393,7 @@ class HisRun(Struct):
     def row(self) -> Row:
         """Return the facts of the run as a row."""
         clock = self.start.clock
-        return {**self.facts, "message": self.start.id, "displayed": f"{clock:%H:%M:%S}" if clock else None}
+        return {**self.values, "message": self.start.id, "displayed": f"{clock:%H:%M:%S}" if clock else None}
 
     def _number_cpus(self) -> dict[str, int]:
         """Return the number of each CPU: hexadecimal as in z/OS, unless only decimal numbers have no gaps."""
@@ -411,17 +411,17 @@ class HisRun(Struct):
 
     def samples(self) -> list[tuple[Cpu, Row]]:
         """Return each processor with a row of its counters, in columns by number."""
-        sets, numbers = facts().sets, self._numbers
+        sets, numbers = facts().his.sets, self._numbers
         kind, _, _ = self.machine
         rows = []
         for cpu in self.cpus.values():
             row: Row = {
                 "cpu_id": numbers[cpu.name],
                 "machine_type": kind,
-                "version1": self.facts.get("version1"),
-                "version2": self.facts.get("version2"),
+                "version1": self.values.get("version1"),
+                "version2": self.values.get("version2"),
                 "cpsp": float(cpu.speed) if cpu.speed else None,
-                "lost": self.facts.get("lost_counter_data"),
+                "lost": self.values.get("lost_counter_data"),
             }
             foreign = {n for n, (group, _) in self.names.items() if group is not None and group not in sets}
             for counter_set in cpumf.sets().values():

@@ -17,7 +17,7 @@ class Notice(Struct):
 
     start: MessageStart
     text: str = ""
-    facts: Row = field(default_factory=dict)
+    values: Row = field(default_factory=dict)
     wrong: tuple[str, str] | None = None
     end: int = 0
 
@@ -37,11 +37,11 @@ class Notice(Struct):
             notice.wrong = "no_layout", f"{start.id}: the meaning of {notice.text[:80]!r} is not known"
         elif start.local is None:
             notice.wrong = "time", f"{start.id}: the line has no date and time; copy it from the hardcopy log"
-        notice.facts = {**(values or {})}
+        notice.values = {**(values or {})}
         return notice
 
     def row(self) -> Row:
-        return {"message": self.start.id, "text": self.text, **self.facts}
+        return {"message": self.start.id, "text": self.text, **self.values}
 
 
 @cache

@@ -52,7 +52,7 @@ class ProcessorDisplay(Struct):
     start: MessageStart
     note: Note
     form: str | None = None
-    facts: Row = field(default_factory=dict)
+    values: Row = field(default_factory=dict)
     cores: list[Row] = field(default_factory=list)
     cpus: list[Row] = field(default_factory=list)
     threads: dict[str, int] = field(default_factory=dict)
@@ -89,10 +89,10 @@ class ProcessorDisplay(Struct):
     @property
     def machine(self) -> tuple[str | None, str | None, str | None]:
         """Machine type, model and serial number."""
-        information = _SI.match(self.facts.get("system_information") or "")
+        information = _SI.match(self.values.get("system_information") or "")
         if information:
             return information["type"], information["model"], information["serial"]
-        node = _ND.match(self.facts.get("node") or "")
+        node = _ND.match(self.values.get("node") or "")
         return (node["type"] if node else None), None, None
 
     def row(self) -> Row:
@@ -100,7 +100,7 @@ class ProcessorDisplay(Struct):
         online = [core for core in self.cores if core["state"] == "online"]
         clock = self.start.clock
         return {
-            **self.facts,
+            **self.values,
             "displayed": f"{clock:%H:%M:%S}" if clock else None,
             "form": self.form,
             **{f"mt_{kind}": count for kind, count in self.threads.items()},
@@ -137,7 +137,7 @@ class ProcessorDisplay(Struct):
             return True
         running = _RUNNING.fullmatch(body)
         if running is not None:
-            self.facts["effectiveness_pct"] = int(running["pct"])
+            self.values["effectiveness_pct"] = int(running["pct"])
             return True
         labels = list(_LABEL.finditer(body))
         if labels:
@@ -145,7 +145,7 @@ class ProcessorDisplay(Struct):
                 stop = labels[index + 1].start() if index + 1 < len(labels) else len(body)
                 name = " ".join(label["label"].split())
                 value = body[label.end() : stop].strip()
-                self.facts.setdefault(facts().machine[name].column.name, value or None)
+                self.values.setdefault(facts().machine[name].column.name, value or None)
             return True
         return _LEGEND.fullmatch(body) is not None
 
@@ -154,14 +154,14 @@ class ProcessorDisplay(Struct):
         for mode in _MODE.finditer(text):
             name, value = mode["name"], mode["value"]
             if name == "HD" and value in "YN":
-                self.facts["hiperdispatch"] = value == "Y"
+                self.values["hiperdispatch"] = value == "Y"
             elif value.isdecimal() and len(value) < 3 and name == "MT":
-                self.facts["mt"] = int(value)
+                self.values["mt"] = int(value)
             elif value.isdecimal() and len(value) < 3 and name in modes:
                 self.threads[modes[name]] = int(value)
             else:
                 self.note("header", f"{mode[0]!r} is not a known core mode", offset)
-        if self.facts.get("mt") == 1 and not self.threads:
+        if self.values.get("mt") == 1 and not self.threads:
             # With one thread per core everywhere, the display omits the types.
             self.threads = dict.fromkeys(modes.values(), 1)
 
@@ -220,7 +220,7 @@ class ProcessorDisplay(Struct):
         """Return the polarity of a core and whether it is parked."""
         if not text:
             # Without HiperDispatch, polarization is horizontal and no core is parked.
-            return {"polarity": "Hor", "parked": False} if self.facts.get("hiperdispatch") is False else {}
+            return {"polarity": "Hor", "parked": False} if self.values.get("hiperdispatch") is False else {}
         polarity, parked = facts().polarities.get(text[0]), text[1:]
         if polarity is None or parked not in ("", "P"):
             self.note("header", f"{text!r} is not a known core polarity; it is NULL", offset)

@@ -95,7 +95,7 @@ class _LocatedMessage(Struct, eq=False):
         """The part of the file name that all files of one HIS run share."""
         if not isinstance(self.message, HisRun):
             return None
-        name = self.message.facts.get("file_name") or self.message.facts.get("file_prefix") or ""
+        name = self.message.values.get("file_name") or self.message.values.get("file_prefix") or ""
         return ".".join(str(name).rpartition("/")[2].split(".")[:2]) or None
 
 
@@ -230,7 +230,7 @@ class ZosTextSource:
         systems: dict[str, SystemInfo] = {}
         for statement in statements:
             message = statement.message
-            lpar = message.facts.get("lpar") if isinstance(message, ProcessorDisplay) else None
+            lpar = message.values.get("lpar") if isinstance(message, ProcessorDisplay) else None
             name = message.start.system or lpar
             if name:
                 statement.info = systems.setdefault(name, SystemInfo(name, NAME))
@@ -353,7 +353,7 @@ class ZosTextSource:
         message = statement.message
         subject: Any
         if isinstance(message, HisRun):
-            subject = message.facts.get("file_name") or message.facts.get("file_prefix")
+            subject = message.values.get("file_name") or message.values.get("file_prefix")
         elif isinstance(message, Notice) or message.start.clock is None:
             # Events have no subject, and displays at unknown times may differ.
             subject = repr(_values(message))
@@ -526,8 +526,8 @@ def _describe(statement: _LocatedMessage) -> None:
     info.model = info.model or model
     info.serial = info.serial or serial
     if isinstance(message, ProcessorDisplay):
-        info.lpar = info.lpar or message.facts.get("lpar")
-        number = message.facts.get("lpar_id")
+        info.lpar = info.lpar or message.values.get("lpar")
+        number = message.values.get("lpar_id")
         if info.lpar_number is None and number and len(number) <= 4 and number.isalnum():
             info.lpar_number = int(number, 16) if set(number) <= set("0123456789ABCDEF") else None
         info.threads = info.threads or dict(message.threads)
@@ -564,7 +564,7 @@ def _run_facts(file: _MessageFile) -> dict[str, Any]:
     runs = [statement.message for statement in file.statements if isinstance(statement.message, HisRun)]
     options: dict[str, Any] = {}
     for label, name in _RUN_OPTIONS.items():
-        values = dict.fromkeys(str(run.facts[name]) for run in runs if run.facts.get(name) is not None)
+        values = dict.fromkeys(str(run.values[name]) for run in runs if run.values.get(name) is not None)
         options[label] = "; ".join(values).replace(", ", " + ") or None
     options["cpus_counted"] = max((len(run.cpus) for run in runs), default=0) or None
     return options
