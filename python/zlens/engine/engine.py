@@ -213,12 +213,11 @@ class Engine:
         try:
             cursor = self._cursor()
             statement = self._parse(cursor, query)
-            if shows_tables(statement.tree):
-                return self._show_tables()
-            prepared = self._prepare_query(cursor, statement)
         except Error as error:
             raise query_error(error) from None
-        return self._answer(prepared)
+        if shows_tables(statement.tree):
+            return self._show_tables()
+        return self._answer(self._prepare_query(cursor, statement))
 
     def _cursor(self) -> Connection:
         """Return a connection for a query of the user."""
@@ -479,8 +478,15 @@ class Engine:
         return {name: {*reads.get(name, ())} for name in named}
 
     def _prepare_query(self, cursor: Connection, statement: Statement) -> PreparedQuery:
-        """Return the query, not computed yet, on the connection that will compute it."""
+        """Return the query, not computed yet, on the connection that will compute it; QueryError."""
         named = self._named_tables(statement)
+        try:
+            return self._prepare_named(cursor, statement, named)
+        except Error as error:
+            columns = {name: self._store.column_names(name) or () for name in named}
+            raise query_error(error, columns, statement.survey.aliases) from None
+
+    def _prepare_named(self, cursor: Connection, statement: Statement, named: set[str]) -> PreparedQuery:
         if not named and statement.survey.listing:
             # Everything that can be queried, whether or not it is materialized.
             cursor = self._planner.catalog(
