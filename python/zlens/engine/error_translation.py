@@ -99,8 +99,8 @@ def query_error(
         return missing_table(missing[1], text)
     if column:
         known = tables or {}
-        named = (aliases or {}).get(str(column["table"]).lower(), known)
-        columns = {table: known[table] for table in sorted(named) if table in known}
+        among = (aliases or {}).get(str(column["table"]).lower(), {*known})
+        columns = {table: known[table] for table in sorted(among) if table in known}
         return missing_column(column["column"] or column["other"], columns)
     if os.strerror(errno.EMFILE) in text:
         cure = phrase("fewer_files")
