@@ -68,7 +68,7 @@ def session(sources: list[FakeSource], options: Options | None = None) -> Sessio
     made.options = options or Options()
     made.sources = list(sources)
     made._found = []
-    made._engine = None
+    made._queries = None
     return made
 
 

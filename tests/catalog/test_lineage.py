@@ -68,7 +68,7 @@ class Statements:
         )
         # Nothing is run: the text of a statement need not be one, but for the place of its columns.
         place = f'"{nodes.PLACE}"'
-        self.compiler = Compiler(source, graph._parse, lambda _: place, lambda: None, None)
+        self.compiler = Compiler(source, graph._parse, lambda _: place)
         self.compiler.nodes = graph
         self.known: dict[tuple[str, frozenset[str]], Raw] = {}
 

@@ -8,8 +8,7 @@ import duckdb
 import pytest
 
 from iterations import draws
-from zlens.engine.engine import Engine
-from zlens.engine.planner import Planner
+from zlens.engine.statement_reads import StatementReader
 
 #: Two tables that have some names in common, and one for the roles.
 TABLES = {
@@ -139,12 +138,20 @@ class Writer:
         return f"{column} {self.one_of('> 1', 'IS NOT NULL', '< 3')}"
 
 
+class Tables:
+    """The schema: of no measure and no role, but of tables whose names meet each other more often."""
+
+    columns = staticmethod(typed)
+
+    @staticmethod
+    def column_names(name: str) -> list[str] | None:
+        return TABLES.get(name)
+
+
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    made = Engine({})
-    # Of no measure and no role, but of tables whose names meet each other more often.
-    made._store.columns = typed  # type: ignore[method-assign]
-    made._planner = Planner(typed)
+def reader() -> Iterator[StatementReader]:
+    database = duckdb.connect()
+    made = StatementReader(Tables(), database.cursor, lambda _: False)  # type: ignore[arg-type]
     yield made
     made.close()
 
@@ -173,23 +180,23 @@ class Data:
 
 
 @pytest.mark.long
-def test_what_is_named_and_what_is_planned(engine: Engine) -> None:
+def test_what_is_named_and_what_is_planned(reader: StatementReader) -> None:
     """What a statement names is all that the planner finds; what either knows gives the whole answer."""
     whole, partly = Data(), Data()
     every = {name: {*columns} for name, columns in TABLES.items()}
     counted = {"named": 0, "planned": 0, "fewer": 0}
     for seed in range(STATEMENTS):
         query = Writer(seed).statement()
-        statement = engine._parse(engine._store.cursor(), query)
-        tables = engine._named_tables(statement)
-        planned = engine._planner.reads(statement, tables)
+        statement = reader.parse(query)
+        tables = reader.named_tables(statement)
+        planned = reader.planner.reads(statement, tables)
         assert {*planned} <= tables <= {*TABLES}, query
         assert partly.rows(planned, query) == whole.rows(every, query), query
-        if engine._columns_named(statement) is None:
+        if reader.columns_named(statement) is None:
             counted["planned"] += 1
             continue
         counted["named"] += 1
-        told = engine._reads(statement, tables)
+        told = reader.reads(statement).columns
         assert all(columns <= told[name] for name, columns in planned.items()), query
         counted["fewer"] += any(told[name] != {*TABLES[name]} for name in told)
     # The statements are of both kinds, and names leave out columns.
@@ -210,6 +217,6 @@ def test_what_is_named_and_what_is_planned(engine: Engine) -> None:
         ),
     ],
 )
-def test_what_the_planner_finds(engine: Engine, query: str, read: Mapping[str, set[str]]) -> None:
-    statement = engine._parse(engine._store.cursor(), query)
-    assert engine._planner.reads(statement, engine._named_tables(statement)) == read
+def test_what_the_planner_finds(reader: StatementReader, query: str, read: Mapping[str, set[str]]) -> None:
+    statement = reader.parse(query)
+    assert reader.planner.reads(statement, reader.named_tables(statement)) == read

@@ -107,10 +107,8 @@ def test_what_was_made_is_extended_by_what_is_new() -> None:
 def test_what_is_expected_is_made_once() -> None:
     asked, used, _ = opened()
     queries = ["SELECT busy_pct FROM cpu", "SELECT emulation_pct FROM cpu", "SELECT system_pct FROM cpu"]
-    asked.prepare_queries(queries)
-    assert len(used.asked) == 1
-    for query in queries:
-        asked.sql(query).rows  # noqa: B018
+    for result in asked.answers(queries):
+        assert len(result.rows) == 6
     assert len(used.asked) == 1
 
 
@@ -121,10 +119,10 @@ def test_stages_begin_with_what_reads_least(demo_files: list[Path]) -> None:
         sizes = asked._record_bytes()
         assert sizes["d4r3"] > sizes["d0r2"] > 0
         both = "SELECT count(*) FROM guest JOIN cpu USING (system)"
-        stages = [*asked.prepare_in_stages([costly, both, wrong, cheap, nothing])]
+        stages = [*asked.queries.stages([costly, both, wrong, cheap, nothing])]
         # What reads both comes when the last of them is there.
         assert stages == [[nothing], [cheap], [costly, both], [wrong]]
-        store = asked.engine._store
+        store = asked.engine.store
         assert store.has_columns("cpu", ["busy_pct"])
         assert store.has_columns("guest", ["cpu_pct"])
 
@@ -136,26 +134,25 @@ def test_who_comes_first_makes_what_others_have_announced(demo_files: list[Path]
         "SELECT cpu_pct, cpu_s FROM guest",
     )
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        stages = asked.prepare_in_stages([much, more, cheap])
+        stages = asked.queries.stages([much, more, cheap])
         assert next(stages) == [cheap]
-        asked.materialize_measure("guest", ["tv"])
-        assert asked.engine._store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
+        assert [*asked.queries.materialize({"guest": ["tv"]})] == ["guest"]
+        assert asked.engine.store.has_columns("guest", ["cpu_pct", "cpu_s", "tv"])
 
 
 def test_a_lazy_measure_is_kept_if_queries_share_much_of_it(demo_files: list[Path]) -> None:
     columns = "cpu_pct, cpu_s, virtual_s, tv, vcpu, basis, list, page_read_rate, page_write_rate"
     for second, kept in ((columns, True), ("basis", False)):
         with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-            asked.prepare_queries(
-                [f"SELECT {columns} FROM guest_cpu", f"SELECT {second} FROM guest_cpu WHERE 1 = 1"]
-            )
-            assert asked.engine._store.has_columns("guest_cpu", ["basis"]) == kept
+            queries = [f"SELECT {columns} FROM guest_cpu", f"SELECT {second} FROM guest_cpu WHERE 1 = 1"]
+            assert len([*asked.answers(queries)]) == 2
+            assert asked.engine.store.has_columns("guest_cpu", ["basis"]) == kept
 
 
 def test_a_stage_makes_no_more_than_it_needs(demo_files: list[Path]) -> None:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
-        store = asked.engine._store
-        stages = asked.prepare_in_stages(
+        store = asked.engine.store
+        stages = asked.queries.stages(
             ["SELECT cpu_pct FROM guest", "SELECT max(cpu_s) FROM guest", "SELECT busy_pct FROM cpu"]
         )
         assert next(stages) == ["SELECT busy_pct FROM cpu"]
@@ -167,7 +164,7 @@ def test_a_stage_makes_no_more_than_it_needs(demo_files: list[Path]) -> None:
 
 
 def test_helpers_that_several_read_are_kept(whole: Session) -> None:
-    graph = whole.engine._store.compiler.nodes
+    graph = whole.queries.compiler.nodes
     readers: dict[str, set[str]] = {}
     for name in (*nodes.helpers(), *FED):
         for below in graph.referenced_nodes(name):
@@ -222,13 +219,27 @@ def test_statements_of_every_kind(full: Session, query: str) -> None:
     assert sorted(first.rows, key=repr) == sorted(again.rows, key=repr)
 
 
-def test_a_column_that_is_not_there_is_told_with_those_that_are_like_it() -> None:
-    asked, _, _ = opened()
+@pytest.mark.parametrize(
+    ("query", "message", "cure"),
+    [
+        ("SELECT bsy_pct FROM cpu", "column bsy_pct not found in cpu", "it has busy_pct, "),
+        ("SELECT * FROM cpu WHERE bsy_pct > 1", "column bsy_pct not found in cpu", "it has busy_pct, "),
+        ("SELECT p.lpar FROM partition p, cpu c", "column lpar not found in partition", "it has machine, "),
+        ("SELECT tw FROM cpu, load", "column tw not found in cpu or load", "cpu has cpu_id, "),
+        (
+            "WITH a AS (SELECT system FROM cpu) SELECT busy_pct FROM a",
+            "column busy_pct not found in what the query selects from",
+            None,
+        ),
+    ],
+)
+def test_unknown_column_is_reported_with_table_columns(query: str, message: str, cure: str | None) -> None:
+    session, _, _ = opened()
     with pytest.raises(QueryError) as wrong:
-        asked.sql("SELECT bsy_pct FROM cpu")
-    assert wrong.value.message == 'Referenced column "bsy_pct" not found in FROM clause'
-    assert wrong.value.cure is not None
-    assert wrong.value.cure.startswith("did you mean busy_pct")
+        session.sql(query)
+    assert wrong.value.message == message
+    assert cure is None or str(wrong.value.cure).startswith(cure)
+    assert (wrong.value.cure is None) == (cure is None)
 
 
 def test_a_statement_that_names_its_columns_is_not_planned(

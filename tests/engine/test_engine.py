@@ -286,10 +286,10 @@ def test_parquet_is_written_whole_or_not_at_all(tmp_path):
     import pyarrow.parquet as pq
 
     asked, _ = opened()
-    asked.engine.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
+    asked.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
     assert pq.read_table(tmp_path / "cpu.parquet").num_rows == 8
     with pytest.raises(QueryError, match=r'Cannot open file ".*/nowhere/cpu\.parquet.*No such file'):
-        asked.engine.write_parquet("SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet"))
+        asked.queries.write_parquet("SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet"))
     assert [path.name for path in tmp_path.iterdir()] == ["cpu.parquet"]
 
 

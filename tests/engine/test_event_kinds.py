@@ -67,9 +67,8 @@ def every(demo_files: list[Path]) -> Iterator[Session]:
     """A session whose events are made as a table, with all their kinds."""
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         rows = opened.sql("SELECT * FROM event").rows
-        opened.engine.materialize_measure(
-            "event", ("system", "source", "time", "kind", "subject", "inferred")
-        )
+        columns = ("system", "source", "time", "kind", "subject", "inferred")
+        assert [*opened.queries.materialize({"event": columns})] == ["event"]
         kinds = Counter(row[3] for row in rows)
         assert kinds[VARY]
         assert kinds["logon"]
@@ -87,7 +86,7 @@ def test_an_answer_is_the_same_whether_or_not_its_kinds_are_known(
 def test_only_the_kinds_that_conditions_select_are_read(
     query: str, kinds: object, asked: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiler = asked.engine._store.compiler
+    compiler = asked.queries.compiler
     seen: list[set[str] | None] = []
     events = compiler._events
 
@@ -113,8 +112,8 @@ def test_resets_of_counters_are_looked_for_only_if_they_are_asked_for(
 
         monkeypatch.setattr(source, "resets", resets)
     assert asked.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
-    asked.engine.prepare_queries([f"SELECT system FROM event WHERE kind = '{VARY}'"])
-    assert asked.engine.run_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
+    assert [*asked.answers([f"SELECT system FROM event WHERE kind = '{VARY}'"])]
+    assert asked.queries.select_together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
     assert not looked
     asked.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
     assert looked

@@ -8,7 +8,7 @@ import pytest
 
 import zlens
 from zlens.catalog.compile import nodes
-from zlens.engine.engine import Engine
+from zlens.session.queries import Queries
 
 QUERIES = (
     "SELECT system, count(busy_pct) FROM cpu GROUP BY system",
@@ -23,27 +23,27 @@ def test_the_rows_are_those_of_each_question(demo_folder: Path, monkeypatch: pyt
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         alone = [session.sql(query).rows for query in QUERIES]
         asked: list[str] = []
-        ask = Engine.run_query
+        ask = Queries.answer
 
-        def noted(self: Engine, query: str) -> object:
+        def noted(self: Queries, query: str) -> object:
             asked.append(query)
             return ask(self, query)
 
-        monkeypatch.setattr(Engine, "run_query", noted)
-        assert session.run_together(QUERIES) == alone
+        monkeypatch.setattr(Queries, "answer", noted)
+        assert session.queries.select_together(QUERIES) == alone
     # Roles are tables of one statement, and what a star stands for only a plan tells.
     assert [query in whole for query, whole in zip(QUERIES[3:], asked, strict=True)] == [True, True]
 
 
 def test_no_question_is_answered_by_nothing(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
-        assert session.run_together([]) == []
+        assert session.queries.select_together([]) == []
 
 
 def test_the_names_of_a_helpers_columns_need_no_data(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos.smf") as session:
-        store = session.engine._store
+        store, schema = session.engine.store, session.queries.schema
         assert nodes.is_helper("_counter_problems")
-        assert store.column_names("_counter_problems") == ["system", "source", "kind", "detail"]
+        assert schema.column_names("_counter_problems") == ["system", "source", "kind", "detail"]
         assert not store.has_columns("_contradicting_systems", ())
         assert not store.has_columns("_counter", ())

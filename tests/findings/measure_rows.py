@@ -100,11 +100,15 @@ class Made:
             unknown = {name for row in rows for name in row} - set(columns_of(table))
             assert not unknown, f"{table} has no column {unknown}"
 
-    def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+    @property
+    def queries(self) -> Made:
+        return self
+
+    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
         """What these rows are made into is made when it is asked for."""
         yield [*queries]
 
-    def run_together(
+    def select_together(
         self, queries: Sequence[str], over: Callable[[str], str] = str
     ) -> list[list[tuple[Any, ...]]]:
         each = [self.sql(over(f'SELECT 0 AS "#", * FROM ({query})')).rows for query in queries]

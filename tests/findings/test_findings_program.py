@@ -291,7 +291,7 @@ def test_rules_of_guests_share_what_was_worked_out(tmp_path: Path) -> None:
             for _ in range(2)
         )
         # Several rules read it: it was worked out once for all, with the columns that they name.
-        assert session.engine._store.has_columns("guest", ["userid", "cpu_pct", "page_wait_pct"])
+        assert session.engine.store.has_columns("guest", ["userid", "cpu_pct", "page_wait_pct"])
         assert [row[0] for row in session.sql("SELECT DISTINCT userid FROM guest").rows] == ["LNX1"]
     assert found["CPU-001"].value == pytest.approx(90.0)
     assert (found["CPU-001"].subject, found["CPU-001"].held) == ("guest LNX1", 4)

@@ -59,7 +59,7 @@ def opened(made: Path, question: str, options: Options) -> tuple[list[tuple[obje
     with zlens.open(made, options=options) as session, pytest.MonkeyPatch.context() as patch:
         patch.setattr(IsolatedTables, "register", register)
         rows = session.sql(question).rows
-        cursor = session.engine._store.cursor()
+        cursor = session.engine.store.cursor()
         [(_, plan)] = cursor.execute(f"EXPLAIN ANALYZE {selects[0](cursor)}").fetchall()
         return rows, plan
 

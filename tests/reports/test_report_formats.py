@@ -206,5 +206,6 @@ def test_a_line_that_is_there_twice_is_counted_once(tmp_path: Path) -> None:
     """INDICATE LOAD: eight lines, though PROC is there twice, and the interval they are of."""
     report = definition.load_report("indload")
     with zlens.open(users_made.queues(tmp_path)) as session:
-        available = report_list.report_values(report, session, {}).count
+        counts = report_list.value_counts([report], session)
+        available = report_list.report_values(report, session, counts).count
     assert (report.shown_count, available) == (10, 10)

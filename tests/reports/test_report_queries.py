@@ -9,21 +9,21 @@ import pytest
 import zlens
 from readers.smf113_builder import dump, record
 from zlens import demo, reports
-from zlens.api import Session
 from zlens.catalog.reports import definition
+from zlens.session.queries import Queries
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries that sessions are asked."""
     queries: list[str] = []
-    sql = Session.sql
+    sql = Queries.answer
 
-    def noted(session: Session, query: str) -> object:
+    def noted(session: Queries, query: str) -> object:
         queries.append(query)
         return sql(session, query)
 
-    monkeypatch.setattr(Session, "sql", noted)
+    monkeypatch.setattr(Queries, "answer", noted)
     return queries
 
 
@@ -35,7 +35,7 @@ def test_names_what_would_fill_it_and_computes_nothing(
     demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
 ) -> None:
     announced: list[str] = []
-    monkeypatch.setattr(Session, "prepare_queries", lambda session, queries: announced.extend(queries))
+    monkeypatch.setattr(Queries, "stages", lambda queries, texts: announced.extend(texts) or iter(()))
     with zlens.open([demo_folder / file]) as session:
         text = " ".join(session.report(name).split())
     report = definition.load_report(name)
@@ -52,7 +52,7 @@ def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, as
             table.query
             for name in definition.names()
             for table in definition.load_report(name).tables
-            if session.query_has_data(table.query)
+            if session.queries.query_has_data(table.query)
         }
         assert len(asked) == len(set(asked)) == len(possible)
         # The answer is that of the queries of all reports.
@@ -76,15 +76,15 @@ def count_queries(path: Path, systems: int, monkeypatch: pytest.MonkeyPatch) -> 
         for number in range(systems)
     ]
     queries = 0
-    real = Session.sql
+    real = Queries.answer
 
-    def counted(self: Session, query: str) -> object:
+    def counted(self: Queries, query: str) -> object:
         nonlocal queries
         queries += 1
         return real(self, query)
 
     with zlens.open(dump(path, counters)) as session, monkeypatch.context() as patch:
-        patch.setattr(Session, "sql", counted)
+        patch.setattr(Queries, "answer", counted)
         text = session.report("cpumf")
     return queries, text.count("\n")
 

@@ -33,15 +33,15 @@ def in_background(work):
 
 
 def test_a_table_that_is_being_made_keeps_only_those_who_ask_for_it(place, monkeypatch):
-    store = place.session.engine._store
+    store = place.session.engine.store
     begun, go_on = threading.Event(), threading.Event()
     real = store._create
 
-    def slow(name, columns):
-        if name == "load":
+    def slow(step):
+        if step.table == "load":
             begun.set()
             assert go_on.wait(PATIENCE_S)
-        real(name, columns)
+        real(step)
 
     monkeypatch.setattr(store, "_create", slow)
     first, loads = in_background(lambda: place.session.sql("SELECT count(*) FROM load").rows)
@@ -59,15 +59,15 @@ def test_a_table_that_is_being_made_keeps_only_those_who_ask_for_it(place, monke
 
 
 def test_a_table_whose_making_failed_is_made_by_the_next_who_asks(place, monkeypatch):
-    store = place.session.engine._store
+    store = place.session.engine.store
     real = store._create
     failed = []
 
-    def once_broken(name, columns):
-        if name == "load" and not failed:
-            failed.append(name)
+    def once_broken(step):
+        if step.table == "load" and not failed:
+            failed.append(step)
             raise MemoryError
-        real(name, columns)
+        real(step)
 
     monkeypatch.setattr(store, "_create", once_broken)
     with pytest.raises(MemoryError):
@@ -79,12 +79,12 @@ def test_tables_are_kept_side_by_side(place):
     asked = [("guest", ["cpu_pct"]), ("device", ["resp_s"]), ("guest", ["cpu_pct"])]
     queries = {table: f"SELECT count(*), sum({columns[0]}) FROM {table}" for table, columns in asked}
     before = {table: place.session.sql(query).rows[0] for table, query in queries.items()}
-    working = [in_background(lambda one=one: place.session.materialize_measure(*one)) for one in asked]
+    working = [in_background(lambda one=one: place.materialized_table(*one)) for one in asked]
     for thread, _ in working:
         thread.join(PATIENCE_S)
     assert [found for _, found in working] == [["guest"], ["device"], ["guest"]]
     for table, columns in asked:
-        assert place.session.engine._store.has_columns(table, columns)
+        assert place.session.engine.store.has_columns(table, columns)
         assert before[table][0] > 0
         assert place.session.sql(queries[table]).rows[0] == pytest.approx(before[table], rel=1e-9)
 
@@ -131,7 +131,7 @@ def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
     warming = Warmup(place)
     warming.wait(PATIENCE_S)
     monkeypatch.setattr(
-        place.session.engine._store, "_create", lambda name, columns: pytest.fail(f"{name} was not made")
+        place.session.engine.store, "_create", lambda step: pytest.fail(f"{step.table} was not made")
     )
     for table, columns in SHOWN.items():
         if place.session.has_data(table):
@@ -146,27 +146,28 @@ def test_the_first_question_makes_all_columns_that_are_announced(place, monkeypa
     def ask(column):
         return place.session.sql(f"SELECT {column} FROM {place.materialized_table(table, [column])}").rows
 
-    place.announce(table, [later])
+    planned = place.session.queries.materialize({table: place.columns_to_keep(table, [later])})
     assert ask(first)
     monkeypatch.setattr(
-        place.session.engine._store, "_create", lambda name, columns: pytest.fail(f"{name} was made again")
+        place.session.engine.store, "_create", lambda step: pytest.fail(f"{step.table} was made again")
     )
     assert ask(later)
+    assert [*planned] == [table]
 
 
 def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):
     begun = threading.Event()
 
-    def endless(name, columns):
+    def endless(step):
         begun.set()
-        connection = place.session.engine._store.cursor()
+        connection = place.session.engine.store.cursor()
         from zlens.engine.cancellation import interruptible
 
         interruptible(
             connection, lambda: connection.sql("SELECT sum(range) FROM range(1000000000000)").fetchall()
         )
 
-    monkeypatch.setattr(place.session.engine._store, "_create", endless)
+    monkeypatch.setattr(place.session.engine.store, "_create", endless)
     warming = Warmup(place)
     assert begun.wait(PATIENCE_S)
     warming.end(PATIENCE_S)

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         if arguments.format == "parquet":
             with atomic_write(arguments.output) as temporary:
-                session.engine.write_parquet(query, temporary)
+                session.queries.write_parquet(query, temporary)
             inputs.print_throughput_notes(session)
             return inputs.exit_status(session.problems, strict=arguments.strict)
         result = session.sql(query)

@@ -44,10 +44,9 @@ def rounding_bounds(session: CoreSession, compared: Sequence[MetricSeries]) -> d
             if variant is not None
         ]
         queries = [_effects(series, len(changed)) for series in all_series]
-        perturbed.prepare_queries(queries)
-        for series, query in zip(all_series, queries, strict=True):
+        for series, result in zip(all_series, perturbed.answers(queries), strict=True):
             # If subjects are separate, their errors do not cancel, so the bound is never smaller.
-            bounds |= _bounds(series, changed, perturbed.sql(query).rows)
+            bounds |= _bounds(series, changed, result.rows)
     return bounds
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from zlens.catalog import aggregation
 from zlens.catalog import measures as catalog
 from zlens.catalog.comparison_metrics import ComparedMetric
 from zlens.catalog.expressions import literal, quote
 from zlens.engine.cancellation import check_canceled
-from zlens.session.session import CoreSession
 
 #: Rows between two checks for cancellation.
 _ROWS = 10_000
@@ -71,11 +71,14 @@ class MetricSeries:
         ]
         return MetricSeries(self.table, self.by, self.where, means, beneath) if beneath and means else None
 
-    def points(self, session: CoreSession) -> dict[tuple[str, Key], list[Point]]:
-        """Return the points of each metric that have a denominator, by system and key."""
+    def points(self, rows: Iterable[Sequence[Any]]) -> dict[tuple[str, Key], list[Point]]:
+        """Return the points of each metric that have a denominator, by system and key.
+
+        `rows` are those of `query`.
+        """
         by_source: dict[tuple[str, str, Key], list[Point]] = {}
         by = len(self.by) + len(self.beneath)
-        for number, row in enumerate(session.sql(self.query).rows):
+        for number, row in enumerate(rows):
             if number % _ROWS == 0:
                 check_canceled()
             system, source, end, *rest = row

@@ -81,15 +81,15 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
         # Without throughput there are no transactions, so the query is skipped.
         if session.has_data(table) and (table != "per_transaction" or session.throughput is not None)
     ]
-    session.prepare_queries(
+    results = session.answers(
         [*(fact.query for fact in filled_facts), *(table_series.query for table_series in series)]
     )
-    for fact in filled_facts:
-        for system, text in session.sql(fact.query).rows:
+    for fact, result in zip(filled_facts, results, strict=False):
+        for system, text in result.rows:
             if system in systems and text:
                 systems[system].facts[fact.name] = " ".join(str(text).split())
-    for table_series in series:
-        for (system, key), points in table_series.points(session).items():
+    for table_series, result in zip(series, results, strict=True):
+        for (system, key), points in table_series.points(result.rows).items():
             if system in systems:
                 systems[system].series[key] = points
     for (system, key), rounding in rounding_bounds(session, series).items():

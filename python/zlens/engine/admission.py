@@ -36,6 +36,7 @@ class StatementNames(Struct):
               no such column
     listing   whether it lists tables and columns
     kinds     kinds of events that its conditions select wherever it reads events; None for all
+    aliases   tables by name or alias
     """
 
     tables: set[str] = field(default_factory=set)
@@ -43,6 +44,7 @@ class StatementNames(Struct):
     rows: dict[str, set[str]] = field(default_factory=dict)
     listing: bool = False
     kinds: set[str] | None = None
+    aliases: dict[str, set[str]] = field(default_factory=dict)
 
     def facts(self) -> list[Any]:
         """Return the names as values for JSON; only for a statement that names all its columns."""
@@ -67,7 +69,7 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
     survey = StatementNames()
     columns: set[str] = set()
     bare_names: set[str] = set()
-    aliases: dict[str, set[str]] = {}
+    aliases = survey.aliases
     event_reads = 0
     event_selects: list[set[str]] = []
     complete = True

@@ -6,6 +6,7 @@ import difflib
 import errno
 import os
 import re
+from collections.abc import Collection, Mapping, Sequence
 
 from zlens.catalog import measures
 from zlens.engine.memory_limits import memory_text
@@ -37,6 +38,14 @@ _STREAM = re.compile(
     r"^(?:exporting a|reading the) stream (?:from the object )?registered as '[^']*' failed: "
 )
 
+#: Messages about a column that no table, or no table with some alias, has.
+_COLUMN = re.compile(
+    r'Referenced column "(?P<column>.+?)" not found in FROM clause'
+    r'|Table "(?P<table>.+?)" does not have a column named "(?P<other>.+?)"'
+)
+#: Number of columns that the error of a missing one lists, those with similar names first.
+_LISTED = 12
+
 _DEEP = re.compile(r"Max expression depth limit of (\d+) exceeded")
 
 
@@ -50,26 +59,50 @@ def missing_table(name: str, text: str = "") -> QueryError:
     )
 
 
-def query_error(error: Exception) -> QueryError:
-    """Return one sentence of the engine's message, without its sketch of the query and its suggestions."""
+def missing_column(column: str, tables: Mapping[str, Sequence[str]]) -> QueryError:
+    """Return the error of a column that none of these tables has; `tables` are their columns."""
+    if not tables or any(column.lower() in columns for columns in tables.values()):
+        # A subquery between the table and the name leaves the column out.
+        return QueryError(f"column {column} not found in what the query selects from")
+    parts = []
+    for table, columns in tables.items():
+        near = difflib.get_close_matches(column.lower(), columns, 3)
+        own = [name for name in columns if name not in measures.LEADING_NAMES]
+        listed = list(dict.fromkeys([*near, *own]))[:_LISTED]
+        who = table if len(tables) > 1 else "it"
+        parts.append(f"{who} has {', '.join(listed)}{', ...' if len(columns) > len(listed) else ''}")
+    return QueryError(
+        f"column {column} not found in {' or '.join(tables)}",
+        cure=f"{'; '.join(parts)}; `DESCRIBE {next(iter(tables))}` lists all",
+    )
+
+
+def query_error(
+    error: Exception,
+    tables: Mapping[str, Sequence[str]] | None = None,
+    aliases: Mapping[str, Collection[str]] | None = None,
+) -> QueryError:
+    """Return one sentence of the engine's message, without its sketch of the query and its suggestions.
+
+    tables   columns of the tables that the query names
+    aliases  the tables of each alias
+    """
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
     text = _STREAM.sub("", re.sub(r"^[A-Za-z ]+ Error: ", "", text))
     text = re.sub(r"^[A-Za-z ]*Error: ", "", text).rstrip("!")
     if isinstance(error, MemoryError) or _NO_MEMORY.search(text):
         return out_of_memory()
     cure = None
-    column = re.match(r'Referenced column "([^"]+)" not found in FROM clause', text)
+    column = _COLUMN.match(text)
     missing = re.match(r"Table with name (\S+) does not exist", text)
     if missing:
         return missing_table(missing[1], text)
     if column:
-        # The engine knows the materialized columns; the catalog knows all.
-        text = column[0]
-        column_names = {column.name for _, column in measures.all_columns()}
-        near = difflib.get_close_matches(column[1].lower(), column_names, 3)
-        suggestion = f"did you mean {' or '.join(near)}? " if near else ""
-        cure = f"{suggestion}`DESCRIBE <table>` lists the columns of a table"
-    elif os.strerror(errno.EMFILE) in text:
+        known = tables or {}
+        among = (aliases or {}).get(str(column["table"]).lower(), {*known})
+        columns = {table: known[table] for table in sorted(among) if table in known}
+        return missing_column(column["column"] or column["other"], columns)
+    if os.strerror(errno.EMFILE) in text:
         cure = phrase("fewer_files")
     elif _LAKE_FILE.match(text):
         # The engine considers a missing file a pattern that it may not expand; its message would not help.

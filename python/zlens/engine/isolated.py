@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 
 from zlens._native import ArrowTable
@@ -55,8 +55,8 @@ class IsolatedTables:
         columns_copied = self._copied.get(name)
         return columns_copied is not None and columns_copied.issuperset(columns)
 
-    def copy(self, name: str, columns: Collection[str]) -> None:
-        """Copy columns of a table that the store has materialized, and those copied before."""
+    def copy(self, name: str, columns: Collection[str], order: Iterable[str]) -> None:
+        """Copy columns of a table that the store has materialized, and those copied before, in an order."""
         if self.has(name, columns):
             return
         with hold_lock(self._lock):
@@ -65,7 +65,7 @@ class IsolatedTables:
             if self.has(name, columns):
                 return
             requested = {*columns, *self._copied.get(name, ())}
-            ordered = [column for column in self._store.column_names(name) or () if column in requested]
+            ordered = [column for column in order if column in requested]
             self._create(name, ", ".join(map(expressions.quote, ordered)) or "1 AS one")
             self._copied[name] = frozenset(ordered)
 

@@ -2,85 +2,53 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
-from zlens.catalog import expressions, measures
-from zlens.catalog.compile import nodes
-from zlens.catalog.compile import roles as role_sql
-from zlens.catalog.compile.compile_cache import CompileCache
-from zlens.catalog.compile.plan import Compiler, CompilerInput, Kinds, QueryPlan
-from zlens.catalog.compile.sql_tree import Tree
-from zlens.catalog.formula_policy import Present
+from zlens.catalog import expressions
+from zlens.catalog.compile.plan import QueryPlan, RowCondition, RowConditions, omit_rows
+from zlens.catalog.compile.query_plan import TableStep
 from zlens.catalog.raw_columns import RawColumn
-from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES, entities, entity
-from zlens.engine.cancellation import check_canceled, hold_lock, interruptible
-from zlens.engine.connection import RELEASE, Connection
-from zlens.inputs.source import ParquetTable, PrecomputedTable, RawTable
+from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
+from zlens.engine.cancellation import hold_lock, interruptible
+from zlens.engine.connection import Connection
+from zlens.inputs.source import ParquetTable, RawTable
 
-#: A condition on the rows of a raw table with some columns: zlens' own SQL, and the columns it names.
-Condition = Callable[[Iterable[RawColumn]], tuple[str, set[str]] | None]
-
-#: Name of all rows of a table in a condition on them.
-ROWS = "rows#"
-#: A condition for rows of a table to omit: zlens' own SQL, and the columns it names.
-Repeated = Callable[[str], tuple[str, set[str]] | None]
-
-#: Fixed cost of materializing a table, in bytes read.
-_TABLE_COST_BYTES = 1_000_000
-_TREES: dict[str, str] = {}
-_MOST_TREES = 500
+#: A condition on the rows of a raw table with some columns.
+Condition = Callable[[Iterable[RawColumn]], RowCondition | None]
 
 
-class TableStore:
-    """The tables of one engine on its connection.
+#: The selected intervals.
+_INTERVALS = "_interval"
 
-    raw        tables of the sources by name; several with the same name are parts of one table
-    session    tables that the session computes
-    condition  returns the rows of a raw table that the options select
-    repeated   returns the rows of a table that repeat rows of another source
+
+class StaleStepError(Exception):
+    """A table has columns that a step to materialize it lacks: other queries needed them meanwhile."""
+
+
+class RawColumns(Mapping[str, Mapping[str, str]]):
+    """Names and types of the columns of raw tables over all their parts, found when they are needed.
+
+    Tables that the session computes are not raw.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        raw: Mapping[str, list[RawTable]],
-        session: Mapping[str, RawTable],
-        condition: Condition,
-        repeated: Repeated,
-        facts: Callable[[Mapping[str, Collection[str]]], CompilerInput],
-    ) -> None:
-        self._connection = connection
+    def __init__(self, raw: Mapping[str, list[RawTable]], session: Collection[str]) -> None:
         self._raw = raw
         self._session = session
-        self._condition = condition
-        self._repeated = repeated
-        self._lock = threading.RLock()
-        self._making: dict[str, threading.RLock] = {}
-        self._made: dict[str, frozenset[str]] = {}
-        self._announced: dict[str, set[str]] = {}
-        self._derived: dict[str, str] = {}
-        self._is_raw: dict[object, bool] = {}
-        self._columns: dict[str, dict[str, str]] = {}
-        self._typed: dict[str, list[tuple[str, str]] | None] = {}
-        self._present: Present = None
-        #: Streams have unique names, because one query may read a table for several of its measures.
-        self._numbers = count()
-        self.compiler = Compiler(
-            facts(_RawColumns(self)),
-            self._parse,
-            self.render_tree,
-            self._generations,
-            CompileCache("plans", RELEASE),
-        )
+        self._columns: dict[str, Mapping[str, str]] = {}
+        self._has: dict[object, bool] = {}
 
-    # -- the tables ----------------------------------------------------------------------------------
+    def __contains__(self, name: object) -> bool:
+        # Cached, because it is called hundreds of times and the tables of sources do not change.
+        if name not in self._has:
+            self._has[name] = name in self._raw and name not in self._session
+        return self._has[name]
 
-    def raw_columns(self, name: str) -> dict[str, str]:
-        """Return names and types of a raw table's columns over all its parts."""
+    def __getitem__(self, name: str) -> Mapping[str, str]:
         if name not in self._columns:
+            if name not in self:
+                raise KeyError(name)
             merged: dict[str, str] = {}
             # Parts of a lake share their columns; the objects are retained, because an id may be reused.
             done: dict[int, object] = {}
@@ -94,174 +62,90 @@ class TableStore:
             self._columns[name] = merged
         return self._columns[name]
 
-    def is_raw(self, name: object) -> bool:
-        # Cached, because it is called hundreds of times and the tables of sources do not change.
-        if name not in self._is_raw:
-            self._is_raw[name] = name in self._raw and name not in self._session
-        return self._is_raw[name]
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._raw if name not in self._session)
 
-    def raw_names(self) -> list[str]:
-        return [name for name in self._raw if name not in self._session]
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
-    def is_table(self, name: str) -> bool:
-        """Return whether a query may name a table: one of zlens or a derived one."""
-        return self.is_derived(name) or self.column_names(name) is not None
+
+class TableStore:
+    """The tables of one engine on its connection.
+
+    raw        tables of the sources by name; several with the same name are parts of one table
+    session    tables that the session computes
+    columns    columns of the raw tables
+    condition  returns the rows of a raw table that the options select
+    repeated   conditions for rows of tables that repeat rows of another source
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        raw: Mapping[str, list[RawTable]],
+        session: Mapping[str, RawTable],
+        columns: Mapping[str, Mapping[str, str]],
+        condition: Condition,
+        repeated: RowConditions,
+    ) -> None:
+        self._connection = connection
+        self._raw = raw
+        self._session = session
+        self._columns = columns
+        self._condition = condition
+        self._repeated = repeated
+        self._lock = threading.RLock()
+        self._making: dict[str, threading.RLock] = {}
+        #: Columns of materialized tables.
+        self.made: dict[str, frozenset[str]] = {}
+        #: Columns that plans materialize in their later stages.
+        self.planned: dict[str, frozenset[str]] = {}
+        self._derived: dict[str, str] = {}
+        #: Streams have unique names, because one query may read a table for several of its measures.
+        self._numbers = count()
+
+    # -- the tables ----------------------------------------------------------------------------------
 
     def is_derived(self, name: str) -> bool:
         """Return whether a table has the rows of a query."""
         return name.startswith("derived#") and name in self._derived.values()
 
-    def columns(self, name: str) -> list[tuple[str, str]] | None:
-        """Return names and SQL types of a table that a query may name; None if it is not one of zlens."""
-        if name not in self._typed:
-            self._typed[name] = self._typed_columns(name)
-        return self._typed[name]
-
-    def column_names(self, name: str) -> list[str] | None:
-        """Return the columns of a table that a query may name; None if it is not one of zlens."""
-        # The types of a helper are known only after materializing what it reads.
-        if self.compiler.is_helper(name):
-            return self.compiler.columns(name)
-        typed = self.columns(name)
-        return None if typed is None else [column for column, _ in typed]
-
-    def _typed_columns(self, name: str) -> list[tuple[str, str]] | None:
-        if name in self._session:
-            return [(column.name, SQL_TYPES[column.type]) for column in self._session[name].columns]
-        if name in measures.measure_names():
-            typed = [(column.name, SQL_TYPES[column.type]) for column in measures.load_measure(name).columns]
-            return typed + [(column, SQL_TYPES[type]) for column, type in self.compiler.percentiles(name)]
-        if name.startswith("role."):
-            if name[5:] not in entities():
-                return None
-            return [(column, SQL_TYPES[type]) for column, type in role_sql.columns(name[5:])]
-        if name in self._raw:
-            return [(column, SQL_TYPES[type]) for column, type in self.raw_columns(name).items()]
-        return self._helper_columns(name) if self.compiler.is_helper(name) else None
-
-    def _helper_columns(self, name: str) -> list[tuple[str, str]]:
-        """Return the columns of a helper; the engine derives their types from its SQL."""
-        cursor = self.cursor()
-        select = self.prepare_plan(cursor, self.compiler.plan(name, self.compiler.columns(name)))
-        shape = cursor.sql(select)
-        return list(zip(shape.columns, map(str, shape.types), strict=True))
-
-    def is_streamed(self, name: str) -> bool:
-        """Return whether a table is computed for every query, as far as needed, and not materialized."""
-        if name in self._session or nodes.is_materialized(name):
-            return False
-        return name not in measures.measure_names() or (
-            measures.load_measure(name).lazy and not self.compiler.input.summed
-        )
-
     def has_columns(self, name: str, columns: Collection[str]) -> bool:
         """Return whether a table is materialized with some columns."""
-        columns_made = self._made.get(name)
+        columns_made = self.made.get(name)
         return columns_made is not None and columns_made.issuperset(columns)
 
     # -- materializing -------------------------------------------------------------------------------
 
-    def materialize(self, name: str, columns: Collection[str]) -> None:
-        """Materialize a table with some columns, and those that others needed before."""
+    def materialize(self, step: TableStep) -> None:
+        """Materialize a table; StaleStepError if it has columns that the step lacks."""
         # A caller whose columns exist does not wait while the table is extended.
-        if self.has_columns(name, columns):
+        if self.has_columns(step.table, step.columns):
             return
         with hold_lock(self._lock):
-            lock = self._making.setdefault(name, threading.RLock())
+            lock = self._making.setdefault(step.table, threading.RLock())
         with hold_lock(lock):
-            if self.has_columns(name, columns):
+            if self.has_columns(step.table, step.columns):
                 return
-            all_columns = name in self._session and not isinstance(self._session[name], PrecomputedTable)
-            requested = self._column_order(name) if all_columns else self._extend_columns(name, columns)
-            self._create(name, requested)
-            self._made[name] = frozenset(requested)
+            if self.made.get(step.table, frozenset()) - {*step.columns}:
+                raise StaleStepError
+            self._create(step)
+            self.made[step.table] = frozenset(step.columns)
 
-    def announce(self, name: str, columns: Collection[str]) -> None:
-        """Announce columns of a table: it is materialized with them when the first ones are needed."""
-        self._announced.setdefault(name, set()).update(columns)
+    def plan(self, steps: Iterable[TableStep]) -> None:
+        """Note the columns of tables that a plan materializes later: who comes first materializes all."""
+        for step in steps:
+            self.planned[step.table] = self.planned.get(step.table, frozenset()).union(step.columns)
 
-    def materialize_in_stages(
-        self,
-        wanted: Mapping[str, Collection[str]],
-        kept: Container[str],
-        size_of: Callable[[str], int],
-        kinds: Kinds = None,
-    ) -> Iterator[str]:
-        """Materialize tables, and each of the tables they read once, with all columns that they need.
-
-        Yields the name of each requested table when everything it reads exists, the cheapest first. The cost
-        of a table is the input that it reads, by `size_of` a raw table. Of tables not in `kept` only the
-        tables they read are materialized, for these kinds of events.
-        """
-        pending = {name: {*columns} for name, columns in wanted.items() if not self.is_raw(name)}
-        below: dict[str, set[str]] = {}
-        columns_of: dict[str, set[str]] = {}
-        costs: dict[str, int] = {}
-        order: list[str] = []
-        while pending:
-            name = max(pending, key=self._dependency_rank)
-            columns = pending.pop(name)
-            if self.has_columns(name, columns):
-                continue
-            order.append(name)
-            columns_of[name] = columns
-            plans = [*self._plans_for(name, columns, None if name in kept else kinds)]
-            below[name] = {table for plan in plans for table in plan.makes}
-            costs[name] = _TABLE_COST_BYTES + sum(size_of(table) for plan in plans for table in plan.reads)
-            for plan in plans:
-                for table, table_columns in plan.makes.items():
-                    pending.setdefault(table, set()).update(table_columns)
-        for name in order:
-            if name not in self._session and (name not in wanted or name in kept):
-                self.announce(name, columns_of[name])
-        needs: dict[str, set[str]] = {}
-        for name in reversed(order):
-            needs[name] = {name}.union(*(needs.get(table, ()) for table in below[name]))
-        remaining = dict.fromkeys(wanted)
-        done: set[str] = set()
-
-        def cost(name: str) -> tuple[int, str]:
-            if self.is_raw(name):
-                return size_of(name), name
-            return sum(costs[table] for table in needs.get(name, set()) - done), name
-
-        while remaining:
-            name = min(remaining, key=cost)
-            del remaining[name]
-            for table in reversed(order):
-                if table not in done and table in needs.get(name, ()):
-                    check_canceled()
-                    if table not in wanted or table in kept:
-                        self.materialize(table, columns_of[table])
-                    done.add(table)
-            yield name
-
-    def _dependency_rank(self, name: str) -> tuple[int, str]:
-        """Return a rank: a table reads only lower ones, including through a session's own tables."""
-        helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
-        return max((self.compiler.nodes.depth(node) for node in [*helpers, name]), default=0), name
-
-    def _plans_for(self, name: str, columns: Collection[str], kinds: Kinds) -> Iterator[QueryPlan]:
-        if name not in self._session:
-            extended = self._extend_columns(name, columns)
-            yield self.compiler.plan(name, extended, ordered=not self.is_streamed(name), kinds=kinds)
-            return
-        for helper, helper_columns, helper_roles in _helpers(self._session[name]):
-            if any(self.compiler.has_data(f"role.{role}") for role in helper_roles):
-                yield self.compiler.plan(helper, helper_columns)
-
-    def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
-        """Return the columns, with columns of the existing table and announced ones."""
-        extended = {*columns, *self._made.get(name, ()), *self._announced.get(name, ())}
-        return [column for column in self._column_order(name) if column in extended]
-
-    def _create(self, name: str, columns: list[str]) -> None:
+    def _create(self, step: TableStep) -> None:
         cursor = self.cursor()
-        if name in self._session:
-            select = self._once(name, columns, lambda read: self._from_session(cursor, name, read))
+        if step.statement is not None:
+            select = self.statement_rows(cursor, step.statement)
         else:
-            select = self.rows(cursor, name, columns, ordered=not self.is_streamed(name))
-        self._create_as(cursor, name, select)
+            select = self._once(
+                step.table, step.columns, lambda read: self._from_session(cursor, step.table, read)
+            )
+        self._create_as(cursor, step.table, select)
 
     def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
         """Materialize the rows of a query as a table; returns its name, which is the same for the same query.
@@ -272,10 +156,10 @@ class TableStore:
             name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
             lock = self._making.setdefault(name, threading.RLock())
         with hold_lock(lock):
-            if name not in self._made:
+            if name not in self.made:
                 cursor = self.cursor()
                 self._create_as(cursor, name, rows(cursor))
-                self._made[name] = frozenset()
+                self.made[name] = frozenset()
         return name
 
     @staticmethod
@@ -283,11 +167,6 @@ class TableStore:
         create = f"CREATE OR REPLACE TABLE memory.main.{expressions.quote(name)} AS {select}"
         interruptible(cursor, lambda: cursor.execute(create))
         cursor.close()
-
-    def _column_order(self, name: str) -> list[str]:
-        if name in self._session:
-            return [column.name for column in self._session[name].columns]
-        return self.compiler.columns(name)
 
     def _from_session(self, cursor: Connection, name: str, columns: Sequence[str]) -> str:
         table = self._session[name]
@@ -297,53 +176,37 @@ class TableStore:
         selected = ", ".join(map(expressions.quote, columns)) or "1 AS one"
         if condition is None:
             return f'SELECT {selected} FROM "session#"'
-        if "_interval" in condition[0]:
-            self.materialize("_interval", ())
+        if _INTERVALS in condition[0]:
+            self._materialize_intervals()
         return f'SELECT {selected} FROM "session#" WHERE {condition[0]}'
 
-    def rows(
-        self,
-        cursor: Connection,
-        name: str,
-        wanted: Collection[str],
-        *,
-        ordered: bool = False,
-        fill: bool = False,
-        kinds: Kinds = None,
+    def select_raw(
+        self, cursor: Connection, name: str, wanted: Collection[str], *, fill: bool = False
     ) -> str:
-        """Return SQL of some columns of a table's rows, with everything it reads available on a cursor.
-
-        With `fill` all other columns of a raw table are present too, as NULL.
-        """
-        if self.is_raw(name):
-            shown = [*self.raw_columns(name)] if fill else wanted
-            return self._once(name, shown, lambda read: self.raw_rows(cursor, name, read, fill=fill))
-
-        def rows(read: Collection[str]) -> str:
-            return self.prepare_plan(cursor, self.compiler.plan(name, read, ordered=ordered, kinds=kinds))
-
-        return self._once(name, wanted, rows)
+        """Return SQL of columns of a raw table's rows; with `fill` all others are present, as NULL."""
+        shown = [*self._columns[name]] if fill else wanted
+        return self._once(name, shown, lambda read: self.raw_rows(cursor, name, read, fill=fill))
 
     def _once(self, name: str, wanted: Collection[str], rows: Callable[[Sequence[str]], str]) -> str:
         """Return SQL of some columns of a table, without rows that repeat those of another source.
 
         `rows` returns the SQL of columns of all rows.
         """
-        repeated = self._repeated(name)
+        repeated = self._repeated.get(name)
         if repeated is None:
             return rows([*wanted])
         test, named = repeated
-        selected = ", ".join(map(expressions.quote, wanted)) or "1 AS one"
-        every = rows([*wanted, *sorted(named.difference(wanted))])
-        table = expressions.quote(ROWS)
-        return f"WITH {table} AS MATERIALIZED ({every}) SELECT {selected} FROM {table} WHERE NOT {test}"
+        return omit_rows(rows([*wanted, *sorted(named.difference(wanted))]), wanted, test)
 
-    def prepare_plan(self, cursor: Connection, plan: QueryPlan) -> str:
-        """Return the text of a plan, with everything it reads available on a cursor."""
-        for name, columns in plan.makes.items():
-            self.materialize(name, columns)
-        raw_sql = [(name, self.raw_rows(cursor, name, columns)) for name, columns in plan.reads.items()]
-        return plan.sql(raw_sql)
+    def statement_rows(self, cursor: Connection, statement: QueryPlan) -> str:
+        """Return the text of a statement, with the raw tables that it reads available on a cursor."""
+        raw_sql = [(name, self.raw_rows(cursor, name, columns)) for name, columns in statement.reads.items()]
+        return statement.sql(raw_sql)
+
+    def _materialize_intervals(self) -> None:
+        """Materialize the selected intervals, which conditions read."""
+        columns = [column.name for column in self._session[_INTERVALS].columns]
+        self.materialize(TableStep(_INTERVALS, columns, None))
 
     def cursor(self) -> Connection:
         """Return a connection to the tables materialized so far: one for every statement."""
@@ -367,7 +230,7 @@ class TableStore:
         """
         all_times = name.endswith(ALL_TIMES_SUFFIX)
         table = name.removesuffix(ALL_TIMES_SUFFIX)
-        types = self.raw_columns(table)
+        types = self._columns[table]
         condition = None
         if selected and not table.startswith("_"):
             raw_columns = self._raw[table][0].columns
@@ -403,68 +266,11 @@ class TableStore:
         union = " UNION ALL ".join(selects)
         if condition is None:
             return union
-        if "_interval" in condition[0]:
-            self.materialize("_interval", ())
+        if _INTERVALS in condition[0]:
+            self._materialize_intervals()
         rows = union if len(selects) == 1 and union.startswith("SELECT *") else f"SELECT * FROM ({union})"
         return f"{rows} WHERE {condition[0]}"
-
-    # -- for the compiler ----------------------------------------------------------------------------
-
-    def _parse(self, sql: str) -> str:
-        # The parsed tree of a catalog text is the same in every session.
-        if sql not in _TREES:
-            if len(_TREES) >= _MOST_TREES:
-                _TREES.clear()
-            _TREES[sql] = str(self._scalar("SELECT json_serialize_sql(?)", sql))
-        return _TREES[sql]
-
-    def render_tree(self, tree: Tree) -> str:
-        """Return the SQL text of a tree."""
-        return str(self._scalar("SELECT json_deserialize_sql(?)", json.dumps(tree)))
-
-    def _scalar(self, query: str, parameter: str) -> object:
-        return self.cursor().execute(query, [parameter]).fetchall()[0][0]
-
-    def _generations(self) -> Present:
-        """Return the machine generations of the counters in the input."""
-        if self._present is None:
-            origins = entity("counter").origins
-            if not any(origin.table in self._raw for origin in origins):
-                self._present = frozenset()
-                return self._present
-            cursor = self.cursor()
-            select = self.prepare_plan(cursor, self.compiler.plan("_generations", {"generation"}))
-            rows = interruptible(cursor, lambda: cursor.execute(select).fetchall())
-            self._present = frozenset(row[0] for row in rows)
-        return self._present
-
-
-def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """Return the helpers that a session table reads from the engine: helper, columns, roles."""
-    helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", tuple)()
-    return helpers
 
 
 def _null(type: str, column: str) -> str:
     return f"NULL::{SQL_TYPES[type]} AS {expressions.quote(column)}"
-
-
-class _RawColumns(Mapping[str, Collection[str]]):
-    """The columns of raw tables, looked up on request."""
-
-    def __init__(self, store: TableStore) -> None:
-        self._store = store
-
-    def __contains__(self, name: object) -> bool:
-        return self._store.is_raw(name)
-
-    def __getitem__(self, name: str) -> Collection[str]:
-        if name not in self:
-            raise KeyError(name)
-        return self._store.raw_columns(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._store.raw_names())
-
-    def __len__(self) -> int:
-        return len(self._store.raw_names())

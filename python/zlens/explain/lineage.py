@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from zlens.catalog import measures
 from zlens.catalog.compile import nodes
@@ -17,45 +14,27 @@ from zlens.catalog.compile.compile_cache import CompileCache
 from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.raw_columns import FIXED
 
-if TYPE_CHECKING:
-    from zlens.engine.connection import Connection
-
 _UNFED = "none: the session creates the table"
 _CONSTANT = "none: it follows from the existing rows"
-
-
-class _SqlParser:
-    """The SQL parser, opened when first needed, because most explanations do not use it."""
-
-    def __init__(self) -> None:
-        self._connection: Connection | None = None
-        self._lock = threading.Lock()
-
-    def serialized(self, sql: str) -> str:
-        """Return the syntax tree of a statement as JSON."""
-        return self._select("SELECT json_serialize_sql(?)", sql)
-
-    def text(self, expression: Tree) -> str:
-        """Return an expression as SQL."""
-        parsed = json.loads(self.serialized("SELECT 1"))
-        parsed["statements"][0]["node"]["select_list"] = [{**expression, "alias": ""}]
-        return self._select("SELECT json_deserialize_sql(?)", json.dumps(parsed)).removeprefix("SELECT ")
-
-    def _select(self, query: str, parameter: str) -> str:
-        with self._lock:
-            if self._connection is None:
-                from zlens.engine.connection import connect
-
-                self._connection = connect(None)
-            return str(self._connection.execute(query, [parameter]).fetchall()[0][0])
 
 
 @cache
 def column_lineage() -> CachedLineage:
     """Return the lineage of all columns of measures."""
-    parser = _SqlParser()
     # The same version as the engine's, which would be slow to import.
-    return CachedLineage(parser.serialized, parser.text, CompileCache("lineage", version("duckdb")))
+    return CachedLineage(_parse, _render, CompileCache("lineage", version("duckdb")))
+
+
+def _parse(sql: str) -> str:
+    from zlens.engine.sql_parser import shared_parser
+
+    return shared_parser().parse(sql)
+
+
+def _render(expression: Tree) -> str:
+    from zlens.engine.sql_parser import shared_parser
+
+    return shared_parser().render_expression(expression)
 
 
 def raw_lines(table: measures.Measure, column: measures.MeasureColumn) -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,8 +18,10 @@ from zlens.catalog import layouts, roles
 from zlens.catalog.reports.definition import FOLDER, ReportColumn, load_report, names
 from zlens.explain.lineage import column_lineage
 from zlens.rendering.text_lines import wrap_hanging
-from zlens.reports.report_list import ReportEntry, announce_counts, entry, report_values
-from zlens.reports.rows import ReportSession
+from zlens.reports.report_list import ReportEntry, entry, report_values, value_counts
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Names of fields in the synthetic layouts without a known public name.
 _OURS = re.compile(r"_ZL[A-Z0-9]+$")
@@ -62,18 +64,17 @@ class MissingReportData(Struct):
 
 
 def missing_by_report(
-    session: ReportSession, available: AvailableData, folder: Path | None = None
+    session: CoreSession, available: AvailableData, folder: Path | None = None
 ) -> list[MissingReportData]:
     """Return all reports (of a folder) by group and name, with their missing data for an input."""
     reports = []
     # Cached, because many columns depend on the same roles.
     role_cache: dict[tuple[str, str], MissingRole | None] = {}
     report_folder = folder or FOLDER
-    counted: dict[str, list[int]] = {}
     definitions = [load_report(name, report_folder) for name in names(report_folder)]
-    announce_counts(definitions, session)
+    counts = value_counts(definitions, session)
     for definition in definitions:
-        values = report_values(definition, session, counted)
+        values = report_values(definition, session, counts)
         report = MissingReportData(entry(definition, values.count))
         for table in definition.tables:
             for column in table.columns:

@@ -16,7 +16,7 @@ from zlens.catalog import exposition, rules
 from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.exposition import MetricGroup
 from zlens.catalog.rules import Rule
-from zlens.engine.connection import connect
+from zlens.engine.sql_parser import shared_parser
 from zlens.errors import CatalogError
 
 #: Severities as in the examples of Alertmanager.
@@ -72,10 +72,7 @@ def _of(rule: Rule) -> Iterator[PrometheusAlert]:
 
 
 def _node(sql: str) -> Tree:
-    connection = connect(None)
-    [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
-    connection.close()
-    node: Tree = json.loads(text)["statements"][0]["node"]
+    node: Tree = json.loads(shared_parser().parse(sql))["statements"][0]["node"]
     if node["type"] != "SELECT_NODE" or node.get("qualify") or node.get("having") or node.get("modifiers"):
         raise _NotThresholdError
     if (node.get("cte_map") or {}).get("map"):

@@ -64,7 +64,7 @@ def _newest(session: CoreSession) -> list[_Newest]:
     order = list(names.sources)
     described: dict[tuple[str, str], dict[str, str | None]] = {}
     columns = ["system", "source", *names.system_labels.values()]
-    for row in session.select(f"SELECT {_list(columns)} FROM system", {"system": columns}).rows:
+    for row in session.queries.select(f"SELECT {_list(columns)} FROM system", {"system": columns}).rows:
         described[row[0], row[1]] = dict(zip(names.system_labels, row[2:], strict=True))
     known: dict[str, dict[str, str | None]] = {}
     for (system, _), labels in described.items():
@@ -72,7 +72,7 @@ def _newest(session: CoreSession) -> list[_Newest]:
         for label, value in labels.items():
             known.setdefault(system, {}).setdefault(label, value)
             known[system][label] = known[system][label] or value
-    ends = session.select(
+    ends = session.queries.select(
         "SELECT system, source, "
         "epoch_us(coalesce(max(interval_end) FILTER (flag IS NULL), max(interval_end))) AS newest "
         "FROM interval GROUP BY system, source",
@@ -110,18 +110,18 @@ def _measures(
         if not session.has_data(group.measure):
             continue
         for prefix, members in _by_prefix(group, newest).items():
-            table = session.materialize_query(*_rows(group, members))
+            table = session.queries.materialize_query(*_rows(group, members))
             selection = f"{quote(table)}" + (
                 f' WHERE "#place" <= {limits.rows}' if limits.rows is not None else ""
             )
-            answer = session.select(f"SELECT * FROM {selection}", {})
+            answer = session.queries.select(f"SELECT * FROM {selection}", {})
             yield form.samples(prefix, group, answer)
             if limits.rows is not None:
                 left_out += _omitted_samples(session, table, group, limits.rows)
             for counters in exposition.names().counters(group.measure):
                 if prefix in counters.prefixes and session.has_data(f"role.{counters.of}"):
                     query, reads = _counters(counters, members, selection)
-                    yield form.samples(prefix, counters, session.select(query, reads))
+                    yield form.samples(prefix, counters, session.queries.select(query, reads))
     text = "rows of a measure that the limit left out of this page"
     yield form.own("zlens_rows_left_out", "gauge", text, *left_out)
 
@@ -247,7 +247,7 @@ def _list(names: Sequence[str]) -> str:
 
 def _omitted_samples(session: CoreSession, table: str, group: MetricGroup, rows: int) -> list[str]:
     """Return samples with the number of rows beyond the limit, for systems with such rows."""
-    counted = session.select(
+    counted = session.queries.select(
         f'SELECT system, any_value("#count") AS rows FROM {quote(table)} WHERE "#count" > {rows} '
         "GROUP BY system ORDER BY system",
         {},

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from zlens.answers.answer import Answer, AnswerEntry
 from zlens.catalog.rules import CLASSES, SEVERITIES
-from zlens.findings.evaluate import FindingsResult, FindingsSession
+from zlens.findings.evaluate import FindingsResult
 from zlens.findings.finding import Finding, format_amount
 from zlens.rendering.text_lines import WIDTH
 from zlens.schema.plain_text import replace_controls
 from zlens.version import VERSION
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Maximum subjects printed for a rule and system; the other formats contain all.
 SHOWN = 8
@@ -52,7 +56,7 @@ def _lead(findings: FindingsResult, blocks: list[list[Finding]]) -> Iterator[str
     yield f"{', '.join(summary) or 'Nothing found'}; {len(findings.asked)} rules checked"
 
 
-def _inputs(session: FindingsSession) -> Iterator[str]:
+def _inputs(session: CoreSession) -> Iterator[str]:
     """Yield the systems of a session and their time ranges."""
     spans = session.sql(
         "SELECT system, source, count(*), min(interval_start), max(interval_end) "
@@ -157,7 +161,7 @@ def _interval(finding: Finding, findings: FindingsResult) -> str:
     return text
 
 
-def _span(session: FindingsSession, system: str, start: datetime | None, end: datetime | None) -> str:
+def _span(session: CoreSession, system: str, start: datetime | None, end: datetime | None) -> str:
     if start is None or end is None:
         return ""
     first, last = session.display(start, system), session.display(end, system)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
@@ -20,6 +19,9 @@ from zlens.errors import CatalogError, QueryError
 from zlens.findings import baseline
 from zlens.findings.finding import Finding, RuleTest, format_amount
 from zlens.schema.wording import phrase
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Classes checked by default: all but heuristics.
 USUAL = tuple(name for name in CLASSES if name != "heuristic")
@@ -36,29 +38,6 @@ def _is_sparse(table: str) -> bool:
     )
 
 
-class _Answer(Protocol):
-    @property
-    def columns(self) -> list[str]: ...
-    @property
-    def rows(self) -> list[tuple[Any, ...]]: ...
-
-
-class FindingsSession(Protocol):
-    """Interface of a session that findings need."""
-
-    def sql(self, query: str) -> _Answer: ...
-
-    def has_data(self, name: str) -> bool: ...
-
-    def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]: ...
-
-    def run_together(
-        self, queries: Sequence[str], over: Callable[[str], str] = ...
-    ) -> list[list[tuple[Any, ...]]]: ...
-
-    def display(self, time: datetime, system: str) -> datetime: ...
-
-
 class FindingsResult(Struct):
     """The result of checking rules.
 
@@ -70,13 +49,13 @@ class FindingsResult(Struct):
     baseline the session compared with
     """
 
-    session: FindingsSession
+    session: CoreSession
     rows: list[Finding] = field(default_factory=list)
     asked: list[Rule] = field(default_factory=list)
     systems: dict[str, frozenset[str] | None] = field(default_factory=dict)
     missing: list[tuple[Rule, tuple[str, ...]]] = field(default_factory=list)
     off: list[Rule] = field(default_factory=list)
-    baseline: FindingsSession | None = None
+    baseline: CoreSession | None = None
 
     def __iter__(self) -> Any:
         return iter(self.rows)
@@ -94,21 +73,19 @@ class FindingsResult(Struct):
 
 
 def find(
-    session: FindingsSession,
+    session: CoreSession,
     *,
     classes: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
     folders: Iterable[str | os.PathLike[str]] = (),
-    baseline: FindingsSession | None = None,
+    baseline: CoreSession | None = None,
 ) -> FindingsResult:
     """Return the findings of a session by the rules of the catalog, the user and more folders."""
     rules, requested = _wanted(load(*folders), classes, only)
     return evaluate(session, rules, classes=requested, baseline=baseline)
 
 
-def find_in_stages(
-    session: FindingsSession, *, classes: Iterable[str] | None = None
-) -> Iterator[FindingsResult]:
+def find_in_stages(session: CoreSession, *, classes: Iterable[str] | None = None) -> Iterator[FindingsResult]:
     """Yield the findings of a session by the rules of the catalog and the user, stage by stage."""
     rules, requested = _wanted(load(), classes, None)
     return evaluate_in_stages(session, rules, classes=requested)
@@ -136,11 +113,11 @@ def _wanted(
 
 
 def evaluate(
-    session: FindingsSession,
+    session: CoreSession,
     rules: Mapping[str, Rule],
     *,
     classes: Collection[str] = USUAL,
-    baseline: FindingsSession | None = None,
+    baseline: CoreSession | None = None,
 ) -> FindingsResult:
     """Return the findings of a session.
 
@@ -157,17 +134,17 @@ def evaluate(
 
 
 def evaluate_in_stages(
-    session: FindingsSession, rules: Mapping[str, Rule], *, classes: Collection[str] = USUAL
+    session: CoreSession, rules: Mapping[str, Rule], *, classes: Collection[str] = USUAL
 ) -> Iterator[FindingsResult]:
     """Yield the findings of a session stage by stage, first of the rules whose measures cost least."""
     return _evaluate(session, rules, classes, None, at_once=False)
 
 
 def _evaluate(
-    session: FindingsSession,
+    session: CoreSession,
     rules: Mapping[str, Rule],
     classes: Collection[str],
-    baseline: FindingsSession | None,
+    baseline: CoreSession | None,
     *,
     at_once: bool,
 ) -> Iterator[FindingsResult]:
@@ -218,7 +195,7 @@ def _evaluate(
         yield findings
 
 
-def check(session: FindingsSession, rules: Mapping[str, Rule]) -> list[str]:
+def check(session: CoreSession, rules: Mapping[str, Rule]) -> list[str]:
     """Return the errors of rules whose query fails, one sentence each; a session without inputs suffices."""
     errors = []
     checker = RuleChecker(session, ())
@@ -243,7 +220,7 @@ def _may_relate(rule: Rule) -> bool:
 class RuleChecker:
     """Checks rules against a session; data that rules share is computed once."""
 
-    def __init__(self, session: FindingsSession, rules: Collection[Rule]) -> None:
+    def __init__(self, session: CoreSession, rules: Collection[Rule]) -> None:
         self._session = session
         self._rules = {rule.id: rule for rule in rules}
         #: Required columns of each table.
@@ -289,7 +266,7 @@ class RuleChecker:
             name: set().union(*(questions[other] for other in self._with_disagreeing_rules(name)))
             for name in self._rules
         }
-        computed = self._session.prepare_in_stages(chain.from_iterable(questions.values()))
+        computed = self._session.queries.stages(chain.from_iterable(questions.values()))
         if at_once:
             for _ in computed:
                 pass
@@ -338,8 +315,10 @@ class RuleChecker:
         asked = [rule for rule in rules if not rule.own and not self.missing_columns(rule)]
         small = [rule for rule in asked if not _is_large(rule)]
         large = [rule for rule in asked if _is_large(rule)]
-        rows = self._session.run_together([rule_rows_sql(rule) for rule in small], over=_tests_of_each)
-        rows += self._session.run_together([rule_sql(rule) for rule in large])
+        rows = self._session.queries.select_together(
+            [rule_rows_sql(rule) for rule in small], over=_tests_of_each
+        )
+        rows += self._session.queries.select_together([rule_sql(rule) for rule in large])
         self._answers |= {
             rule_sql(rule): sorted(rule_rows, key=_in_order)
             for rule, rule_rows in zip([*small, *large], rows, strict=True)
@@ -350,7 +329,7 @@ class RuleChecker:
         needed = [name for rule in rules for name in self._counted_needs(rule)]
         tables = dict.fromkeys(name.rpartition(".")[0] for name in needed if name not in self._with_values)
         queries = [_count(table, self._needed[table]) for table in tables]
-        for table, rows in zip(tables, self._session.run_together(queries), strict=True):
+        for table, rows in zip(tables, self._session.queries.select_together(queries), strict=True):
             for index, name in enumerate(self._needed[table]):
                 self._with_values[f"{table}.{name}"] = frozenset(
                     str(system) for system, counts in rows if counts[index]

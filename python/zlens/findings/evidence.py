@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from zlens.catalog import expressions
 from zlens.catalog.rules import Rule, load
 from zlens.errors import QueryError
-from zlens.findings.evaluate import FindingsSession, condition_sql, threshold
+from zlens.findings.evaluate import condition_sql, threshold
 from zlens.schema.wording import phrase
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Maximum number of points, about the width of a screen; omitted ones are between the extremes of a segment.
 POINTS = 1500
@@ -28,7 +32,7 @@ class FindingSeries(Struct, frozen=True):
 
 
 def evidence(
-    session: FindingsSession, name: str, system: str, subject: str, *, points: int = POINTS
+    session: CoreSession, name: str, system: str, subject: str, *, points: int = POINTS
 ) -> FindingSeries:
     """Return the values of a rule for one subject of a system; QueryError for an unknown rule."""
     rule = load().get(name.upper())

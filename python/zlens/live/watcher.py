@@ -260,15 +260,14 @@ class Watcher:
         if cut is not None and cut.closed_us is not None:
             limits = {key: cut.closed_us - zone for key, zone in zones.items()}
         names = self._names(session)
-        session.prepare_queries(f"SELECT * FROM {name}" for name in names if name != "event")
+        if "event" in names:
+            names.remove("event")
+            self.measures.add_events(session.sql("SELECT * FROM event"), self.step_number)
         ends: set[End] = set()
-        for name in names:
-            result = session.sql(f"SELECT * FROM {name}")
-            if name == "event":
-                self.measures.add_events(result, self.step_number)
-            else:
-                known = (stream.ends if shares_intervals else self.measures.ends(name)) - stream.held
-                ends |= self.measures.add(name, result, self.step_number, known, limits)
+        results = session.answers([f"SELECT * FROM {name}" for name in names])
+        for name, result in zip(names, results, strict=True):
+            known = (stream.ends if shares_intervals else self.measures.ends(name)) - stream.held
+            ends |= self.measures.add(name, result, self.step_number, known, limits)
         self._report_problems(stream, session, begin)
         closed = self._note_intervals(stream, session, ends - stream.ends, limits)
         stream.ends |= ends | {(each.system, each.source, each.end_us) for each in closed}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,15 +13,8 @@ from zlens.errors import QueryError
 from zlens.inputs.options import TimeSpec
 from zlens.schema.wording import phrase
 
-
-class QuerySession(Protocol):
-    """A session that runs queries."""
-
-    def sql(self, query: str) -> Any: ...
-
-    def display(self, when: dt.datetime, system: str) -> dt.datetime:
-        """Return a time in the time zone of a system."""
-        ...
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 
 #: Intervals of all systems and their processor utilization.
@@ -33,13 +26,13 @@ def interval_sql(system: str, end: dt.datetime) -> str:
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
 
 
-def local_time(session: QuerySession, system: str, time: dt.datetime) -> str:
+def local_time(session: CoreSession, system: str, time: dt.datetime) -> str:
     """Return a time in the system's zone, as --at accepts it: 2024-05-14 10:24:00 (UTC+02:00)."""
     local = session.display(time.astimezone(dt.UTC), system)
     return f"{local:%Y-%m-%d %H:%M:%S} ({local.tzname() or 'UTC'})"
 
 
-def choose_system(session: QuerySession, table: str, requested: str | None) -> str:
+def choose_system(session: CoreSession, table: str, requested: str | None) -> str:
     """Return the only system with rows in a table; raise QueryError if there is none or more than one."""
     systems = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
     if requested is not None:
@@ -70,7 +63,7 @@ class BusyInterval(Struct, frozen=True):
         return self.end - dt.timedelta(seconds=self.seconds)
 
 
-def complete_intervals(session: QuerySession, name: str, busy: str = BUSY) -> list[BusyInterval]:
+def complete_intervals(session: CoreSession, name: str, busy: str = BUSY) -> list[BusyInterval]:
     """Return the complete intervals of a system in order of time; `busy` as in `choose_interval`."""
     rows = session.sql(
         f"SELECT interval_end, seconds, busy FROM ({busy}) WHERE system = {literal(name)} "
@@ -84,7 +77,7 @@ def busiest(rows: Sequence[BusyInterval]) -> BusyInterval:
     return max(rows, key=lambda row: -1.0 if row.busy is None else row.busy)
 
 
-def choose_interval(session: QuerySession, name: str, time: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
+def choose_interval(session: CoreSession, name: str, time: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
     """Return the end of the interval that contains a time, or of the busiest; raise QueryError without one.
 
     busy: a query for the intervals of the model, with the columns of BUSY. In all models, what-ifs and the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -18,6 +18,9 @@ from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.shares import measurement as shares
 from zlens.schema.validators import Integer, Number
 from zlens.schema.wording import phrase, sentence
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 
 class WhatIfKey(Struct, frozen=True):
@@ -108,7 +111,7 @@ class MeasuredInterval(Struct, frozen=True):
     threads: dict[str, int]
 
 
-def situation(session: interval_choice.QuerySession, system: str, end: dt.datetime) -> MeasuredInterval:
+def situation(session: CoreSession, system: str, end: dt.datetime) -> MeasuredInterval:
     """Return the measured interval of a system with this end."""
     condition = interval_choice.interval_sql(system, end)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zlens.answers.answer import Answer
-from zlens.models import interval_choice
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import measurement
 from zlens.schema.validators import Choice
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 KEY = "smt"
 TEXT = "multithreading of the cores of the system, by itself"
@@ -32,7 +35,7 @@ def threads(setting: str) -> int:
 
 
 def answer(
-    session: interval_choice.QuerySession,
+    session: CoreSession,
     system: str,
     end: dt.datetime,
     threads: int,

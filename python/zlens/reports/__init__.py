@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zlens.catalog.reports.definition import FOLDER, ReportDefinition, load_report, names
 from zlens.errors import QueryError
 from zlens.reports.column_facts import check
 from zlens.reports.from_listing import read_from_listing
 from zlens.reports.report_list import ReportEntry, format_report_list, list_reports
-from zlens.reports.rows import ReportSession
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 FORMATS = ("text", "csv", "json", "html")
 
@@ -31,7 +34,7 @@ __all__ = [
 
 def render(
     report: ReportDefinition | str,
-    session: ReportSession,
+    session: CoreSession,
     format: str = "text",
     *,
     now: datetime | None = None,
@@ -45,7 +48,7 @@ def render(
 
 def chunks(
     report: ReportDefinition | str,
-    session: ReportSession,
+    session: CoreSession,
     format: str = "text",
     *,
     now: datetime | None = None,

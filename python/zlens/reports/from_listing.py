@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,7 +12,10 @@ from zlens.catalog import listings, measures
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
 from zlens.catalog.reports.titles import fill_title
-from zlens.reports.rows import ReportSession, has_table_data, has_times
+from zlens.reports.rows import has_table_data, has_times
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Kinds of rows that are neither means nor totals.
 _PLAIN = ("interval", "row")
@@ -25,7 +29,7 @@ _TIME = (
 )
 
 
-def read_from_listing(definition: ReportDefinition, session: ReportSession) -> ReportDefinition:
+def read_from_listing(definition: ReportDefinition, session: CoreSession) -> ReportDefinition:
     """Return the report with tables over its own rows of a listing, if the input has them.
 
     Tables for which other data of the input has rows are computed from measures.
@@ -43,7 +47,7 @@ def read_from_listing(definition: ReportDefinition, session: ReportSession) -> R
     return replace(definition, tables=tables, members="")
 
 
-def _has_table_rows(definition: ReportDefinition, table: ReportTable, session: ReportSession) -> bool:
+def _has_table_rows(definition: ReportDefinition, table: ReportTable, session: CoreSession) -> bool:
     name = listings.table_name(definition, table)
     return any(name in source.tables for source in session.sources)
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import textwrap
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from zlens.catalog import caveats
 from zlens.catalog.reports.definition import REMARKABLE, ReportColumn, ReportDefinition
 from zlens.inputs.options import ALL
 from zlens.inputs.source import without_raw_tables
 from zlens.reports import column_facts, style
-from zlens.reports.rows import Block, ReportSession, columns_without_values
+from zlens.reports.rows import Block, columns_without_values
 from zlens.version import VERSION
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 MADE = "Synthetic data, written by zlens; nothing in it was measured."
 _PLACE = 40  # column of the report name and of the note on synthetic data
@@ -94,7 +98,7 @@ def _ends(left: str, right: str, width: int) -> str:
     return f"{left}{right:>{max(width - len(left), len(right) + 1)}}" if right else left
 
 
-def notes(definition: ReportDefinition, block: Block, session: ReportSession, width: int) -> list[str]:
+def notes(definition: ReportDefinition, block: Block, session: CoreSession, width: int) -> list[str]:
     """Return the footnotes, wrapped."""
     lines: list[str] = []
     for note in footnotes(definition, block, session):
@@ -109,7 +113,7 @@ def notes(definition: ReportDefinition, block: Block, session: ReportSession, wi
     return [line.replace(_HARD, " ") for line in lines]
 
 
-def footnotes(definition: ReportDefinition, block: Block, session: ReportSession) -> list[str]:
+def footnotes(definition: ReportDefinition, block: Block, session: CoreSession) -> list[str]:
     """Return the footnotes of a block, most important first."""
     lines = [MADE] if block.made else []
     if block.problems:
@@ -146,7 +150,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: ReportSession
     return lines
 
 
-def several_sources(block: Block, session: ReportSession) -> list[str]:
+def several_sources(block: Block, session: CoreSession) -> list[str]:
     """Return which source is shown of a system that several describe, and the option for the others."""
     names = [info.source for info in session.sources_by_system.get(block.system, ())]
     if not names or session.options.source == ALL:
@@ -174,14 +178,14 @@ def _column_names(columns: list[ReportColumn]) -> str:
     return ", ".join(dict.fromkeys(column.name.replace(" ", _HARD) for column in columns))
 
 
-def time_zone_note(block: Block, session: ReportSession) -> str:
+def time_zone_note(block: Block, session: CoreSession) -> str:
     """Return the footnote on the date and the time zone of the report."""
     undated = any(not info.dated for info in session.systems if info.system == block.system)
     unknown = "The date is not known: times count from 1970 (option date). "
     return f"{unknown if undated else ''}{_zone(block, session)}"
 
 
-def _zone(block: Block, session: ReportSession) -> str:
+def _zone(block: Block, session: CoreSession) -> str:
     if any(system.get("local_time") is True for system in block.systems):
         return "Times are those of the source, local to a zone it does not name (option tz)."
     time = block.end or block.start

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from html import escape
+from typing import TYPE_CHECKING
 
 from zlens import _native
 from zlens.catalog.reports.definition import (
@@ -17,8 +18,11 @@ from zlens.catalog.reports.definition import (
 from zlens.rendering.html import page
 from zlens.reports import column_facts, style
 from zlens.reports.header import footnotes, header
-from zlens.reports.rows import Block, Part, ReportSession, RowSection, fetch, offset_us, rows_in_order
+from zlens.reports.rows import Block, Part, RowSection, fetch, offset_us, rows_in_order
 from zlens.reports.text_format import NARROWEST, is_left_blank, local
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 _STYLE = """\
 body { font: 14px/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; max-width: none; }
@@ -73,7 +77,7 @@ for (const head of document.querySelectorAll("th[data-i]")) {
 """
 
 
-def chunks(definition: ReportDefinition, session: ReportSession, *, now: datetime) -> Iterator[str]:
+def chunks(definition: ReportDefinition, session: CoreSession, *, now: datetime) -> Iterator[str]:
     blocks = fetch(definition, session)
     title = " ".join(part for part in (definition.number, definition.title) if part)
     before_body, after_body = page(title, _BODY, _STYLE, _SCRIPT).split(_BODY)
@@ -85,9 +89,7 @@ def chunks(definition: ReportDefinition, session: ReportSession, *, now: datetim
     yield after_body
 
 
-def _block(
-    definition: ReportDefinition, block: Block, session: ReportSession, now: datetime
-) -> Iterator[str]:
+def _block(definition: ReportDefinition, block: Block, session: CoreSession, now: datetime) -> Iterator[str]:
     heading = "\n".join(
         line.rstrip() for line in header(definition, block, local(block, session), now, NARROWEST)
     )

@@ -7,13 +7,17 @@ of its rule, such as the number of rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from zlens._native import Lines
 from zlens.catalog.reports.definition import ReportDefinition
-from zlens.reports.rows import ReportSession, fetch, rows_in_order
+from zlens.reports.rows import fetch, rows_in_order
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 
-def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str]:
+def chunks(definition: ReportDefinition, session: CoreSession) -> Iterator[str]:
     blocks = fetch(definition, session)
     separator = "[\n"
     for index, table in enumerate(definition.tables):

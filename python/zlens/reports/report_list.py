@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,7 +12,9 @@ from zlens.catalog.expressions import quote
 from zlens.catalog.reports import menus
 from zlens.catalog.reports.definition import FOLDER, ReportDefinition, ReportTable, load_report, names
 from zlens.reports.from_listing import read_from_listing
-from zlens.reports.rows import ReportSession
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 
 class ReportEntry(Struct, frozen=True):
@@ -49,7 +52,7 @@ class ReportEntry(Struct, frozen=True):
 
 
 def list_reports(
-    session: ReportSession | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
+    session: CoreSession | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
 ) -> list[ReportEntry]:
     """Return the reports (of a menu) by group and name; with a session, the number of columns with values."""
     definitions = [
@@ -57,12 +60,10 @@ def list_reports(
         for definition in (load_report(name, folder) for name in names(folder))
         if menu is None or menu.contains_group(definition.group)
     ]
-    if session is not None:
-        announce_counts(definitions, session)
-    known: dict[str, list[int]] = {}
+    counts = {} if session is None else value_counts(definitions, session)
     entries = []
     for definition in definitions:
-        available = None if session is None else report_values(definition, session, known).count
+        available = None if session is None else report_values(definition, session, counts).count
         entries.append(entry(definition, available))
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
 
@@ -112,32 +113,35 @@ class ReportValues(Struct, frozen=True):
     count: int
 
 
-def announce_counts(definitions: Iterable[ReportDefinition], session: ReportSession) -> None:
-    """Prepare the queries that count columns with values."""
-    session.prepare_queries(
-        _counts(table)
+def value_counts(definitions: Iterable[ReportDefinition], session: CoreSession) -> dict[str, list[int]]:
+    """Return the numbers of values of the columns of tables with data, by the query of a table.
+
+    Several reports have the same table.
+    """
+    queries = {
+        table.query: _counts(table)
         for definition in definitions
-        for table in definition.tables
-        if session.query_has_data(table.query)
-    )
+        for table in read_from_listing(definition, session).tables
+        if session.queries.query_has_data(table.query)
+    }
+    distinct = [*dict.fromkeys(queries.values())]
+    counts = {
+        query: [int(str(count)) for count in result.rows[0]]
+        for query, result in zip(distinct, session.answers(distinct), strict=True)
+    }
+    return {query: counts[counted] for query, counted in queries.items()}
 
 
 def report_values(
-    definition: ReportDefinition, session: ReportSession, known: dict[str, list[int]]
+    definition: ReportDefinition, session: CoreSession, counts: Mapping[str, Sequence[int]]
 ) -> ReportValues:
-    """Return the columns of a report with values, and their number.
-
-    `known` caches the counts: several reports have the same table.
-    """
+    """Return the columns of a report with values, and their number. `counts` are those of `value_counts`."""
     filled: set[tuple[str, str]] = set()
     total = 0
     for table in read_from_listing(definition, session).tables:
-        if not session.query_has_data(table.query):
+        if table.query not in counts:
             continue
-        query = _counts(table)
-        if query not in known:
-            known[query] = [int(str(count)) for count in session.sql(query).rows[0]]
-        row = known[query]
+        row = counts[table.query]
         with_values = {
             (table.key, column.key) for column, count in zip(table.columns, row, strict=False) if count
         }

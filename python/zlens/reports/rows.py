@@ -6,9 +6,9 @@ which know the properties of all rows before the first is printed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,44 +18,12 @@ from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
 from zlens.catalog.reports.titles import fill_title
-from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
-from zlens.inputs.source import Source, SystemInfo
 from zlens.inputs.unix_time import EPOCH
 from zlens.reports.style import Value
 
-
-class ResultLike(Protocol):
-    @property
-    def columns(self) -> list[str]: ...
-    @property
-    def types(self) -> list[str]: ...
-    @property
-    def rows(self) -> list[tuple[Value, ...]]: ...
-    def read(self, work: Callable[[Any], _native.Section], /) -> _native.Section: ...
-
-
-class ReportSession(Protocol):
-    """Interface of a session that reports need."""
-
-    def sql(self, query: str, /) -> ResultLike: ...
-    def prepare_queries(self, queries: Iterable[str], /) -> None: ...
-    def query_has_data(self, query: str, /) -> bool: ...
-    def display(self, when: datetime, system: str, /) -> datetime: ...
-    @property
-    def problems(self) -> Sequence[Problem]: ...
-    @property
-    def systems(self) -> Sequence[SystemInfo]: ...
-    @property
-    def sources(self) -> Sequence[Source]: ...
-    @property
-    def sources_by_system(self) -> Mapping[str, Sequence[SystemInfo]]: ...
-    @property
-    def options(self) -> Options: ...
-    @property
-    def without_buckets(self) -> ReportSession: ...
-    @property
-    def without_groups(self) -> ReportSession: ...
+if TYPE_CHECKING:
+    from zlens.engine.results import QueryResult
+    from zlens.session.session import CoreSession
 
 
 class RowSection(Struct, frozen=True):
@@ -125,7 +93,7 @@ def rows_in_order(part: Part) -> list[tuple[_native.Section, int | None]]:
     return [section.printed for section in part]
 
 
-def offset_us(block: Block, session: ReportSession) -> int:
+def offset_us(block: Block, session: CoreSession) -> int:
     """Return the UTC offset of the block's system in microseconds."""
     offset = session.display(EPOCH, block.system).utcoffset()
     return offset // timedelta(microseconds=1) if offset else 0
@@ -143,28 +111,32 @@ def columns_without_values(block: Block) -> list[ReportColumn]:
     return columns
 
 
-def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
+def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
     """Query the session for all data of the report."""
-    other_queries = [
-        query
-        for query in (
-            definition.members,
-            *(note.when for note in definition.notes),
-            *(table.title_values for table in definition.tables),
-        )
-        if query and session.query_has_data(query)
-    ]
     tables = [table for table in definition.tables if has_table_data(table, session)]
-    by_session: dict[int, tuple[ReportSession, list[str]]] = {id(session): (session, other_queries)}
+    results = _Results()
+    results.add(
+        session,
+        (
+            query
+            for query in (
+                definition.members,
+                *(note.when for note in definition.notes),
+                *(table.title_values for table in definition.tables),
+            )
+            if query and session.queries.query_has_data(query)
+        ),
+    )
     for table in tables:
         for rows in table.rows:
-            source = _source(rows, session)
-            by_session.setdefault(id(source), (source, []))[1].append(rows_sql(table, rows, definition.block))
-    for source, queries in by_session.values():
-        source.prepare_queries(queries)
-    blocks = _blocks(definition, session)
+            results.add(_source(rows, session), [rows_sql(table, rows, definition.block)])
+    blocks = _blocks(definition, session, results)
     fetched = [
-        [(rows, *_read(table, rows, definition.block, session)) for rows in table.rows if table in tables]
+        [
+            (rows, *_read(table, rows, definition.block, session, results))
+            for rows in table.rows
+            if table in tables
+        ]
         for table in definition.tables
     ]
     for sections_by_rows in fetched:
@@ -172,7 +144,7 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
             for name in by_block:
                 blocks.setdefault(name, Block(name, [], None, None, []))
     for table, sections_by_rows in zip(definition.tables, fetched, strict=True):
-        titles = _values(table.title_values, definition.block, session)
+        titles = _values(table.title_values, definition.block, session, results)
         for block in blocks.values():
             parts: list[Part] = []
             for rows, printed, by_block in sections_by_rows:
@@ -187,7 +159,7 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
     for block in blocks.values():
         block.problems = problems
     for note in definition.notes:
-        values = _values(note.when, definition.block, session)
+        values = _values(note.when, definition.block, session, results)
         for block in blocks.values():
             # Notes on rows need rows; a known recording error may explain why there are none.
             note_values = (
@@ -198,29 +170,49 @@ def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
     return list(blocks.values())
 
 
-def has_table_data(table: ReportTable, session: ReportSession) -> bool:
+class _Results:
+    """Results of the queries of a report, from several sessions; each computes once what they share."""
+
+    def __init__(self) -> None:
+        self._queries: dict[int, tuple[CoreSession, list[str]]] = {}
+        self._results: dict[int, dict[str, QueryResult]] = {}
+
+    def add(self, session: CoreSession, queries: Iterable[str]) -> None:
+        self._queries.setdefault(id(session), (session, []))[1].extend(queries)
+
+    def of(self, session: CoreSession, query: str) -> QueryResult:
+        """Return the result of an added query; the first call computes what all of the session share."""
+        if id(session) not in self._results:
+            _, queries = self._queries[id(session)]
+            self._results[id(session)] = dict(zip(queries, session.answers(queries), strict=True))
+        return self._results[id(session)][query]
+
+
+def has_table_data(table: ReportTable, session: CoreSession) -> bool:
     """Return whether the input has data for a table, without decoding any."""
     queries = {rows.query or table.query for rows in table.rows}
-    return any(session.query_has_data(query) for query in queries)
+    return any(session.queries.query_has_data(query) for query in queries)
 
 
-def _values(query: str, column: str, session: ReportSession) -> dict[object, dict[str, Value]]:
+def _values(
+    query: str, column: str, session: CoreSession, results: _Results
+) -> dict[object, dict[str, Value]]:
     """Return the values of a title or footnote, by block; under None if the query has no block."""
     by_block: dict[object, dict[str, Value]] = {}
-    if query and session.query_has_data(query):
-        result = session.sql(query)
+    if query and session.queries.query_has_data(query):
+        result = results.of(session, query)
         for row in result.rows:
             values = dict(zip(result.columns, row, strict=True))
             by_block.setdefault(values.get(column), values)
     return by_block
 
 
-def _filled(text: str, values: dict[str, Value], block: Block, session: ReportSession) -> str:
+def _filled(text: str, values: dict[str, Value], block: Block, session: CoreSession) -> str:
     return fill_title(text, values, lambda time: session.display(time, block.system))
 
 
 def _titled(
-    table: ReportTable, block: Block, titles: dict[object, dict[str, Value]], session: ReportSession
+    table: ReportTable, block: Block, titles: dict[object, dict[str, Value]], session: CoreSession
 ) -> ReportTable:
     """Return the table with the block's values in its title."""
     if not table.title_values:
@@ -228,7 +220,7 @@ def _titled(
     return replace(table, title=_filled(table.title, titles.get(block.name, {}), block, session))
 
 
-def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, Block]:
+def _blocks(definition: ReportDefinition, session: CoreSession, results: _Results) -> dict[str, Block]:
     shown = ", ".join(quote(column.name) for column in measures.load_measure("system").columns)
     result = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
     # With --every, shown intervals are buckets that may end after the data; these are the recorded ones.
@@ -239,8 +231,9 @@ def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, B
         ).rows
     }
     blocks: dict[str, Block] = {}
-    member_rows = session.sql(definition.members).rows if definition.members else []
-    members = {row[0]: row[1] for row in member_rows}
+    members: dict[object, object] = {}
+    if definition.members and session.queries.query_has_data(definition.members):
+        members = {row[0]: row[1] for row in results.of(session, definition.members).rows}
     for row in result.rows:
         system = dict(zip(result.columns, row, strict=True))
         name = str(members.get(system["system"]) or system.get(definition.block) or system["system"])
@@ -257,7 +250,7 @@ def has_times(rows: RowKind) -> bool:
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
 
-def _source(rows: RowKind, session: ReportSession) -> ReportSession:
+def _source(rows: RowKind, session: CoreSession) -> CoreSession:
     """Return the session to query for rows of a kind.
 
     Rows over the entire window use recorded intervals regardless of --every; rows over all members use the
@@ -268,10 +261,10 @@ def _source(rows: RowKind, session: ReportSession) -> ReportSession:
 
 
 def _read(
-    table: ReportTable, rows: RowKind, block: str, session: ReportSession
+    table: ReportTable, rows: RowKind, block: str, session: CoreSession, results: _Results
 ) -> tuple[_native.Section, dict[str, RowSection]]:
     """Return the rows of one kind, for all blocks and by block."""
-    result = _source(rows, session).sql(rows_sql(table, rows, block))
+    result = results.of(_source(rows, session), rows_sql(table, rows, block))
     printed = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
     by_block = {}
     for index, (name, count, values, longest, times, flags) in enumerate(printed.runs):

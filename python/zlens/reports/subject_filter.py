@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.reports.definition import ReportDefinition, ReportTable, RowKind
 from zlens.errors import QueryError
-from zlens.reports.rows import ReportSession
 from zlens.schema.wording import phrase
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Maximum subjects listed in a message.
 NAMED = 8
 
 
 def filter_subjects(
-    definition: ReportDefinition, only: Sequence[str], session: ReportSession
+    definition: ReportDefinition, only: Sequence[str], session: CoreSession
 ) -> ReportDefinition:
     """Return the report limited to subjects that match the names; `*` matches any characters, `?` one.
 

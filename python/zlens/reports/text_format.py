@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from copy import copy
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from zlens import _native
 from zlens.catalog.reports.definition import (
@@ -26,13 +27,15 @@ from zlens.reports.header import header, notes
 from zlens.reports.rows import (
     Block,
     Part,
-    ReportSession,
     RowSection,
     fetch,
     has_times,
     offset_us,
     rows_in_order,
 )
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Minimum width of the header block and the footnotes.
 NARROWEST = 80
@@ -41,7 +44,7 @@ _DAY_US = 86_400_000_000
 
 
 def chunks(
-    definition: ReportDefinition, session: ReportSession, *, now: datetime, width: int | None = None
+    definition: ReportDefinition, session: CoreSession, *, now: datetime, width: int | None = None
 ) -> Iterator[str]:
     blocks = fetch(definition, session)
     if not blocks:
@@ -53,7 +56,7 @@ def chunks(
 
 
 def _block(
-    definition: ReportDefinition, block: Block, session: ReportSession, now: datetime, width: int | None
+    definition: ReportDefinition, block: Block, session: CoreSession, now: datetime, width: int | None
 ) -> Iterator[str]:
     display = local(block, session)
     offset = offset_us(block, session)
@@ -78,7 +81,7 @@ def _lines(lines: list[str]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def local(block: Block, session: ReportSession) -> style.Display:
+def local(block: Block, session: CoreSession) -> style.Display:
     """Return a function that converts times, each once, to the local time of the block's system."""
     system = block.system
     converted: dict[datetime, datetime] = {}

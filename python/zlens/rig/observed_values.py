@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zlens.catalog import aggregation, measures
 from zlens.catalog.aggregation import MeasureQuery
@@ -11,6 +12,9 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options
 from zlens.rig.definition import Observation
 from zlens.session.session import CoreSession
+
+if TYPE_CHECKING:
+    from zlens.engine.results import QueryResult
 
 #: Values of one run by observation and subject.
 Values = dict[str, dict[str, float | None]]
@@ -23,11 +27,13 @@ def observed_values(
 ) -> Values:
     """Return the observed values of a run's files."""
     with CoreSession(list(files), Options(throughput=throughput)) as session:
-        queries = [observation.sql or observation_sql(observation) for observation in observations]
-        session.prepare_queries(queries)
+        queries = [
+            f"SELECT * FROM ({observation.sql or observation_sql(observation)}) LIMIT {_MOST}"
+            for observation in observations
+        ]
         return {
-            observation.name: _rows(session, sql, observation)
-            for observation, sql in zip(observations, queries, strict=True)
+            observation.name: _rows(result, observation)
+            for observation, result in zip(observations, session.answers(queries), strict=True)
         }
 
 
@@ -64,10 +70,9 @@ def _query(observation: Observation, leading: list[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM ({query.sql()})"
 
 
-def _rows(session: CoreSession, sql: str, observation: Observation) -> dict[str, float | None]:
-    rows = session.sql(f"SELECT * FROM ({sql}) LIMIT {_MOST}").rows
+def _rows(result: QueryResult, observation: Observation) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
-    for row in rows:
+    for row in result.rows:
         if len(row) != 2 or not isinstance(row[1], int | float | None):
             raise QueryError(
                 f"the query of {observation.name} gives {row}", expected="a subject and a number"

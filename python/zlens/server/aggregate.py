@@ -60,7 +60,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         )
         return f"{rows}{_order(request, measure_query)}"
 
-    result = workspace.session.select(
+    result = workspace.session.queries.select(
         f"{query(windowed.sql)}\nLIMIT {request['limit'] + 1}", {table.name: read}
     )
     rows, all_series, axis = json_values.first_rows(result, request["limit"]), None, None
@@ -128,7 +128,7 @@ def _top_values(
     sql = WindowQueries(workspace, measure_query.table.name, read, buckets.window(request), groups).sql(
         measure_query
     )
-    ranking = workspace.session.select(
+    ranking = workspace.session.queries.select(
         f"SELECT {name} FROM (SELECT {name}, "
         f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
         f"row_number() OVER (ORDER BY {peak} DESC NULLS LAST, {name}) AS once "

@@ -324,7 +324,7 @@ def _events(workspace: Workspace, system: str) -> list[dict[str, Any]]:
     def work() -> list[dict[str, Any]]:
         names = ", ".join(_EVENT)
         workspace.materialized_table("event", ["system", *_EVENT])
-        result = workspace.session.select(
+        result = workspace.session.queries.select(
             f"SELECT DISTINCT {names} FROM event WHERE {buckets.is_one_of('system', [system])} ORDER BY time",
             {"event": ["system", *_EVENT]},
         )

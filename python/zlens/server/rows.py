@@ -32,7 +32,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     read = [*columns, *request["where"], *table.key, order, *(["system"] if request["system"] else [])]
     read += [name for name in buckets.TIMES if name in types]
     workspace.materialized_table(table.name, read)
-    result = workspace.session.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
+    result = workspace.session.queries.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
     rows = json_values.first_rows(result, request["limit"])
     return {
         "columns": columns,

@@ -185,7 +185,7 @@ def _reports(
         return has_data_by_table[table]
 
     tables = {*measures.measure_names(), *(f"role.{name}" for name in roles.entities())}
-    engine = workspace.session.engine
+    queries = workspace.session.queries
     tables_by_system: dict[str, frozenset[str]] = {}
     for (system, _), raw in tables_by_source.items():
         tables_by_system[system] = tables_by_system.get(system, frozenset()) | raw
@@ -194,10 +194,10 @@ def _reports(
     entries = []
     for name in definition.names():
         report = definition.load_report(name)
-        read = {table for item in report.tables for table in engine.tables(item.query)} & tables
+        read = {table for item in report.tables for table in queries.tables(item.query)} & tables
         # The first table has the subject of the report; others may add a line of a more common measure.
         main_query = report.tables[0].query
-        matching = {raw for raw in distinct if engine.query_has_data(main_query, raw)}
+        matching = {raw for raw in distinct if queries.query_has_data(main_query, raw)}
         systems = [system for system, raw in tables_by_system.items() if raw in matching]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
@@ -229,14 +229,12 @@ def reports(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     def work() -> list[dict[str, Any]]:
         entries = []
         names = definition.names()
-        known: dict[str, list[int]] = {}
-        report_list.announce_counts(map(definition.load_report, names), workspace.session)
+        counts = report_list.value_counts(map(definition.load_report, names), workspace.session)
         for done, name in enumerate(names):
             cancellation.report_progress(done, len(names), f"report {name}")
             report = definition.load_report(name)
-            entry = report_list.entry(
-                report, report_list.report_values(report, workspace.session, known).count
-            )
+            values = report_list.report_values(report, workspace.session, counts)
+            entry = report_list.entry(report, values.count)
             entries.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
         return entries
 

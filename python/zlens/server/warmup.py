@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from zlens.catalog import measures
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import ZlensError
 from zlens.server import endpoints, findings, fleet, peaks, schema
@@ -37,18 +36,19 @@ def warm(workspace: Workspace) -> None:
     for table, columns in SHOWN.items():
         if workspace.session.has_data(table):
             columns_by_table[table] = [*columns_by_table.get(table, ()), *columns]
-    for table, columns in columns_by_table.items():
-        workspace.announce(table, columns)
+    # First the tables that no chart of the overview requests; charts request the others in parallel.
+    tables = workspace.session.queries.materialize(
+        {
+            table: workspace.columns_to_keep(table, columns_by_table[table])
+            for table in sorted(columns_by_table, key=lambda table: table in SHOWN)
+        }
+    )
     schema.answer(workspace, {})
     every_system = endpoints.find("GET", "findings/stream").check({})
     # Compute other stages when they are requested, because the charts of the overview are more urgent.
     next((part for part in findings.stream(workspace, every_system) if part["rows"]), None)
-    # First the tables that no chart of the overview requests; charts request the others in parallel.
-    for table in sorted(columns_by_table, key=lambda table: table in SHOWN):
-        if measures.load_measure(table).lazy:
-            workspace.materialized_table(table, columns_by_table[table])
-        else:
-            workspace.session.sql(f"SELECT count(*) FROM {table}").first(1)
+    for _ in tables:
+        pass
 
 
 class Warmup:

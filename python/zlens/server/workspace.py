@@ -227,13 +227,10 @@ class Workspace(Struct):
         """
         if table not in measures.measure_names() or not measures.load_measure(table).lazy:
             return table
-        return self.session.materialize_measure(table, self._columns_to_keep(table, columns))
+        [name] = self.session.queries.materialize({table: self.columns_to_keep(table, columns)})
+        return name
 
-    def announce(self, table: str, columns: Sequence[str]) -> None:
-        """Announce columns of a measure, so that the first request for some of them computes all."""
-        self.session.announce(table, self._columns_to_keep(table, columns))
-
-    def _columns_to_keep(self, table: str, columns: Sequence[str]) -> frozenset[str]:
+    def columns_to_keep(self, table: str, columns: Sequence[str]) -> frozenset[str]:
         """Return the columns of a measure to materialize: these, and all that were requested before."""
         names = [column.name for column in measures.load_measure(table).columns]
         with cancellation.hold_lock(self._guard):
@@ -257,7 +254,7 @@ class Workspace(Struct):
     def is_long(self, table: str, columns: Sequence[str], rows: int) -> bool:
         """Return whether a measure has at least `rows` rows; `columns` are needed anyway."""
         if table not in self._lengths:
-            result = self.session.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
+            result = self.session.queries.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
             self._lengths[table] = result.rows[0][0]
         return self._lengths[table] >= rows
 
@@ -267,4 +264,4 @@ class Workspace(Struct):
             if query not in self._derived and len(self._derived) >= MAX_DERIVED_TABLES:
                 return None
             self._derived.add(query)
-        return quote(self.session.materialize_query(query, {table: columns}))
+        return quote(self.session.queries.materialize_query(query, {table: columns}))

@@ -6,7 +6,7 @@ import datetime as dt
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from zlens.engine.results import QueryResult
     from zlens.readers.throughput.table import Throughput
     from zlens.session.busiest import IntervalLoad
+    from zlens.session.queries import Queries
     from zlens.session.source_choice import SystemSource
     from zlens.session.throughput_join import ClockOffset
 
@@ -81,6 +82,16 @@ class SourceTables(Mapping[str, list[RawTable]]):
         return sum(1 for _ in self)
 
 
+class _RepeatedRows:
+    """Conditions for rows of a session's tables that repeat another source, found when they are needed."""
+
+    def __init__(self, session: CoreSession) -> None:
+        self._session = session
+
+    def get(self, table: str, /) -> tuple[str, set[str]] | None:
+        return self._session.repeated_rows_sql(table)
+
+
 def _size(source: Source) -> int:
     """Return the bytes of a source's files."""
     if isinstance(source, SizedSource):
@@ -99,7 +110,7 @@ class CoreSession:
     ) -> None:
         self.options = options or Options()
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
-        self._engine: Engine | None = None
+        self._queries: Queries | None = None
         if self.throughput is not None:
             from zlens.session.throughput_join import check_systems
 
@@ -124,7 +135,7 @@ class CoreSession:
         """Return a session over open sources, with precomputed rows of measures."""
         session = cls.__new__(cls)
         session.options, session.sources, session._found = options, sources, list(found)
-        session._engine, session.computed = None, computed or {}
+        session._queries, session.computed = None, computed or {}
         return session
 
     def __enter__(self) -> CoreSession:
@@ -135,9 +146,9 @@ class CoreSession:
 
     def close(self) -> None:
         """Close the engine; later queries open it again."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        if self._queries is not None:
+            self._queries.close()
+            self._queries = None
         for narrowed in (self._own_intervals, self._ungrouped):
             if narrowed is not None:
                 narrowed.close()
@@ -211,7 +222,7 @@ class CoreSession:
         }
         return sorted(self.systems, key=lambda info: (info.system, positions.get(id(info), 0)))
 
-    def _repeated_rows_sql(self, table: str) -> tuple[str, set[str]] | None:
+    def repeated_rows_sql(self, table: str) -> tuple[str, set[str]] | None:
         """Return SQL of the condition for rows that repeat another source, and the columns that it names."""
         if self.options.source == ALL or not self.sources_by_system:
             return None
@@ -250,10 +261,8 @@ class CoreSession:
         # Cached, because computing them takes longer than most queries and the input does not change.
         from zlens.inputs.data_quality import find_quality_problems, quality_views
 
-        filled = {
-            name for _, _, names in quality_views() for name in names if self.engine.has_data(f"role.{name}")
-        }
-        return find_quality_problems(self.engine.rows, filled) if filled else []
+        filled = {name for _, _, names in quality_views() for name in names if self.has_data(f"role.{name}")}
+        return find_quality_problems(self.queries.rows, filled) if filled else []
 
     def display(self, time: dt.datetime, system: str, source: str | None = None) -> dt.datetime:
         """Return a time in the system's local zone; in UTC with the option, or if the zone is unknown.
@@ -282,71 +291,42 @@ class CoreSession:
     # -- running -------------------------------------------------------------------------------------
 
     @property
-    def engine(self) -> Engine:
-        """The SQL engine over the input; created on first use."""
-        if self._engine is None:
+    def queries(self) -> Queries:
+        """The queries of the input; opens the engine on first use."""
+        if self._queries is None:
             with hold_lock(_OPENING):
-                if self._engine is None:
-                    self._engine = self._make_engine()
-        return self._engine
+                if self._queries is None:
+                    self._queries = self._make_queries()
+        return self._queries
 
-    def _make_engine(self) -> Engine:
+    @property
+    def engine(self) -> Engine:
+        """The SQL engine over the input; opened on first use."""
+        return self.queries.engine
+
+    def _make_queries(self) -> Queries:
         if not self.options.is_selective and not self.options.every_s:
             # Months of intervals are read only on request.
-            return self._open_engine(self._selected_intervals)
+            return self._open_queries(self._selected_intervals)
         intervals = self._selected_intervals()
         if self.options.peak_minutes:
             intervals = self._peak(intervals, self.options.peak_minutes)
-        return self._open_engine(lambda: intervals)
+        return self._open_queries(lambda: intervals)
 
     def sql(self, query: str) -> QueryResult:
         """Run one SELECT over measures, raw tables and roles; QueryError if it is invalid.
 
         The result has `rows`, and exports Arrow to pandas, Polars, pyarrow and DuckDB.
         """
-        return self.engine.run_query(query)
+        return self.queries.answer(query)
 
-    def select(self, query: str, reads: Mapping[str, Collection[str]]) -> QueryResult:
-        """Run one of zlens' own SELECTs, which reads these columns of these measures."""
-        return self.engine.run_internal(query, reads)
+    def answers(self, queries: Sequence[str]) -> Iterator[QueryResult]:
+        """Run several SELECTs, and yield their results; what their measures share is computed once."""
+        return self.queries.answers(queries)
 
-    def run_together(
-        self, queries: Sequence[str], over: Callable[[str], str] = str
-    ) -> list[list[tuple[Any, ...]]]:
-        """Return the rows of each of zlens' own SELECTs, which have equal columns.
-
-        `over` converts SQL of all their rows, with the query's number as column `#`, to SQL of other rows,
-        which begin with this number.
-        """
-        return self.engine.run_together(queries, over)
-
-    def has_data(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Return whether the input, or these raw tables, have data for a measure or role."""
-        return self.engine.has_data(name, tables)
-
-    def query_has_data(self, query: str) -> bool:
-        """Return whether a statement can have rows in the input, without decoding any."""
-        return self.engine.query_has_data(query)
-
-    def announce(self, name: str, columns: Iterable[str]) -> None:
-        """Announce columns of a measure, so that it is computed once with all of them."""
-        self.engine.request_columns(name, columns)
-
-    def materialize_measure(self, name: str, columns: Iterable[str]) -> str:
-        """Materialize some columns of a lazy measure for many queries; returns the table's name."""
-        return self.engine.materialize_measure(name, columns)
-
-    def materialize_query(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
-        """Materialize the rows of one of zlens' own SELECTs; returns the name of their table."""
-        return self.engine.materialize_query(query, reads)
-
-    def prepare_queries(self, queries: Iterable[str]) -> None:
-        """Prepare queries: compute once what they share."""
-        self.engine.prepare_queries(queries)
-
-    def prepare_in_stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
-        """Prepare queries; yields queries when their data is computed, cheapest first."""
-        return self.engine.prepare_in_stages(queries)
+    def has_data(self, name: str) -> bool:
+        """Return whether the input has data for a measure or role."""
+        return self.queries.has_data(name)
 
     def table(self, name: str) -> QueryResult:
         """Return all rows of one table."""
@@ -472,13 +452,15 @@ class CoreSession:
         if not interval_tables:
             return []
         # A session that selects intervals needs these before its engine is open.
-        engine = self._engine or self._open_engine(list)
+        queries = self._queries or self._open_queries(list)
         try:
-            rows = engine.query_all_records(interval_tables, record_intervals.COLUMNS, record_intervals.QUERY)
+            rows = queries.engine.query_all_records(
+                interval_tables, record_intervals.COLUMNS, record_intervals.QUERY
+            )
             return record_intervals.find_record_intervals(self.systems, rows)
         finally:
-            if engine is not self._engine:
-                engine.close()
+            if queries is not self._queries:
+                queries.close()
 
     @property
     def _folders(self) -> list[str]:
@@ -566,9 +548,11 @@ class CoreSession:
 
     # -- the engine's tables -------------------------------------------------------------------------
 
-    def _open_engine(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Engine:
+    def _open_queries(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Queries:
+        from zlens.catalog.compile.plan import CompilerInput
         from zlens.engine.engine import Engine
         from zlens.session import session_tables as session_tables
+        from zlens.session.queries import Queries
 
         every = self.options.every_s
 
@@ -598,21 +582,39 @@ class CoreSession:
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
-        return Engine(
+        repeated = _RepeatedRows(self)
+        engine = Engine(
             SourceTables(raw_tables, self.sources),
             session_tables_by_name,
             where=lambda columns: self._conditions(columns, ends),
-            summed=every is not None,
-            releases=releases,
             folders=self._folders,
+            size=sum(map(_size, self.sources)),
+            brief=self.brief,
+            repeated=repeated,
+        )
+        source = CompilerInput(
+            engine.raw,
+            {
+                name: [(column.name, column.type) for column in table.columns]
+                for name, table in session_tables_by_name.items()
+            },
+            releases,
+            summed=every is not None,
             trust=self._trust,
             groups=self._groups,
             published=self.options.as_published,
-            size=sum(map(_size, self.sources)),
-            records=self._record_bytes,
-            brief=self.brief,
-            repeated=self._repeated_rows_sql,
+            precomputed={
+                name for name, table in session_tables_by_name.items() if isinstance(table, PrecomputedTable)
+            },
+            helpers={
+                name: table.helpers
+                for name, table in session_tables_by_name.items()
+                if isinstance(table, session_tables.SessionTable)
+            },
+            repeated=repeated,
+            counted=False,
         )
+        return Queries(engine, source, self._record_bytes)
 
     def _since(self, span: tuple[int, int] | None) -> dict[str, RawTable]:
         """Return the precomputed rows that the first and last selected interval require."""

@@ -7,8 +7,8 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from zlens.catalog import measures
+from zlens.catalog.compile.plan import ROWS
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.table_store import ROWS
 from zlens.inputs.source import Source, SystemInfo, table_prefix
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def measures_by_source(
     by_source = {}
     for key, tables in own.items():
         if tables not in filled:
-            filled[tables] = [name for name in measures.measure_names() if session.has_data(name, tables)]
+            filled[tables] = [
+                name for name in measures.measure_names() if session.queries.has_data(name, tables)
+            ]
         by_source[key] = filled[tables]
     return by_source
 

@@ -122,19 +122,19 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
     for name in names:
         if not session.has_data(name):
             continue
-        for table in sorted(session.engine.tables_of(name)):
+        for table in sorted(session.queries.tables_of(name)):
             result.feeds.setdefault(table, []).append(name)
         result.retained[name] = set()
         if not is_measured:
             continue
-        rows = session.select(
+        rows = session.queries.select(
             f"SELECT system, source, epoch_us(interval_end), max(seconds) FROM {name} GROUP BY ALL",
             {name: _COLUMNS},
         ).rows
         lengths[name] = {(system, source, end): seconds or 0.0 for system, source, end, seconds in rows}
         result.retained[name] |= lengths[name].keys()
     for table, measures in result.feeds.items():
-        if filling := [name for name in measures if session.has_data(name, {table})]:
+        if filling := [name for name in measures if session.queries.has_data(name, {table})]:
             result.feeds[table] = filling
         else:
             result.only_adds.add(table)
@@ -159,11 +159,11 @@ def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
 
 def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:
     """Return intervals whose counters contradict each other, and all of a system if many do."""
-    ends = session.select(
+    ends = session.queries.select(
         "SELECT DISTINCT system, source, epoch_us(interval_end) FROM _contradicting_samples",
         {"_contradicting_samples": ("system", "source", "interval_end")},
     ).rows
-    systems = session.select(
+    systems = session.queries.select(
         "SELECT system, source FROM _contradicting_systems WHERE of_system",
         {"_contradicting_systems": ("system", "source", "of_system")},
     ).rows

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from zlens.catalog import measures
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.source import Progress
 from zlens.lake import lake_folder, rollups
@@ -133,8 +132,7 @@ def _machine(
                 )
                 staged = os.fspath(base / _STAGING / f"{name}.parquet")
                 if name in present:
-                    session.announce(name, [column.name for column in measures.load_measure(name).columns])
-                    session.engine.write_parquet(query, staged)
+                    session.queries.write_parquet(query, staged)
                 elif target.has(name):
                     # The measure no longer has rows on these days.
                     engine.copy(bucket_sql.empty_select(columns), staged)

@@ -105,7 +105,7 @@ def _hours(
     computed = {row[:key_count] for row in rows}
     if last:
         name = f"{table}_hour"
-        stored = session.select(
+        stored = session.queries.select(
             f"SELECT {_numbers(selected_columns, key_count)} FROM {name}", {name: selected_columns}
         ).rows
         rows += [row for row in stored if row[:key_count] not in computed] if computed else stored
@@ -159,7 +159,7 @@ def _last_stored_hours(session: CoreSession, table: str) -> dict[tuple[str, str]
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return {}
-    rows = session.select(
+    rows = session.queries.select(
         f"SELECT system, source, max(epoch_us({BUCKET_END})), arg_max(seconds, {BUCKET_END}) FROM {name} "
         "GROUP BY system, source",
         {name: ["system", "source", BUCKET_END, "seconds"]},
@@ -172,7 +172,7 @@ def _last_of_machine(session: CoreSession, table: str, machine: str) -> _Last | 
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return None
-    ((end, seconds),) = session.select(
+    ((end, seconds),) = session.queries.select(
         f"SELECT max(epoch_us({BUCKET_END})), arg_max(seconds, (epoch_us({BUCKET_END}), seconds)) "
         f"FROM {name} "
         f"WHERE machine = {literal(machine)}",
@@ -228,7 +228,7 @@ def _computed(
     where = " OR ".join(f"({condition})" for condition in conditions)
     key_count = columns.index("seconds")
     query = f"SELECT {_numbers(columns, key_count)} FROM ({buckets}) WHERE _level = 'hour' AND ({where})"
-    return session.select(
+    return session.queries.select(
         query, {table: [column.name for column in measures.load_measure(table).columns]}
     ).rows
 

@@ -269,7 +269,7 @@ class _RollupWriter:
 
         # Not a user query: user queries of a lake run in a separate database, which copies the rows.
         reads = {name: [column.name for column in measures.load_measure(name).columns]}
-        for written in session.select(query, reads).read(write):
+        for written in session.queries.select(query, reads).read(write):
             level, number, day = written.key.split(" ")
             table = f"{name}_{level}"
             file = MeasuresFile(

@@ -57,7 +57,7 @@ def shared_subjects(
         return []
     uses: dict[str, dict[str, float | None]] = {}
     sources: dict[str, str] = {}
-    for system, source, name, mean in session.select(*_query(kind, systems, span)).rows:
+    for system, source, name, mean in session.queries.select(*_query(kind, systems, span)).rows:
         # A system may have the same subject from two sources: the first by name counts.
         if name and sources.setdefault(str(system), str(source)) == source:
             members = uses.setdefault(str(name), {})

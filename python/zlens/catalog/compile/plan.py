@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import aggregation, events, expressions, groups, measures
 from zlens.catalog.compile import formulas, missing_tables, nodes, roles, sql_tree
@@ -19,26 +21,54 @@ from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 Render = Callable[[Tree], str]
 #: Kinds of events; None for all.
 Kinds = Collection[str] | None
+#: Name of all rows of a table in a condition on them.
+ROWS = "rows#"
 #: Cached instead of a plan that differs by set of generations.
 _BY_GENERATION = "by generation"
+
+
+#: A condition for rows of a table: SQL, and the columns that it names.
+RowCondition = tuple[str, set[str]]
+#: A helper that a table of a session reads: its name, columns, and the roles that provide its data.
+HelperRead = tuple[str, Sequence[str], Sequence[str]]
+
+
+class RowConditions(Protocol):
+    """Conditions by table."""
+
+    def get(self, table: str, /) -> RowCondition | None: ...
 
 
 class CompilerInput(Struct, frozen=True):
     """Properties of an input that the compiler needs.
 
-    raw        columns of each raw table that a source provides
-    session    columns of the tables that a session computes itself: system, interval and others
-    releases   systems of each release
-    summed     whether intervals are buckets of --every
+    raw          names and types of the columns of each raw table that a source provides
+    session      columns of the tables that a session computes itself: system, interval and others
+    releases     systems of each release
+    summed       whether intervals are buckets of --every
+    trust        formulas of CPU MF to use beyond the verified ones
+    groups       subjects to show as one
+    published    whether to round as published tables do, if a column has a formula for that
+    precomputed  tables of the session whose rows are read, as far as needed, and not computed
+    helpers      what tables of the session read
+    repeated     conditions for rows of measures to omit, because they repeat rows of another source; other
+                 rows of the table are in a table ROWS
+    generations  machine generations of the counters; None: any may occur
+    counted      whether the generations are known; if not, statements that differ by them are incomplete
     """
 
-    raw: Mapping[str, Collection[str]]
+    raw: Mapping[str, Mapping[str, str]]
     session: dict[str, list[tuple[str, str]]]
     releases: roles.Releases
     summed: bool = False
     trust: FormulaPolicy = VERIFIED_ONLY
     groups: Groups | None = None
     published: bool = False
+    precomputed: Collection[str] = ()
+    helpers: Mapping[str, Callable[[], Sequence[HelperRead]]] = field(default_factory=dict)
+    repeated: RowConditions = field(default_factory=dict[str, RowCondition])
+    generations: Present = None
+    counted: bool = True
 
 
 class QueryPlan(Struct):
@@ -47,6 +77,9 @@ class QueryPlan(Struct):
     reads   columns of raw tables, which must be available under their names before the first query
     makes   columns of tables to compute first: measures, materialized helpers, session tables
     by_generation   whether it differs by machine generation
+    incomplete      whether it cannot be compiled before the generations are known
+    omitted         condition of the rows to omit
+    columns         columns of the rows if some are omitted
     """
 
     queries: list[tuple[str, str]] = field(default_factory=list)
@@ -54,36 +87,49 @@ class QueryPlan(Struct):
     reads: dict[str, set[str]] = field(default_factory=dict)
     makes: dict[str, set[str]] = field(default_factory=dict)
     by_generation: bool = False
+    incomplete: bool = False
+    omitted: str | None = None
+    columns: Sequence[str] = ()
 
     def sql(self, before: Iterable[tuple[str, str]] = ()) -> str:
         """Return the text of the statement, with more queries before its own."""
         queries = [f"{expressions.quote(name)} AS ({sql})" for name, sql in (*before, *self.queries)]
-        return (f"WITH {', '.join(queries)} " if queries else "") + self.select
+        text = (f"WITH {', '.join(queries)} " if queries else "") + self.select
+        return text if self.omitted is None else omit_rows(text, self.columns, self.omitted)
+
+
+def omit_rows(rows: str, columns: Iterable[str], condition: str) -> str:
+    """Return SQL of some columns of the rows for which a condition does not hold."""
+    selected = ", ".join(map(expressions.quote, columns)) or "1 AS one"
+    table = expressions.quote(ROWS)
+    return f"WITH {table} AS MATERIALIZED ({rows}) SELECT {selected} FROM {table} WHERE NOT {condition}"
 
 
 class Compiler:
-    """Compiler for one input. `parse` serializes the tree of a statement, `render` returns its text.
-
-    present   the machine generations in the input; called when a formula depends on them
-    """
+    """Compiler for one input. `parse` serializes the tree of a statement, `render` returns its text."""
 
     def __init__(
         self,
         source: CompilerInput,
         parse: nodes.Parse,
         render: Render,
-        present: Callable[[], Present],
         compile_cache: CompileCache | None = None,
     ) -> None:
         self.input = source
         self.nodes = NodeCatalog(parse, source.session, compile_cache)
         self._render = render
-        self._present = present
         self._plans: dict[tuple[str, frozenset[str], bool], QueryPlan] = {}
         self._compile_cache = compile_cache
         self._tables: dict[str, str] = {}
         self._nothing: dict[str, Mapping[str, str] | None] = {}
         self.session = digest(source.session)
+
+    def with_generations(self, generations: Present) -> Compiler:
+        """Return the compiler for the same input, whose machine generations are known."""
+        compiler = copy(self)
+        compiler.input = replace(self.input, generations=generations, counted=True)
+        compiler._plans = {**self._plans}
+        return compiler
 
     # -- what the input has ----------------------------------------------------------------------------
 
@@ -118,8 +164,11 @@ class Compiler:
             sql_tree.required_tables(parsed), self.input.raw if tables is None else tables
         )
 
-    def raw_tables(self, name: str) -> set[str]:
-        """Return the raw tables of the input that a measure reads with all its columns."""
+    def raw_tables(self, name: str) -> set[str] | None:
+        """Return the raw tables of the input that a measure reads with all its columns.
+
+        None if the machine generations must be known first.
+        """
         tables: set[str] = set()
         done: set[str] = set()
         pending = [(name, self.nodes.columns(name))]
@@ -129,6 +178,8 @@ class Compiler:
                 continue
             done.add(below)
             plan = self.plan(below, columns)
+            if plan.incomplete:
+                return None
             tables |= {table.removesuffix(ALL_TIMES_SUFFIX) for table in plan.reads}
             pending += [(made, sorted(names)) for made, names in plan.makes.items()]
         return tables
@@ -150,10 +201,26 @@ class Compiler:
             depends = self._depends(name, requested, ordered=ordered)
             plan = self._read_cached(depends)
             if plan is None:
-                plan = self._compile(name, requested, ordered=ordered)
+                try:
+                    plan = self._compile(name, requested, ordered=ordered)
+                except _GenerationsUnknownError:
+                    return QueryPlan(by_generation=True, incomplete=True)
                 self._write_cached(plan, depends)
+            if plan.incomplete:
+                return plan
             self._plans[name, requested, ordered] = plan
         return self._plans[name, requested, ordered]
+
+    def rows(
+        self, name: str, columns: Collection[str], *, ordered: bool = False, kinds: Kinds = None
+    ) -> QueryPlan:
+        """Return the statement for columns of a table, without rows that repeat those of another source."""
+        condition = self.input.repeated.get(name)
+        if condition is None:
+            return self.plan(name, columns, ordered=ordered, kinds=kinds)
+        test, named = condition
+        plan = self.plan(name, {*columns, *named}, ordered=ordered, kinds=kinds)
+        return replace(plan, omitted=test, columns=[*columns])
 
     def _depends(self, name: str, requested: frozenset[str], *, ordered: bool) -> list[Any] | None:
         """Return all that a plan depends on, except the generations; None for a plan that is not cached."""
@@ -180,7 +247,10 @@ class Compiler:
         if self._compile_cache is None or depends is None:
             return None
         entry = self._compile_cache.read(*depends)
-        if entry == _BY_GENERATION:
+        by_generation = entry == _BY_GENERATION
+        if by_generation:
+            if not self.input.counted:
+                return QueryPlan(by_generation=True, incomplete=True)
             entry = self._compile_cache.read(*depends, self._sorted_generations())
         if not isinstance(entry, list):
             return None
@@ -190,6 +260,7 @@ class Compiler:
             select,
             {name: {*columns} for name, columns in reads.items()},
             {name: {*columns} for name, columns in makes.items()},
+            by_generation,
         )
 
     def _write_cached(self, plan: QueryPlan, depends: list[Any] | None) -> None:
@@ -202,7 +273,7 @@ class Compiler:
         self._compile_cache.write([plan.queries, plan.select, *columns], *depends)
 
     def _sorted_generations(self) -> list[str] | None:
-        present = self._present()
+        present = self.input.generations
         return None if present is None else sorted(map(str, present))
 
     def _compile(self, name: str, requested: Collection[str], *, ordered: bool) -> QueryPlan:
@@ -252,8 +323,8 @@ class Compiler:
     def _generations(self, name: str, demand: _PendingNodes) -> Present:
         if "{breaches}" not in nodes.node_sql(name):
             return None
-        demand.by_generation = True
-        return self._present()
+        demand.require_generations(self.input)
+        return self.input.generations
 
     def _narrow(
         self, parsed: Tree, requested: Iterable[str], demand: _PendingNodes, *, unsummed: bool = False
@@ -322,12 +393,13 @@ class Compiler:
         select_list = node["select_list"]
         table = measures.load_measure(name)
         by_generation = any(column.varies_by for column in table.columns if column.name in requested)
-        demand.by_generation |= by_generation
+        if by_generation:
+            demand.require_generations(self.input)
         columns = formulas.measure_formulas(
             parsed,
             table,
             trust=self.input.trust,
-            present=self._present() if by_generation else None,
+            present=self.input.generations if by_generation else None,
             published=self.input.published,
         ).select({*requested})
         reads = sql_tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
@@ -361,6 +433,10 @@ class Compiler:
         )
 
 
+class _GenerationsUnknownError(Exception):
+    """A statement depends on the machine generations, and the input does not state them."""
+
+
 class _PendingNodes:
     """Nodes and their requested columns, those furthest from the raw tables first."""
 
@@ -368,6 +444,12 @@ class _PendingNodes:
         self._nodes = graph
         self._wanted: dict[str, set[str]] = {}
         self.by_generation = False
+
+    def require_generations(self, source: CompilerInput) -> None:
+        """Note that the statement differs by machine generation."""
+        self.by_generation = True
+        if not source.counted:
+            raise _GenerationsUnknownError
 
     def __bool__(self) -> bool:
         return bool(self._wanted)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zlens import models
 from zlens.answers.answer import Answer
@@ -15,8 +15,11 @@ from zlens.catalog import measures
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
-from zlens.models.interval_choice import QuerySession, interval_sql, local_time
+from zlens.models.interval_choice import interval_sql, local_time
 from zlens.schema.wording import phrase
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 TABLE = "alias_pool"
 _BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"
@@ -38,7 +41,7 @@ def busy(settings: Sequence[str] = ()) -> str:
     )
 
 
-def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Compare expected with observed aliases. settings: `pool=1` (number or SSID), or scenario values."""
     requested, rest = _split_pool_setting(settings)
     ssid, pool, others = _choose_pool(session, system, end, requested)
@@ -100,7 +103,7 @@ def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[
 
 
 def _choose_pool(
-    session: QuerySession, system: str, end: dt.datetime, requested: str | None
+    session: CoreSession, system: str, end: dt.datetime, requested: str | None
 ) -> tuple[str | None, int | None, list[str]]:
     """Return SSID and number of the requested or busiest pool, and the names of the others."""
     rows = session.sql(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -18,8 +18,11 @@ from zlens.catalog.expressions import literal
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.capacity import curve_sources
-from zlens.models.interval_choice import BUSY, QuerySession, interval_sql, local_time
+from zlens.models.interval_choice import BUSY, interval_sql, local_time
 from zlens.schema.wording import phrase
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 TABLE = "cpu"
 #: Keys of the scenario that select a curve.
@@ -43,7 +46,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
     return BUSY
 
 
-def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Compare capability with use. settings: `machine=z14-m05`, or other values of the scenario."""
     title = f"Capability of {system}, interval that ended {local_time(session, system, end)}"
     types, unit_text = _processors(session, interval_sql(system, end))
@@ -90,7 +93,7 @@ def _times(number: float | None, factor: float | None) -> float | None:
     return None if number is None or factor is None else number * factor
 
 
-def _processors(session: QuerySession, where: str) -> tuple[list[Sequence[Any]], str]:
+def _processors(session: CoreSession, where: str) -> tuple[list[Sequence[Any]], str]:
     """Return type with online, parked and busy processors or cores, and the name of the unit."""
     cores = session.sql(
         "SELECT cpu_type, count(*), sum(parked_pct) / 100, sum(core_busy_pct) / 100 "
@@ -105,7 +108,7 @@ def _processors(session: QuerySession, where: str) -> tuple[list[Sequence[Any]],
     return list(rows), "processors online"
 
 
-def _curve(session: QuerySession, system: str) -> curve_sources.NamedCurve:
+def _curve(session: CoreSession, system: str) -> curve_sources.NamedCurve:
     """Return the curve of a system's machine; raise QueryError if the data do not determine it."""
     opened = cast(Any, session)
     source = system

@@ -11,7 +11,7 @@ import datetime as dt
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -19,9 +19,12 @@ from zlens import models
 from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
-from zlens.models.interval_choice import QuerySession, interval_sql, local_time
+from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.partitions.model import TYPES
 from zlens.schema.plain_text import format_list
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 TABLE = "partition"
 #: Cores that a partition used.
@@ -80,7 +83,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
     )
 
 
-def measured_partitions(session: QuerySession, system: str, end: dt.datetime) -> MeasuredPartitions:
+def measured_partitions(session: CoreSession, system: str, end: dt.datetime) -> MeasuredPartitions:
     """Return the scenario of one interval."""
     where = interval_sql(system, end)
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
@@ -134,7 +137,7 @@ def measured_partitions(session: QuerySession, system: str, end: dt.datetime) ->
     return measurement
 
 
-def _physical(session: QuerySession, where: str, measurement: MeasuredPartitions) -> None:
+def _physical(session: CoreSession, where: str, measurement: MeasuredPartitions) -> None:
     """Add physical cores of each type, and PR/SM's own use, to the scenario."""
     rows = session.sql(
         "SELECT cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
@@ -193,7 +196,7 @@ def _partition_notes(
         yield "has a defined capacity, which limits the four-hour average, not an interval: left out"
 
 
-def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Compare expected with observed use. settings: values of the scenario, as of --set."""
     measurement = measured_partitions(session, system, end)
     title = f"Partitions as {system} saw them, interval that ended {local_time(session, system, end)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -18,7 +18,10 @@ from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
-from zlens.models.interval_choice import BUSY, QuerySession, interval_sql
+from zlens.models.interval_choice import BUSY, interval_sql
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 TABLE = "guest"
 #: Minimum number of idle processors for a note.
@@ -54,7 +57,7 @@ class MeasuredShares(Struct):
     notes: list[str] = field(default_factory=list)
 
 
-def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredShares:
+def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredShares:
     """Return the scenario of one interval."""
     where = interval_sql(system, end)
     processors = _processors(session, where)
@@ -160,7 +163,7 @@ def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredSh
     return measurement
 
 
-def _limited(session: QuerySession, system: str, end: dt.datetime) -> list[str]:
+def _limited(session: CoreSession, system: str, end: dt.datetime) -> list[str]:
     """Return the guests whose share has a maximum at that time; its unit is not published."""
     rows = session.sql(
         f"SELECT userid FROM role.guest_configuration WHERE system = {literal(system)} "
@@ -170,7 +173,7 @@ def _limited(session: QuerySession, system: str, end: dt.datetime) -> list[str]:
     return [userid for (userid,) in rows]
 
 
-def _pools(session: QuerySession, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
+def _pools(session: CoreSession, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
     """Return the CPU pools that limit their users at that time, as entries of a scenario."""
     rows = session.sql(
         "SELECT pool, arg_max(cpu_type, tod), arg_max(limit_kind, tod), arg_max(limit_amount, tod) "
@@ -185,7 +188,7 @@ def _pools(session: QuerySession, system: str, end: dt.datetime) -> dict[str, di
     }
 
 
-def _processors(session: QuerySession, where: str) -> dict[str, float]:
+def _processors(session: CoreSession, where: str) -> dict[str, float]:
     """Return logical processors of each type for guests: online and not parked, less CP's own time."""
     rows = session.sql(
         "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
@@ -195,7 +198,7 @@ def _processors(session: QuerySession, where: str) -> dict[str, float]:
     return {kind: max(0.0, number or 0.0) for kind, number in rows}
 
 
-def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Compare expected with observed use. settings: values of the scenario, as of --set."""
     measurement = measured(session, system, end)
     title = f"CP shares of {system}, interval that ended {interval_choice.local_time(session, system, end)}"

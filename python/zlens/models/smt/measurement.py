@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,10 +17,13 @@ from zlens import models
 from zlens.answers.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
-from zlens.models.interval_choice import QuerySession, interval_sql, local_time
+from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switch_bounds
 from zlens.schema.plain_text import format_list
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 __all__ = ["TABLE", "busy", "compare", "switch_bounds"]
 
@@ -110,7 +113,7 @@ _OF_TYPE = (
 )
 
 
-def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredCores:
+def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredCores:
     """Return the scenario of one interval."""
     where = interval_sql(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM core WHERE {where}").rows]
@@ -190,7 +193,7 @@ def _thread_data(
     return {}
 
 
-def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Compare solved with recorded values. settings: `max_capacity_factor=130`, or values of the scenario."""
     measurement = measured(session, system, end)
     title = f"Multithreading of {system}, interval that ended {local_time(session, system, end)}"
@@ -336,7 +339,7 @@ def _type_rows(
             yield (kind, number, unit, value, value_recorded, _difference(value_recorded, value), how)
 
 
-def _times(session: QuerySession, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
+def _times(session: CoreSession, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
     """Return rows of guest times by density and capacity factor of their type, and notes."""
     types = {str(row["type"]): row for row in _dicts(solved.table("types"))}
     rows = session.sql(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,13 +19,16 @@ from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import interval_choice
 from zlens.models.constants import constant
-from zlens.models.interval_choice import QuerySession, interval_sql
+from zlens.models.interval_choice import interval_sql
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.throughput import MISSES
 from zlens.schema.validators import Integer, Number
+
+if TYPE_CHECKING:
+    from zlens.session.session import CoreSession
 
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
@@ -123,7 +126,7 @@ class GuestProcessors(Struct, frozen=True):
 
 
 def switch_bounds(
-    session: QuerySession, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
+    session: CoreSession, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
 ) -> Answer:
     """Return the bounds on the throughput of an interval with a number of threads on each core.
 
@@ -207,7 +210,7 @@ def _parse_settings(settings: Sequence[str]) -> Settings:
     return parsed
 
 
-def _cores(session: QuerySession, where: str, system: str, parsed: Settings) -> Iterator[SwitchedCores]:
+def _cores(session: CoreSession, where: str, system: str, parsed: Settings) -> Iterator[SwitchedCores]:
     """Yield the cores of each type: number, busy, and slowdown of their threads."""
     sampled = {
         row[0]: row[1:]
@@ -314,7 +317,7 @@ def _note_left_out(
 
 
 def _users(
-    session: QuerySession, where: str, kinds: Sequence[str]
+    session: CoreSession, where: str, kinds: Sequence[str]
 ) -> tuple[dict[str, list[GuestProcessors]], list[str]]:
     """Return guests by type of their virtual CPUs, and guests whose use is unknown."""
     only = kinds[0] if len(kinds) == 1 else None
@@ -484,7 +487,7 @@ def _published(threads: int) -> AnswerTable:
 
 
 def _add_transactions(
-    session: QuerySession, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]
+    session: CoreSession, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]
 ) -> None:
     """Add notes on the bounds in transactions, if the input reports them."""
     rows = session.sql(f"SELECT etr FROM load WHERE {where} AND etr IS NOT NULL").rows

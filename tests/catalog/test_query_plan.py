@@ -1,0 +1,109 @@
+"""Plans of queries, on inputs that consist of nothing but names: no data, no engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import duckdb
+import pytest
+
+from zlens.catalog import session_columns
+from zlens.catalog.compile.plan import Compiler, CompilerInput
+from zlens.catalog.compile.query_plan import Plan, TableReads, compile_queries
+from zlens.catalog.compile.schema import Schema
+from zlens.catalog.roles import candidate_fields, entity
+
+DATABASE = duckdb.connect()
+SESSION = {
+    name: [(column.name, column.type) for column in columns]
+    for name, columns in session_columns.always().items()
+}
+
+
+def select(query: str, value: str) -> str:
+    return str(DATABASE.execute(query, [value]).fetchall()[0][0])
+
+
+def compiled(
+    *queries: Mapping[str, set[str]],
+    made: Mapping[str, set[str]] | None = None,
+    planned: Mapping[str, set[str]] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    **options: object,
+) -> Plan:
+    raw = {}
+    for origin in (origin for name in ("processor", "guest", "counter") for origin in entity(name).origins):
+        if origin.table in ("d0r2", "d4r3", *(counters.table for counters in entity("counter").origins)):
+            names = {field.lower() for how in origin.roles.values() for field in candidate_fields(how)}
+            columns = dict.fromkeys([*names, *(f"{name}_d" for name in names)], "int")
+            raw[origin.table] = {"system": "text", "source": "text", "interval_end": "time", **columns}
+    source = CompilerInput(raw, SESSION, {None: ["A"]}, **options)  # type: ignore[arg-type]
+    compiler = Compiler(
+        source,
+        lambda sql: select("SELECT json_serialize_sql(?)", sql),
+        lambda tree: select("SELECT json_deserialize_sql(?)", json.dumps(tree)),
+    )
+    reads = [TableReads(query) for query in queries]
+    return compile_queries(reads, compiler, Schema(compiler), made or {}, planned or {}, sizes or {})
+
+
+def steps(plan: Plan) -> list[str]:
+    return [step.table for step in plan.steps]
+
+
+def test_table_is_planned_once_with_columns_of_all_queries() -> None:
+    plan = compiled({"cpu": {"busy_pct"}}, {"cpu": {"cpu_id"}}, {"system": {"system"}})
+    assert sorted(steps(plan)) == sorted({*steps(plan)})
+    [cpu] = [step for step in plan.steps if step.table == "cpu"]
+    assert cpu.columns == ["cpu_id", "busy_pct"]
+    assert cpu.statement is not None
+    assert "d0r2" in cpu.statement.reads
+    [system] = [step for step in plan.steps if step.table == "system"]
+    assert system.statement is None
+
+
+def test_steps_follow_the_tables_that_they_read() -> None:
+    plan = compiled({"load": {"busy_pct", "guest_pct", "tv"}, "guest": {"cpu_pct"}})
+    order = steps(plan)
+    for step in plan.steps:
+        read = {*step.statement.makes} if step.statement else set()
+        assert read <= {*order[: order.index(step.table)]}, step.table
+
+
+def test_materialized_columns_are_not_planned_again() -> None:
+    assert "cpu" not in steps(compiled({"cpu": {"busy_pct"}}, made={"cpu": {"busy_pct", "cpu_id"}}))
+    plan = compiled({"cpu": {"busy_pct"}}, made={"cpu": {"cpu_id"}}, planned={"cpu": {"user_pct"}})
+    [cpu] = [step for step in plan.steps if step.table == "cpu"]
+    assert cpu.columns == ["cpu_id", "busy_pct", "user_pct"]
+
+
+def test_lazy_measure_has_a_statement_for_each_query() -> None:
+    plan = compiled({"guest_cpu": {"cpu_pct"}}, {"cpu": {"busy_pct"}})
+    assert "guest_cpu" not in steps(plan)
+    assert [sorted(rows) for rows in plan.rows] == [["guest_cpu"], []]
+    shared = compiled(*[{"guest_cpu": {"cpu_pct", "cpu_s"}}] * 2)
+    assert "guest_cpu" in steps(shared)
+    assert [*shared.rows] == [{}, {}]
+
+
+def test_stages_begin_with_the_smallest_records() -> None:
+    queries = {"guest": {"cpu_pct"}}, {"cpu": {"busy_pct"}}
+    for sizes, first in (({"d0r2": 1, "d4r3": 10**9}, "cpu"), ({"d0r2": 10**9, "d4r3": 1}, "guest")):
+        names = [name for name, _ in compiled(*queries, sizes=sizes).stages()]
+        assert names[0] == first
+        assert sorted(names) == ["cpu", "guest"]
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_plan_by_generation_is_incomplete_until_generations_are_known(counted: bool) -> None:
+    plan = compiled({"cpumf": {"rni"}}, generations=frozenset({"z13"}), counted=counted)
+    assert plan.incomplete != counted
+    assert bool(plan.steps) == counted
+
+
+def test_rows_of_another_source_are_omitted() -> None:
+    repeated = {"cpu": ("source = 'second'", {"system", "source"})}
+    [cpu] = [step for step in compiled({"cpu": {"busy_pct"}}, repeated=repeated).steps if step.table == "cpu"]
+    assert cpu.statement is not None
+    assert cpu.statement.sql().endswith("WHERE NOT source = 'second'")
