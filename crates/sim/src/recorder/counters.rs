@@ -4,6 +4,19 @@ use std::io::Write;
 
 use super::*;
 
+/// Counter sets with their bits in the mask of active ones.
+const SETS: [(&str, u64); 5] = [
+    ("basic", 2),
+    ("problem", 4),
+    ("crypto", 8),
+    ("extended", 1),
+    (MT_DIAGNOSTIC, 32),
+];
+/// The set of a core's multithreading counters, which has a record of its own.
+const MT_DIAGNOSTIC: &str = "mt_diag";
+/// Bytes of counters in the first of two records.
+const FIRST_BYTES: usize = 1_000;
+
 impl<W: Write> Recorder<W> {
     /// Hardware counters of every thread; they take two records if one is too short.
     pub(super) fn counters(&mut self, world: &World, tod: Ticks) {
@@ -73,6 +86,4 @@ impl<W: Write> Recorder<W> {
             }
         }
     }
-
-    // Events ----------------------------------------------------------------------------------------
 }

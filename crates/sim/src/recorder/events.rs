@@ -4,6 +4,9 @@ use std::io::Write;
 
 use super::*;
 
+/// Virtual device number of the minidisk that seeks are for.
+const MINIDISK: u64 = 0x0100;
+
 impl<W: Write> Recorder<W> {
     /// Volumes and functions that came and went.
     pub(super) fn changes(&mut self, world: &World, from: Ticks, to: Ticks) {
@@ -237,7 +240,7 @@ fn self_name<'w>(world: &'w World, event: &RecordedEvent) -> &'w str {
 
 /// Writes the leading fields of both records of a relocation.
 fn relocated(
-    record: &mut crate::encode::Record<'_>,
+    record: &mut Record<'_>,
     world: &World,
     from: &str,
     spec: &crate::scenario::Relocation,

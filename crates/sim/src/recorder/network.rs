@@ -2,10 +2,8 @@
 
 use std::io::Write;
 
-use crate::recorder::{MIB, Recorder, virtual_s};
+use super::*;
 use crate::scenario::{Function, FunctionFormat, Port, Switch};
-use crate::time::Ticks;
-use crate::world::World;
 
 /// A communication controller, in the class of a device.
 const CLASS_OSA: u64 = 2;
@@ -22,10 +20,10 @@ fn carried(ports: &[[u64; 3]], at: usize) -> [u64; 2] {
 }
 
 /// Traffic of a user: received, then sent.
-pub(crate) struct Traffic {
-    pub interfaces: u64,
-    pub bytes: [u64; 2],
-    pub packets: [u64; 2],
+pub(super) struct Traffic {
+    pub(super) interfaces: u64,
+    pub(super) bytes: [u64; 2],
+    pub(super) packets: [u64; 2],
 }
 
 impl<W: Write> Recorder<W> {
@@ -40,7 +38,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// Returns the traffic of a user's ports and PCI functions.
-    pub(crate) fn traffic(&self, world: &World, user: usize) -> Traffic {
+    pub(super) fn traffic(&self, world: &World, user: usize) -> Traffic {
         let system = &world.scenario.systems[self.system];
         let number = world.users[user].number;
         let mut traffic = Traffic {
@@ -79,7 +77,7 @@ impl<W: Write> Recorder<W> {
         traffic
     }
 
-    pub(crate) fn network_configuration(&mut self, world: &World, tod: Ticks) {
+    pub(super) fn network_configuration(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
         for switch in &system.switches {
             self.write_record("D1R6", tod, |record| {
@@ -98,7 +96,7 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    pub(crate) fn network(&mut self, world: &World, tod: Ticks) {
+    pub(super) fn network(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
         let first = world.users_of[self.system];
         for switch in &system.switches {
@@ -206,7 +204,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// PCI functions that were attached from one moment to another.
-    pub(crate) fn attachments(&mut self, world: &World, from: Ticks, to: Ticks) {
+    pub(super) fn attachments(&mut self, world: &World, from: Ticks, to: Ticks) {
         let system = &world.scenario.systems[self.system];
         for function in &system.functions {
             let Some(at) = function.attach_s else {
