@@ -278,8 +278,8 @@ impl World {
     fn io_due(&mut self, system: usize, slot: u32) {
         let base = self.io_slots[system];
         let mut schedule = Schedule::new(&mut self.events, base);
-        let done = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
-        self.io_done(done.token);
+        let token = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
+        self.io_done(token);
     }
 
     /// Brings all times up to date.

@@ -29,8 +29,6 @@ pub struct Physical {
     pub home_of: u32,
     /// Time that PR/SM used for itself.
     pub management: Ticks,
-    /// Time that a logical core was on it.
-    pub busy: Ticks,
 }
 
 /// A logical core of a partition.

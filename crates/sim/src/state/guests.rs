@@ -93,8 +93,6 @@ pub struct Vcpu {
     pub refused: Ticks,
     /// Index of the next volume of its I/O.
     pub turn: u32,
-    /// Whether a stop is due at the next boundary (relocation, logoff).
-    pub stopping: bool,
     /// Its work besides transactions.
     pub load: LoadState,
     /// Its random numbers.
@@ -229,8 +227,6 @@ pub struct User {
     pub active: bool,
     /// Time of its logon.
     pub logon: Ticks,
-    /// Whether it is in the dispatch list with its storage.
-    pub admitted: bool,
     /// Share as it is set.
     pub share: crate::scenario::Share,
 }

@@ -138,7 +138,6 @@ impl Guests {
                         backlog: 0,
                         refused: 0,
                         turn: v,
-                        stopping: false,
                         load: load_of,
                         stream,
                         since: allocator.now,
@@ -170,7 +169,6 @@ impl Guests {
                     logged_on: false,
                     active: false,
                     logon: 0,
-                    admitted: false,
                     share: spec.share,
                 });
             }

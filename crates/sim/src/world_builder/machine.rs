@@ -217,7 +217,6 @@ fn physical_cores(scenario: &Scenario) -> (Vec<Physical>, Vec<u32>, Vec<IndexSet
                 logical: NO_INDEX,
                 home_of: NO_INDEX,
                 management: 0,
-                busy: 0,
             });
         }
         free.push(set);
