@@ -19,7 +19,7 @@ mod system;
 
 use std::io::Write;
 
-use zlens_frames::zvm::{Class, Group, WriteError, Writer};
+use zlens_frames::zvm::{Class, Group, Header, WriteError, Writer};
 
 use crate::encode::{EncodeError, Encoder, Record};
 use crate::instructions::{Counts, part};
@@ -39,17 +39,6 @@ const SAMPLE_START: u32 = 0x0400;
 const EVENT_START: u32 = 0x0C38;
 /// Records of one group: a group has less than 16 MB.
 const GROUP: usize = 20_000;
-
-/// Every record that is written, for the plan of layouts.
-pub const RECORDS: &[&str] = &[
-    "D0R1", "D0R2", "D0R3", "D0R8", "D0R10", "D0R11", "D0R15", "D0R16", "D0R17", "D0R19", "D0R20",
-    "D0R23", "D1R4", "D1R5", "D1R6", "D1R7", "D1R8", "D1R9", "D1R11", "D1R15", "D1R16", "D1R23",
-    "D1R24", "D1R25", "D1R26", "D1R27", "D1R28", "D1R29", "D2R9", "D3R1", "D3R2", "D3R4", "D3R8",
-    "D4R1", "D4R2", "D4R3", "D4R4", "D4R9", "D4R11", "D4R12", "D4R13", "D5R1", "D5R2", "D5R3",
-    "D5R11", "D5R12", "D5R13", "D5R16", "D5R17", "D5R19", "D5R20", "D5R21", "D6R1", "D6R2", "D6R3",
-    "D6R4", "D6R21", "D6R26", "D6R28", "D6R36", "D6R39", "D7R1", "D8R1", "D8R4", "D9R2", "D9R4",
-    "D10R2", "D11R1", "D11R2",
-];
 
 /// Error of recording.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +83,7 @@ struct LinuxBefore {
 }
 
 impl<W: Write> Recorder<W> {
-    /// A recorder of a system, with the plan of layouts for [`RECORDS`].
+    /// A recorder of a system, with the plan of the layouts of records.
     ///
     /// # Errors
     /// If the plan cannot be read.
@@ -143,9 +132,8 @@ impl<W: Write> Recorder<W> {
         }
         self.changes(world, self.since, world.now);
         self.since = world.now;
-        // Their times follow the header of 8 bytes.
-        self.records
-            .sort_by(|one, other| one[8..16].cmp(&other[8..16]));
+        let tod = |record: &Vec<u8>| Header::parse(record).map(|header| header.tod);
+        self.records.sort_by_key(tod);
         self.flush(Class::Event, EVENTS, EVENT_START)?;
         // A sample takes a moment; its records are stamped in order before the interval's end.
         let tod = world.now - 20_000 * MICROSECOND;
