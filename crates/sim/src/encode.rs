@@ -103,15 +103,6 @@ pub struct CounterSet {
     pub bit: u64,
 }
 
-/// A part of the counters of the active sets, and whether another record continues it.
-pub struct CounterPiece<'c> {
-    pub active: u64,
-    pub cfvn: u64,
-    pub csvn: u64,
-    pub bytes: &'c [u8],
-    pub more: bool,
-}
-
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Layout {
@@ -371,8 +362,15 @@ impl Record<'_> {
         self
     }
 
-    /// Counters in a section that consecutive records continue, appended to the record.
-    pub fn counters(&mut self, section: &'static str, piece: &CounterPiece<'_>) -> &mut Self {
+    /// A part of the counters of the active sets, appended to the record, and whether another record continues it.
+    pub fn counters(
+        &mut self,
+        section: &'static str,
+        active: u64,
+        versions: [u64; 2],
+        piece: &[u8],
+        more: bool,
+    ) -> &mut Self {
         let Some(Section {
             offset: Some(NumberSource::Field(offset)),
             join: Some(join),
@@ -384,16 +382,16 @@ impl Record<'_> {
             return self;
         };
         for (field, value) in [
-            (&join.active, piece.active),
-            (&join.cfvn, piece.cfvn),
-            (&join.csvn, piece.csvn),
-            (&join.more, if piece.more { join.more_bit } else { 0 }),
+            (&join.active, active),
+            (&join.cfvn, versions[0]),
+            (&join.csvn, versions[1]),
+            (&join.more, if more { join.more_bit } else { 0 }),
             (offset, self.bytes.len() as u64),
-            (&join.length, piece.bytes.len() as u64),
+            (&join.length, piece.len() as u64),
         ] {
             put(self.layout, self.missing, &mut self.bytes, field, value);
         }
-        self.bytes.extend_from_slice(piece.bytes);
+        self.bytes.extend_from_slice(piece);
         self
     }
 
@@ -523,7 +521,6 @@ impl Record<'_> {
     }
 
     /// The record.
-    #[must_use]
     pub fn end(mut self) -> Vec<u8> {
         let length = self.bytes.len();
         if length > MAX_RECORD {

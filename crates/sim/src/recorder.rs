@@ -18,6 +18,7 @@ mod processors;
 mod system;
 
 use std::io::Write;
+use std::ops::Range;
 
 use zlens_frames::zvm::{Class, Group, Header, WriteError, Writer};
 
@@ -187,14 +188,15 @@ impl<W: Write> Recorder<W> {
         self.write_record("D1R11", tod, |_| {});
     }
 
-    fn cores(&self, world: &World) -> impl Iterator<Item = usize> + use<W> {
-        world.cores_of[self.system] as usize..world.cores_of[self.system + 1] as usize
+    fn cores(&self, world: &World) -> Range<usize> {
+        world.cores_of[self.system].clone()
     }
 
     /// The system's cores, and those that are online.
     fn configured(&self, world: &World) -> (u64, u64) {
-        let online = self.cores(world).filter(|core| world.cores[*core].online);
-        (self.cores(world).count() as u64, online.count() as u64)
+        let cores = &world.cores[self.cores(world)];
+        let online = cores.iter().filter(|core| core.online);
+        (cores.len() as u64, online.count() as u64)
     }
 
     /// The address of a logical processor and its thread.

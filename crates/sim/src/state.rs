@@ -14,7 +14,8 @@ use crate::unpark_policy::{PeerPartition, Unparker};
 pub use cores::{Core, Physical, Polarity, Share};
 pub use guests::{LoadState, STATES, Task, User, Vcpu, VcpuCounts, VcpuState, VcpuTimes};
 pub use processors::{Cpu, CpuCounts, CpuState, CpuTimes, PendingSegment, Pool};
-pub use transactions::{Class, Customer, height};
+pub(crate) use transactions::height;
+pub use transactions::{Class, Customer};
 pub use vectors::Vectors;
 pub use waits::{Eligible, Limit, SpinLock, WorkLock};
 
@@ -68,7 +69,6 @@ pub struct Parking {
 pub struct Counting {
     /// Whether counters are simulated.
     pub active: bool,
-    /// The counters.
     pub counters: Option<Counters>,
     /// By user.
     pub profiles: Vec<Profile>,

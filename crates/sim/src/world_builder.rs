@@ -13,7 +13,7 @@ use crate::relocation::Relocations;
 use crate::scenario::Scenario;
 use crate::state::{Counting, EventSource, NO_INDEX, SpinLock, Vectors, WorkLock};
 use crate::time::seconds;
-use crate::validate::{ScenarioError, invalid, validate};
+use crate::validate::{ScenarioError, require, validate};
 use crate::world::{SlotBases, World, cp_timings, machine_timings};
 use allocator::{Allocator, MAX_OBJECTS};
 use guests::Guests;
@@ -42,13 +42,9 @@ impl World {
         slots.physical = allocator.slots(machine.physical.len(), EventSource::Physical);
 
         let guests = Guests::new(&scenario, &mut machine, &mut allocator)?;
-        if guests.vcpus.len() > MAX_OBJECTS {
-            return Err(invalid(
-                "virtual CPUs".into(),
-                guests.vcpus.len(),
-                "at most a million",
-            ));
-        }
+        let count = guests.vcpus.len();
+        let holds = count <= MAX_OBJECTS;
+        require(holds, "virtual CPUs", count, "at most a million")?;
         slots.bursts = allocator.slots(guests.vcpus.len(), EventSource::Burst);
 
         let (mut classes, customers) = transactions(&scenario, now)?;
@@ -170,10 +166,10 @@ impl World {
                 self.events
                     .set(self.relocation_slots[system] + at as u32, first);
             }
-            for user in self.users_of[system]..self.users_of[system + 1] {
-                let number = self.users[user as usize].number as usize;
+            for user in self.users_of[system].clone() {
+                let number = self.users[user].number as usize;
                 if self.scenario.systems[system].users[number].logged_on {
-                    self.logon(user as usize);
+                    self.logon(user);
                 }
             }
         }

@@ -30,8 +30,7 @@ impl World {
             CpuState::Running => {}
         }
         let core = &self.cores[cpu.core as usize];
-        let pool = self.pool_of[core.system as usize][self.kind_of(core.share)];
-        let cpu = &mut self.cpus[number];
+        let pool = core.pool;
         if core.physical == NO_INDEX {
             cpu.times.suspend += span;
             self.pools[pool as usize].stolen += span;

@@ -14,10 +14,10 @@ impl World {
     pub(super) fn requeue(&mut self, v: usize, number: usize) {
         let vcpu = &mut self.vcpus[v];
         self.cpus[number].counts.simulated += vcpu.simulate();
-        let user = &self.users[vcpu.user as usize];
-        let (system, kind) = (user.system as usize, usize::from(user.kind));
+        let pool = self.pool_of_vcpu(v);
+        let system = self.pools[pool].system as usize;
         if self.scenario.systems[system].cp.scheduler == Scheduler::Memoryless {
-            let present = self.scheduler_time(self.pool_of[system][kind] as usize);
+            let present = self.scheduler_time(pool);
             let slice = self.cp[system].slice[usize::from(self.cpus[number].paired)];
             let vcpu = &mut self.vcpus[v];
             vcpu.deadline = present.saturating_add(vcpu.pace.times(slice));
@@ -34,16 +34,14 @@ impl World {
 
     /// Enters a virtual CPU into its vector, or among those without credit.
     pub(super) fn enter(&mut self, v: usize) {
-        let vcpu = &self.vcpus[v];
-        let user = &self.users[vcpu.user as usize];
-        let (system, kind) = (user.system as usize, usize::from(user.kind));
         let credit = self.request_credit(v);
         if credit == Grant::MustWait {
             return;
         }
+        let index = self.pool_of_vcpu(v);
         let key = if credit == Grant::OverSoftLimit {
-            let index = self.pool_of[system][kind] as usize;
-            let earliest = self.pools[index].excess.saturating_sub(self.cp[system].lag);
+            let lag = self.cp[self.pools[index].system as usize].lag;
+            let earliest = self.pools[index].excess.saturating_sub(lag);
             let user = &mut self.users[self.vcpus[v].user as usize];
             user.excess = user.excess.max(earliest);
             self.pools[index].excess = self.pools[index].excess.max(user.excess);
@@ -52,7 +50,7 @@ impl World {
             self.queue_deadline(v)
         };
         self.settle_state(v);
-        let pool = &mut self.pools[self.pool_of[system][kind] as usize];
+        let pool = &mut self.pools[index];
         let vcpu = &mut self.vcpus[v];
         vcpu.state = VcpuState::Ready;
         let vector = if pool.vectors.1 == 1 {
@@ -66,28 +64,29 @@ impl World {
 
     /// Returns the sort key of a virtual CPU in its vector: its deadline, at most the lag before the scheduler time.
     pub(crate) fn queue_deadline(&self, v: usize) -> u64 {
-        let vcpu = &self.vcpus[v];
-        let user = &self.users[vcpu.user as usize];
-        let system = user.system as usize;
-        let pool = self.pool_of[system][usize::from(user.kind)] as usize;
-        let earliest = self
-            .scheduler_time(pool)
-            .saturating_sub(self.cp[system].lag);
-        vcpu.deadline.max(earliest) & !SOFT
+        self.vcpus[v]
+            .deadline
+            .max(self.earliest(self.pool_of_vcpu(v)))
+            & !SOFT
+    }
+
+    /// The earliest deadline that counts: the lag before the scheduler time.
+    fn earliest(&self, pool: usize) -> Ticks {
+        let lag = self.cp[self.pools[pool].system as usize].lag;
+        self.scheduler_time(pool).saturating_sub(lag)
+    }
+
+    /// The pool of processors that a virtual CPU runs on.
+    pub(super) fn pool_of_vcpu(&self, v: usize) -> usize {
+        self.users[self.vcpus[v].user as usize].processors as usize
     }
 
     /// A virtual CPU that waited has work.
     pub(crate) fn make_ready(&mut self, v: usize) {
-        let vcpu = &self.vcpus[v];
-        let user = &self.users[vcpu.user as usize];
-        let system = user.system as usize;
-        let pool = self.pool_of[system][usize::from(user.kind)] as usize;
-        let earliest = self
-            .scheduler_time(pool)
-            .saturating_sub(self.cp[system].lag);
-        let waited = vcpu.state != VcpuState::Limited;
+        let pool = self.pool_of_vcpu(v);
+        let earliest = self.earliest(pool);
         let vcpu = &mut self.vcpus[v];
-        if waited {
+        if vcpu.state != VcpuState::Limited {
             vcpu.deadline = vcpu.deadline.max(earliest);
         }
         if vcpu.dedicated {
@@ -196,7 +195,7 @@ impl World {
         let core = self.cpus[number].core as usize;
         let state = &self.cores[core];
         let (own, system) = (state.vector, state.system as usize);
-        let index = self.pool_of[system][self.kind_of(state.share)] as usize;
+        let index = state.pool as usize;
         let first = self.pools[index].ready.first()?;
         let mine = self.vectors.heaps[own as usize].first();
         let vector = match mine {

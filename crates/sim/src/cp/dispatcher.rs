@@ -47,9 +47,7 @@ impl World {
             self.dispatch_next(number);
             // Another one came first here; a later one may run elsewhere.
             if self.vcpus[v].state == VcpuState::Ready && !self.vcpus[v].beyond {
-                let user = &self.users[self.vcpus[v].user as usize];
-                let pool = self.pool_of[user.system as usize][usize::from(user.kind)];
-                self.preempt(pool as usize, v);
+                self.preempt(self.pool_of_vcpu(v), v);
             }
             return;
         }
@@ -148,9 +146,8 @@ impl World {
         if state.parked || !state.online || self.reserved[number] != NO_INDEX {
             return;
         }
-        let pool = self.pool_of[state.system as usize][self.kind_of(state.share)] as usize;
         let none_runs = state.running == 0;
-        let pool = &mut self.pools[pool];
+        let pool = &mut self.pools[state.pool as usize];
         pool.idle.insert(number - pool.first as usize);
         if none_runs {
             pool.idle_cores.insert(core - pool.cores[0] as usize);
@@ -159,9 +156,7 @@ impl World {
 
     pub(crate) fn not_idle(&mut self, number: usize) {
         let core = self.cpus[number].core as usize;
-        let state = &self.cores[core];
-        let pool = self.pool_of[state.system as usize][self.kind_of(state.share)] as usize;
-        let pool = &mut self.pools[pool];
+        let pool = &mut self.pools[self.cores[core].pool as usize];
         pool.idle.remove(number - pool.first as usize);
         pool.idle_cores.remove(core - pool.cores[0] as usize);
     }
@@ -241,9 +236,7 @@ impl World {
     /// Takes a virtual CPU away from wherever it is; it ends in `state`.
     pub(crate) fn withdraw(&mut self, v: usize, state: VcpuState) {
         self.settle_state(v);
-        let user = self.vcpus[v].user as usize;
-        let pool = self.pool_of[self.users[user].system as usize]
-            [usize::from(self.users[user].kind)] as usize;
+        let pool = self.pool_of_vcpu(v);
         match self.vcpus[v].state {
             VcpuState::Running => {
                 let cpu = self.vcpus[v].cpu as usize;

@@ -68,8 +68,7 @@ impl World {
 
     /// Parks a core, or varies it off: its virtual CPUs go elsewhere.
     pub(crate) fn deactivate(&mut self, number: usize, offline: bool) {
-        let core = &self.cores[number];
-        let pool = self.pool_of[core.system as usize][self.kind_of(core.share)] as usize;
+        let pool = self.cores[number].pool as usize;
         if offline {
             self.cores[number].online = false;
         } else {
@@ -127,8 +126,7 @@ impl World {
         let core = &mut self.cores[number];
         core.online = true;
         core.parked = false;
-        let (system, share) = (core.system as usize, core.share);
-        let pool = self.pool_of[system][self.kind_of(share)] as usize;
+        let pool = core.pool as usize;
         for cpu in self.threads_of(number) {
             self.update_accounting(cpu);
             self.cpus[cpu].state = CpuState::Idle;

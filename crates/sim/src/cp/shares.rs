@@ -8,7 +8,7 @@ use crate::world::World;
 impl World {
     /// The parts that users have of all processors, as their shares say now.
     pub(crate) fn set_shares(&mut self, system: usize) {
-        let users = self.users_of[system] as usize..self.users_of[system + 1] as usize;
+        let users = self.users_of[system].clone();
         for kind in 0..self.pool_of[system].len() {
             let index = self.pool_of[system][kind];
             if index == NO_INDEX {
@@ -42,7 +42,7 @@ impl World {
                     Share::Absolute(share) => share * scale,
                     Share::Relative(share) => rest * f64::from(share) / relative,
                 } / 100.0;
-                let (first, count) = (user.first, user.count);
+                let vcpus = user.vcpus();
                 let spec = &self.scenario.systems[system].users[user.number as usize];
                 if let (Some(maximum), true) = (spec.maximum, user.limit != NO_INDEX) {
                     let maximum = match maximum {
@@ -53,9 +53,9 @@ impl World {
                     let limit = user.limit as usize;
                     self.limits[limit].limiter.change(rate, self.now);
                 }
-                let each = part / f64::from(count.max(1)) * online;
-                for v in first..first + count {
-                    self.vcpus[v as usize].pace = Ratio::from_f64(1.0 / each.max(1e-9));
+                let each = part / vcpus.len().max(1) as f64 * online;
+                for vcpu in &mut self.vcpus[vcpus] {
+                    vcpu.pace = Ratio::from_f64(1.0 / each.max(1e-9));
                 }
             }
             for (number, pool) in self.scenario.systems[system].pools.iter().enumerate() {

@@ -13,22 +13,23 @@ impl World {
             return;
         };
         let action = command.action.clone();
+        let first = self.users_of[system].start;
         self.next_command[system] += 1;
         self.schedule_command(system);
         match action {
-            Action::Logon { user } => self.logon((self.users_of[system] + user) as usize),
-            Action::Logoff { user } => self.logoff((self.users_of[system] + user) as usize),
+            Action::Logon { user } => self.logon(first + user as usize),
+            Action::Logoff { user } => self.logoff(first + user as usize),
             Action::VaryOn { core } => self.vary(system, core, true),
             Action::VaryOff { core } => self.vary(system, core, false),
             Action::SetShare { user, share } => {
-                let user = (self.users_of[system] + user) as usize;
+                let user = first + user as usize;
                 self.users[user].share = share;
                 self.set_shares(system);
                 self.log_event(system, EventKind::Share(user as u32));
             }
             Action::SetMultithread { kind, threads } => self.set_threads(system, kind, threads),
             Action::SetPool { user, pool } => {
-                let number = (self.users_of[system] + user) as usize;
+                let number = first + user as usize;
                 if self.users[number].member.is_none() {
                     self.users[number].member = Some(pool);
                     self.users[number].pool = self.pool_limits[system][pool as usize];
@@ -78,10 +79,9 @@ impl World {
         } else {
             (1 << user.count) - 1
         };
-        let (system, first, count) = (user.system as usize, user.first, user.count);
+        let (system, vcpus) = (user.system as usize, user.vcpus());
         self.set_shares(system);
-        for v in first..first + count {
-            let v = v as usize;
+        for v in vcpus {
             let vcpu = &mut self.vcpus[v];
             vcpu.state = VcpuState::Idle;
             vcpu.since = self.now;
@@ -109,10 +109,9 @@ impl World {
         if !user.logged_on {
             return;
         }
-        let (system, first, count) = (user.system as usize, user.first, user.count);
-        let mut used = Vec::with_capacity(count as usize);
-        for v in first..first + count {
-            let v = v as usize;
+        let (system, vcpus) = (user.system as usize, user.vcpus());
+        let mut used = Vec::with_capacity(vcpus.len());
+        for v in vcpus {
             self.withdraw(v, VcpuState::Off);
             self.schedule(self.slots.bursts + v as u32, NEVER);
             let vcpu = &mut self.vcpus[v];
@@ -138,8 +137,9 @@ impl World {
     }
 
     pub(super) fn vary(&mut self, system: usize, core: u32, on: bool) {
-        let number = (self.cores_of[system] + core) as usize;
-        if number >= self.cores_of[system + 1] as usize || self.cores[number].online == on {
+        let cores = &self.cores_of[system];
+        let number = cores.start + core as usize;
+        if !cores.contains(&number) || self.cores[number].online == on {
             return;
         }
         if on {
@@ -148,11 +148,9 @@ impl World {
                 self.since_vary[cpu] = (self.cpus[cpu].times, self.cpus[cpu].counts);
             }
         } else {
-            let pool = self.pool_of[system]
-                [usize::from(self.shares[self.cores[number].share as usize].kind)];
             // The last one stays.
-            let threads = self.cores[number].threads;
-            if self.pools[pool as usize].online <= threads {
+            let core = &self.cores[number];
+            if self.pools[core.pool as usize].online <= core.threads {
                 return;
             }
             if self.cores[number].parked {
@@ -170,8 +168,7 @@ impl World {
     }
 
     pub(super) fn set_threads(&mut self, system: usize, kind: u8, threads: u32) {
-        for core in self.cores_of[system]..self.cores_of[system + 1] {
-            let number = core as usize;
+        for number in self.cores_of[system].clone() {
             let state = &self.cores[number];
             if self.shares[state.share as usize].kind != kind || state.threads == threads {
                 continue;
@@ -198,8 +195,7 @@ impl World {
         self.set_shares(system);
         let types = 0..self.scenario.machine.types.len();
         let now = types.map(|kind| {
-            let mut cores = (self.cores_of[system]..self.cores_of[system + 1])
-                .map(|core| &self.cores[core as usize]);
+            let mut cores = self.cores[self.cores_of[system].clone()].iter();
             let own = cores.find(|core| self.kind_of(core.share) == kind);
             own.map_or(1, |core| core.threads)
         });

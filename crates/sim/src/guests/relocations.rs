@@ -10,9 +10,8 @@ impl World {
     pub(crate) fn relocation_due(&mut self, system: usize, slot: u32) {
         let which = (slot - self.relocation_slots[system]) as usize;
         let number = self.scenario.systems[system].relocations[which].user;
-        let user = (self.users_of[system] + number) as usize;
-        let vcpus = self.users[user].first as usize
-            ..(self.users[user].first + self.users[user].count) as usize;
+        let user = self.users_of[system].start + number as usize;
+        let vcpus = self.users[user].vcpus();
         let mut cpu = 0;
         for v in vcpus.clone() {
             if self.vcpus[v].state == VcpuState::Running {
@@ -21,11 +20,10 @@ impl World {
             cpu += self.vcpus[v].times.emulation;
         }
         if self.relocations[system].throttles() {
-            let users = self.users_of[system] as usize..self.users_of[system + 1] as usize;
-            let faults = self.users[users]
+            let faults = self.users[self.users_of[system].clone()]
                 .iter()
-                .flat_map(|user| user.first..user.first + user.count)
-                .map(|v| self.vcpus[v as usize].counts.faults);
+                .flat_map(|user| &self.vcpus[user.vcpus()])
+                .map(|vcpu| vcpu.counts.faults);
             let faults = faults.sum();
             self.relocations[system].paging(self.now, faults);
         }
@@ -72,8 +70,8 @@ impl World {
             .as_ref()
             .map_or(0.0, |link| 1_000.0 * link.cpu_ms);
         let cost = micros(mib * cost);
-        let cores = self.cores_of[system] as usize..self.cores_of[system + 1] as usize;
-        let first = cores
+        let first = self.cores_of[system]
+            .clone()
             .flat_map(|core| self.threads_of(core))
             .find(|cpu| self.cpus[*cpu].state == CpuState::Running);
         if let (Some(cpu), true) = (first, cost > 0) {

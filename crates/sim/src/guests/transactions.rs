@@ -69,7 +69,7 @@ impl World {
                 variation,
                 lock,
             }) => {
-                let user = self.users_of[system] + users[at % users.len()];
+                let user = self.users_of[system].start + users[at % users.len()] as usize;
                 let mean = 1_000.0 * cpu_ms * MICROSECOND as f64;
                 let work = DurationDistribution::new(mean, *variation);
                 let lock = *lock;
@@ -83,7 +83,7 @@ impl World {
                     }
                     lock.owner = Some(number as u32);
                 }
-                self.enqueue(number, user as usize);
+                self.enqueue(number, user);
             }
             Some(Step::Io { count, .. }) => {
                 let count = *count;
@@ -116,7 +116,7 @@ impl World {
         match steps.get(customer.step as usize)? {
             Step::Cpu { users, .. } | Step::Io { users, .. } => {
                 let user = users.get(customer.number as usize % users.len().max(1))?;
-                Some((self.users_of[system] + user) as usize)
+                Some(self.users_of[system].start + *user as usize)
             }
             Step::Delay { .. } => None,
         }

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use super::*;
-use crate::encode::{CounterPiece, Record};
 
 /// The section of counters in their records.
 const SECTION: &str = "counters";
@@ -19,7 +18,7 @@ impl<W: Write> Recorder<W> {
         }
         for core in self.cores(world) {
             let state = &world.cores[core];
-            for cpu in state.first as usize..(state.first + state.threads) as usize {
+            for cpu in world.threads_of(core) {
                 if world.cpus[cpu].state == CpuState::Offline {
                     continue;
                 }
@@ -56,6 +55,7 @@ impl<W: Write> Recorder<W> {
         };
         let table = &hardware.table;
         let known = self.encoder.counter_sets(name, SECTION);
+        let versions = [table.cfvn, table.csvn].map(u64::from);
         let mut active = 0;
         let mut bytes = Vec::new();
         for (at, set) in table.sets.iter().enumerate() {
@@ -68,14 +68,8 @@ impl<W: Write> Recorder<W> {
         for (at, piece) in bytes.chunks(PIECE).enumerate() {
             self.write_record(name, tod, |record| {
                 fill(record);
-                let piece = CounterPiece {
-                    active,
-                    cfvn: u64::from(table.cfvn),
-                    csvn: u64::from(table.csvn),
-                    bytes: piece,
-                    more: (at + 1) * PIECE < bytes.len(),
-                };
-                record.counters(SECTION, &piece);
+                let more = (at + 1) * PIECE < bytes.len();
+                record.counters(SECTION, active, versions, piece, more);
             });
         }
     }

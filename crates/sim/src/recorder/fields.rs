@@ -1,7 +1,7 @@
 //! Codes, and fields that several records have.
 
 use crate::encode::Record;
-use crate::scenario::{Pool, Share, Volume};
+use crate::scenario::{ControlUnit, Pool, Share, Volume};
 use crate::state::{Polarity, VcpuTimes};
 use crate::time::{SECOND, Ticks, seconds};
 use crate::world::World;
@@ -31,7 +31,7 @@ pub(super) fn online(world: &World, volume: &Volume) -> bool {
 /// Virtual CPU time of a user since the beginning of the simulation, in seconds.
 pub(super) fn virtual_s(world: &World, user: usize) -> f64 {
     let user = &world.users[user];
-    let vcpus = &world.vcpus[user.first as usize..(user.first + user.count) as usize];
+    let vcpus = &world.vcpus[user.vcpus()];
     let now: Ticks = if user.logged_on {
         vcpus.iter().map(|vcpu| vcpu.times.emulation).sum()
     } else {
@@ -66,9 +66,32 @@ pub(super) const fn polarity(polarity: Polarity) -> u64 {
     }
 }
 
+/// Writes which processor a record is of, and its type.
+pub(super) fn processor(record: &mut Record<'_>, number: u64, kind: u64) {
+    record.number("PFXCPUAD", number).number("PFXCPUTY", kind);
+}
+
 /// The subchannel of a volume.
 pub(super) const fn subchannel(volume: usize) -> u64 {
     0x0001_0000 | volume as u64
+}
+
+/// Writes which volume a record is of.
+pub(super) fn device(record: &mut Record<'_>, volume: &Volume, at: usize) {
+    record
+        .number("RDEVDEV", u64::from(volume.device))
+        .number("RDEVSID", subchannel(at));
+}
+
+/// Writes a volume's model and paths.
+pub(super) fn model(record: &mut Record<'_>, volume: &Volume, unit: &ControlUnit) {
+    record
+        .number("RDEVCLAS", 4)
+        .number("RDEVDVID", 0x3390)
+        .number("CALMODLN", 9)
+        .text("RDEVSER", &volume.name)
+        .bytes("RDEVCHPS", &unit.chpids)
+        .number("RDEVCUID", 0x2107);
 }
 
 /// The field that counts a user's virtual CPUs of its type.

@@ -7,16 +7,14 @@ use super::*;
 impl<W: Write> Recorder<W> {
     pub(super) fn guests(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
-        for user in world.users_of[self.system]..world.users_of[self.system + 1] {
-            let user = user as usize;
+        for user in world.users_of[self.system].clone() {
             let state = &world.users[user];
             if !state.logged_on {
                 continue;
             }
             let spec = &system.users[state.number as usize];
             let (used, resident) = self.pages(world, user);
-            for v in state.first as usize..(state.first + state.count) as usize {
-                let vcpu = &world.vcpus[v];
+            for vcpu in &world.vcpus[state.vcpus()] {
                 let list = match vcpu.state {
                     VcpuState::Eligible => 0x21,
                     VcpuState::Idle => 0x0B,
@@ -80,9 +78,7 @@ impl<W: Write> Recorder<W> {
             let users: Vec<_> = world.users.iter().filter(|user| members(user)).collect();
             let used: Ticks = users
                 .iter()
-                .flat_map(|user| {
-                    &world.vcpus[user.first as usize..(user.first + user.count) as usize]
-                })
+                .flat_map(|user| &world.vcpus[user.vcpus()])
                 .map(|vcpu| vcpu.times.total)
                 .sum();
             let (used, limited, times) = if limit == NO_INDEX {

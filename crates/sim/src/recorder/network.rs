@@ -29,9 +29,9 @@ pub(super) struct Traffic {
 impl<W: Write> Recorder<W> {
     /// Returns the bytes that each port of a switch sends by the uplink, receives by it, and sends to the next port.
     fn ports(&self, world: &World, switch: &Switch) -> Vec<[u64; 3]> {
-        let first = world.users_of[self.system];
+        let first = world.users_of[self.system].start;
         let port = |port: &Port| {
-            let used = virtual_s(world, (first + port.user) as usize) * MIB;
+            let used = virtual_s(world, first + port.user as usize) * MIB;
             [port.out_mib, port.in_mib, port.next_mib].map(|rate| (rate * used) as u64)
         };
         switch.ports.iter().map(port).collect()
@@ -98,7 +98,7 @@ impl<W: Write> Recorder<W> {
 
     pub(super) fn network(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
-        let first = world.users_of[self.system];
+        let first = world.users_of[self.system].start;
         for switch in &system.switches {
             let lan = format!("{:8}{:8}", switch.owner, switch.name);
             let ports = self.ports(world, switch);
@@ -110,7 +110,7 @@ impl<W: Write> Recorder<W> {
                 let [received, sent] = carried(&ports, at);
                 outwards += ports[at][0];
                 inwards += ports[at][1];
-                let user = (first + port.user) as usize;
+                let user = first + port.user as usize;
                 if !world.users[user].logged_on {
                     continue;
                 }
@@ -165,7 +165,7 @@ impl<W: Write> Recorder<W> {
             });
         }
         for function in &system.functions {
-            let used = virtual_s(world, (first + function.user) as usize);
+            let used = virtual_s(world, first + function.user as usize);
             self.function(function, used, tod);
         }
     }

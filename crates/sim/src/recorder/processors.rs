@@ -24,7 +24,7 @@ impl<W: Write> Recorder<W> {
         }
         let speedup = world.scenario.systems[self.system].cp.smt_speedup_pct / 100.0;
         let assumed = (speedup * UNIT as f64 + 0.5) as u64;
-        for core in self.cores(world).collect::<Vec<_>>() {
+        for core in self.cores(world) {
             let state = &world.cores[core];
             let kind = usize::from(world.shares[state.share as usize].kind);
             let before = self.before[core];
@@ -40,7 +40,7 @@ impl<W: Write> Recorder<W> {
             let factor = ratio(sums[kind].0, sums[kind].1);
             let share = &world.shares[state.share as usize];
             let entitlement = entitled(world, core);
-            for cpu in state.first as usize..(state.first + state.threads) as usize {
+            for cpu in world.threads_of(core) {
                 let thread = &world.cpus[cpu];
                 if thread.state == CpuState::Offline {
                     continue;
@@ -52,9 +52,8 @@ impl<W: Write> Recorder<W> {
                 let parts = &world.scenario.systems[self.system].cp.instructions;
                 let kinds = Counts::new(parts, counts.simulated);
                 self.write_record("D0R1", tod, |record| {
+                    processor(record, number, kind_code);
                     record
-                        .number("PFXCPUAD", number)
-                        .number("PFXCPUTY", kind_code)
                         .number("PLSPRVIS", counts.simulated)
                         .number("PLSDIAGT", kinds.diagnose)
                         .number("PLSEXTNX", counts.slices)
@@ -66,9 +65,8 @@ impl<W: Write> Recorder<W> {
                 });
                 let online = times.total() - times.offline - times.parked;
                 self.write_record("D0R2", tod, |record| {
+                    processor(record, number, kind_code);
                     record
-                        .number("PFXCPUAD", number)
-                        .number("PFXCPUTY", kind_code)
                         .number("PFXPRBTM", TIMER_START - times.emulation)
                         .number("PFXUTIME", times.user)
                         .number("PFXTMSYS", times.system)
@@ -101,15 +99,12 @@ impl<W: Write> Recorder<W> {
                     }
                 });
                 self.write_record("D0R11", tod, |record| {
-                    record
-                        .number("PFXCPUAD", number)
-                        .number("PFXCPUTY", kind_code)
-                        .number("ZLSIGP", kinds.sigp);
+                    processor(record, number, kind_code);
+                    record.number("ZLSIGP", kinds.sigp);
                 });
                 self.write_record("D3R2", tod, |record| {
+                    processor(record, number, kind_code);
                     record
-                        .number("PFXCPUAD", number)
-                        .number("PFXCPUTY", kind_code)
                         .number("ZLPGIN", counts.pages[0])
                         .number("ZLPGINF", counts.pages[0]);
                 });
@@ -126,23 +121,19 @@ impl<W: Write> Recorder<W> {
                         .number("PLSDGX44", kinds.diagnose_44)
                         .number("PLSTOTDI", kinds.diagnose);
                 });
-                self.write_record("D5R3", tod, |record| {
-                    record
-                        .number("PFXCPUAD", number)
-                        .number("PFXCPUTY", kind_code)
-                        .number("HFCOUNT", counts.samples[0])
-                        .number("HFUSERZ", counts.samples[1])
-                        .number("HFUSERC", counts.queued);
-                });
-                self.write_record("D5R17", tod, |record| {
-                    record
-                        .number("PFXCPUAD", number)
-                        .number("PFXCPUTY", kind_code)
-                        .number("HFCOUNT", counts.samples[0])
-                        .number("HFUSERZ", counts.samples[1])
-                        .number("HFUSERC", counts.queued)
-                        .number("ZLSTEAL", counts.steals.iter().sum());
-                });
+                // One replaced the other.
+                for name in ["D5R3", "D5R17"] {
+                    self.write_record(name, tod, |record| {
+                        processor(record, number, kind_code);
+                        record
+                            .number("HFCOUNT", counts.samples[0])
+                            .number("HFUSERZ", counts.samples[1])
+                            .number("HFUSERC", counts.queued);
+                        if name == "D5R17" {
+                            record.number("ZLSTEAL", counts.steals.iter().sum());
+                        }
+                    });
+                }
             }
             self.before[core] = CoreBefore {
                 one: state.one,

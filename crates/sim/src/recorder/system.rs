@@ -7,17 +7,16 @@ use super::*;
 impl<W: Write> Recorder<W> {
     pub(super) fn system_wide(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
-        let users = world.users_of[self.system] as usize..world.users_of[self.system + 1] as usize;
         let (mut logged_on, mut dormant, mut queued, mut limited) = (0, 0, 0, 0);
         let mut used = 0.0;
-        for user in &world.users[users] {
+        for user in &world.users[world.users_of[self.system].clone()] {
             if !user.logged_on {
                 continue;
             }
             logged_on += 1;
             let spec = &system.users[user.number as usize];
             used += spec.working_set_mib.min(spec.storage_mib) * PAGES;
-            let vcpus = &world.vcpus[user.first as usize..(user.first + user.count) as usize];
+            let vcpus = &world.vcpus[user.vcpus()];
             if vcpus.iter().all(|vcpu| vcpu.state == VcpuState::Idle) {
                 dormant += 1;
             } else if user.eligible == crate::time::NEVER {
@@ -44,8 +43,7 @@ impl<W: Write> Recorder<W> {
         });
         let mut totals = Counts::default();
         let (mut taken, mut simulated, mut dispatches) = (0, 0, 0);
-        for core in self.cores(world) {
-            let core = &world.cores[core];
+        for core in &world.cores[self.cores(world)] {
             for cpu in &world.cpus[core.first as usize..(core.first + core.most) as usize] {
                 taken += cpu.counts.pages[0];
                 simulated += cpu.counts.simulated;

@@ -4,9 +4,10 @@ use crate::heap::Heap;
 use crate::time::{Ratio, Ticks};
 
 /// Polarity of a logical core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Polarity {
     /// Horizontal, or dedicated.
+    #[default]
     Horizontal,
     /// Vertical low.
     Low,
@@ -32,19 +33,17 @@ pub struct Physical {
 }
 
 /// A logical core of a partition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Core {
     /// Partition share (partition and type).
     pub share: u32,
-    /// System.
     pub system: u32,
+    /// Its logical processors are of this pool.
+    pub pool: u32,
     /// Number among the system's cores.
     pub number: u32,
-    /// Polarity.
     pub polarity: Polarity,
-    /// Whether it is online.
     pub online: bool,
-    /// Whether it is parked.
     pub parked: bool,
     /// Physical core it is on.
     pub physical: u32,
@@ -87,7 +86,6 @@ pub struct Core {
 /// Cores of a partition of one type.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// Partition.
     pub partition: u32,
     /// Type.
     pub kind: u8,

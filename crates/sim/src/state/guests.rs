@@ -1,6 +1,7 @@
 //! Users, their virtual CPUs, and what these work on.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::random::{DurationDistribution, Stream};
 use crate::time::{Ratio, Ticks};
@@ -45,11 +46,8 @@ pub enum Task {
 /// A virtual CPU.
 #[derive(Clone, Debug)]
 pub struct Vcpu {
-    /// Its user.
     pub user: u32,
-    /// Its number.
     pub number: u32,
-    /// State.
     pub state: VcpuState,
     /// Logical processor that it is on, or was on last.
     pub cpu: u32,
@@ -83,7 +81,6 @@ pub struct Vcpu {
     pub work: Ticks,
     /// Length of the segment.
     pub segment: Ticks,
-    /// Its task.
     pub task: Task,
     /// Work left of the task, to the next I/O and to the next page fault.
     pub left: [Ticks; 3],
@@ -150,7 +147,6 @@ pub struct VcpuTimes {
 /// Counts of a virtual CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VcpuCounts {
-    /// Dispatches.
     pub dispatches: u64,
     /// I/O started.
     pub starts: u64,
@@ -187,12 +183,13 @@ impl Vcpu {
 /// A virtual machine.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// System.
     pub system: u32,
     /// Number among its users.
     pub number: u32,
     /// Type of its virtual CPUs.
     pub kind: u8,
+    /// The pool of processors that it runs on.
+    pub processors: u32,
     /// First virtual CPU, and their number.
     pub first: u32,
     /// Number of virtual CPUs.
@@ -221,7 +218,6 @@ pub struct User {
     pub pool: u32,
     /// Virtual CPU time of earlier logons.
     pub earlier: Ticks,
-    /// Whether it is logged on.
     pub logged_on: bool,
     /// Whether it is in a transaction, as CP sees it: it had work, and its end is not recorded yet.
     pub active: bool,
@@ -229,4 +225,11 @@ pub struct User {
     pub logon: Ticks,
     /// Share as it is set.
     pub share: crate::scenario::Share,
+}
+
+impl User {
+    /// Its virtual CPUs.
+    pub fn vcpus(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
 }

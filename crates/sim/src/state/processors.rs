@@ -9,7 +9,6 @@ use crate::time::{Ratio, Ticks};
 pub enum CpuState {
     /// Varied offline, or a thread that is not used.
     Offline,
-    /// Parked.
     Parked,
     /// In enabled wait.
     Idle,
@@ -22,7 +21,6 @@ pub enum CpuState {
 pub struct Cpu {
     /// Logical core.
     pub core: u32,
-    /// State.
     pub state: CpuState,
     /// Virtual CPU on it.
     pub vcpu: u32,
@@ -74,9 +72,7 @@ pub struct CpuTimes {
     pub wait: Ticks,
     /// Ready, but not dispatched by PR/SM.
     pub suspend: Ticks,
-    /// Parked.
     pub parked: Ticks,
-    /// Offline.
     pub offline: Ticks,
     /// Spinning on locks, part of `system`.
     pub spin: Ticks,
@@ -84,7 +80,6 @@ pub struct CpuTimes {
 
 impl CpuTimes {
     /// All of it: the time since the beginning.
-    #[must_use]
     pub const fn total(&self) -> Ticks {
         self.system + self.user + self.wait + self.suspend + self.parked + self.offline
     }
@@ -136,36 +131,28 @@ impl std::ops::Sub for CpuCounts {
     type Output = Self;
 
     fn sub(self, earlier: Self) -> Self {
-        let [near, drawer, far] = self.steals;
         Self {
             dispatches: self.dispatches - earlier.dispatches,
-            steals: [
-                near - earlier.steals[0],
-                drawer - earlier.steals[1],
-                far - earlier.steals[2],
-            ],
+            steals: difference(self.steals, earlier.steals),
             slices: self.slices - earlier.slices,
             starts: self.starts - earlier.starts,
             interrupts: self.interrupts - earlier.interrupts,
-            pages: [
-                self.pages[0] - earlier.pages[0],
-                self.pages[1] - earlier.pages[1],
-            ],
+            pages: difference(self.pages, earlier.pages),
             simulated: self.simulated - earlier.simulated,
             spins: self.spins - earlier.spins,
-            samples: [
-                self.samples[0] - earlier.samples[0],
-                self.samples[1] - earlier.samples[1],
-            ],
+            samples: difference(self.samples, earlier.samples),
             queued: self.queued - earlier.queued,
         }
     }
 }
 
+fn difference<const N: usize>(now: [u64; N], earlier: [u64; N]) -> [u64; N] {
+    std::array::from_fn(|at| now[at] - earlier[at])
+}
+
 /// Processors of one type in one system.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// System.
     pub system: u32,
     /// Type.
     pub kind: u8,
@@ -173,7 +160,6 @@ pub struct Pool {
     pub idle: IndexSet,
     /// Cores all of whose threads are without work.
     pub idle_cores: IndexSet,
-    /// Its cores.
     pub cores: Vec<u32>,
     /// First logical processor.
     pub first: u32,

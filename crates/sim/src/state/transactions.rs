@@ -6,7 +6,6 @@ use crate::time::Ticks;
 /// A transaction in the system, or a customer between two.
 #[derive(Clone, Debug)]
 pub struct Customer {
-    /// Class.
     pub class: u32,
     /// Number in the class.
     pub number: u32,
@@ -27,7 +26,6 @@ pub struct Customer {
 /// A class of transactions.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// System.
     pub system: u32,
     /// Number in the scenario.
     pub number: u32,
@@ -70,8 +68,7 @@ impl Class {
 }
 
 /// The height of a profile at a moment since the first sample; 1 without a profile.
-#[must_use]
-pub fn height(profile: &[(Ticks, f64)], at: Ticks) -> f64 {
+pub(crate) fn height(profile: &[(Ticks, f64)], at: Ticks) -> f64 {
     let after = profile.partition_point(|(begin, _)| *begin <= at);
     match (
         after.checked_sub(1).map(|before| profile[before]),

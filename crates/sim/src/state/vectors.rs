@@ -15,7 +15,6 @@ pub struct Vectors {
 
 impl Vectors {
     /// Empty vectors.
-    #[must_use]
     pub fn new(vectors: usize, vcpus: usize) -> Self {
         Self {
             heaps: vec![Heap::default(); vectors],

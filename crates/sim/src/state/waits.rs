@@ -14,7 +14,6 @@ pub struct Limit {
     pub waiting: Vec<u32>,
     /// Partition shares that it caps.
     pub shares: Vec<u32>,
-    /// Slot.
     pub slot: u32,
     /// Time for which it was in force.
     pub limited: Ticks,
@@ -45,7 +44,6 @@ pub struct Eligible {
     pub slice: Ticks,
     /// How long an idle user stays in the dispatch list.
     pub test_idle: Ticks,
-    /// Slot.
     pub slot: u32,
 }
 

@@ -1,6 +1,7 @@
 //! Users with their virtual CPUs, loads and limits.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::allocator::Allocator;
 use super::machine::Machine;
@@ -8,13 +9,13 @@ use crate::random::{DurationDistribution, Stream};
 use crate::scenario::{Load, Scenario};
 use crate::state::{Core, CpuState, LoadState, NO_INDEX, Pool, Task, User, Vcpu, VcpuState};
 use crate::time::{NEVER, Ratio, SECOND, Ticks, micros, seconds};
-use crate::validate::{ScenarioError, invalid};
+use crate::validate::{ScenarioError, invalid, require};
 use crate::world::paired_speed;
 
 /// What [`World`](crate::world::World) has of them.
 pub(super) struct Guests {
     pub(super) users: Vec<User>,
-    pub(super) users_of: Vec<u32>,
+    pub(super) users_of: Vec<Range<usize>>,
     pub(super) vcpus: Vec<Vcpu>,
     pub(super) reserved: Vec<u32>,
     pub(super) pool_limits: Vec<Vec<u32>>,
@@ -34,11 +35,12 @@ impl Guests {
             ..
         } = machine;
         let mut users: Vec<User> = Vec::new();
-        let mut users_of = vec![0];
+        let mut users_of = Vec::new();
         let mut vcpus: Vec<Vcpu> = Vec::new();
         let mut reserved = vec![NO_INDEX; cpus.len()];
         let mut pool_limits = Vec::new();
         for (index, system) in scenario.systems.iter().enumerate() {
+            let first_user = users.len();
             let burst = micros(1_000.0 * system.cp.limit_burst_ms);
             let limits: Vec<u32> = system
                 .pools
@@ -54,13 +56,10 @@ impl Guests {
                 .collect();
             for (number, spec) in system.users.iter().enumerate() {
                 let pool_index = pool_of[index][usize::from(spec.kind)];
-                if pool_index == NO_INDEX {
-                    return Err(invalid(
-                        format!("processors of user {}", spec.name),
-                        &scenario.machine.types[usize::from(spec.kind)],
-                        "a type of which its partition has cores",
-                    ));
-                }
+                let what = format_args!("processors of user {}", spec.name);
+                let kind = &scenario.machine.types[usize::from(spec.kind)];
+                let expected = "a type of which its partition has cores";
+                require(pool_index != NO_INDEX, what, kind, expected)?;
                 let pool = &mut pools[pool_index as usize];
                 let limit = if spec.maximum.is_some() {
                     let limit = allocator.limit(Ratio::ZERO, burst);
@@ -150,6 +149,7 @@ impl Guests {
                     system: index as u32,
                     number: number as u32,
                     kind: spec.kind,
+                    processors: pool_index,
                     first,
                     count: spec.virtual_cpus,
                     idle: 0,
@@ -172,7 +172,7 @@ impl Guests {
                     share: spec.share,
                 });
             }
-            users_of.push(users.len() as u32);
+            users_of.push(first_user..users.len());
             pool_limits.push(limits);
         }
         Ok(Self {

@@ -1,12 +1,14 @@
 //! Physical cores, partition shares, and the logical cores and processors of systems.
 
+use std::ops::Range;
+
 use super::allocator::Allocator;
 use crate::heap::Heap;
 use crate::index_set::IndexSet;
 use crate::scenario::{Action, Dispatch, Scenario, System};
 use crate::state::{Core, Cpu, CpuState, NO_INDEX, Physical, Polarity, Pool, Share};
 use crate::time::{Ratio, micros};
-use crate::validate::{ScenarioError, invalid};
+use crate::validate::{ScenarioError, require};
 
 /// What [`World`](crate::world::World) has of it, and the number of dispatch vectors.
 pub(super) struct Machine {
@@ -18,7 +20,7 @@ pub(super) struct Machine {
     pub(super) cpus: Vec<Cpu>,
     pub(super) pools: Vec<Pool>,
     pub(super) pool_of: Vec<Vec<u32>>,
-    pub(super) cores_of: Vec<u32>,
+    pub(super) cores_of: Vec<Range<usize>>,
     pub(super) vectors: u32,
 }
 
@@ -35,11 +37,12 @@ impl Machine {
         let mut cpus: Vec<Cpu> = Vec::new();
         let mut pools: Vec<Pool> = Vec::new();
         let mut pool_of = Vec::new();
-        let mut cores_of = vec![0];
+        let mut cores_of = Vec::new();
         let mut vectors = 0;
         let mut homes: Vec<u32> = physical_first.clone();
         for (index, system) in scenario.systems.iter().enumerate() {
             let mut of_kind = vec![NO_INDEX; kinds];
+            let first_core = cores.len();
             let partition = &scenario.partitions[system.partition as usize];
             for (spec, share) in partition
                 .shares
@@ -71,16 +74,12 @@ impl Machine {
                             .get(kind + 1)
                             .copied()
                             .unwrap_or(physical.len() as u32);
-                        if home >= last {
-                            return Err(invalid(
-                                format!(
-                                    "dedicated and vertical-high cores of type {}",
-                                    scenario.machine.types[kind]
-                                ),
-                                homes[kind] - physical_first[kind],
-                                "at most the machine's cores of that type",
-                            ));
-                        }
+                        let kind_name = &scenario.machine.types[kind];
+                        let what =
+                            format_args!("dedicated and vertical-high cores of type {kind_name}");
+                        let count = homes[kind] - physical_first[kind];
+                        let expected = "at most the machine's cores of that type";
+                        require(home < last, what, count, expected)?;
                         let state = &mut physical[home as usize];
                         if spec.dedicated {
                             free[kind].remove((home - physical_first[kind]) as usize);
@@ -98,28 +97,19 @@ impl Machine {
                     cores.push(Core {
                         share: *share,
                         system: index as u32,
-                        number: at - cores_of[index],
+                        pool: pools.len() as u32,
+                        number: at - first_core as u32,
                         polarity,
                         online: true,
-                        parked: false,
                         physical: if spec.dedicated { home } else { NO_INDEX },
                         home,
                         dedicated: own,
                         first: cpus.len() as u32,
                         threads,
                         most: most_threads,
-                        running: 0,
                         vector,
-                        reserved: 0,
                         since: now,
-                        dispatched: 0,
-                        overhead: 0,
-                        management: 0,
-                        one: 0,
-                        two: 0,
-                        work: 0,
-                        paired_work: 0,
-                        dispatches: 0,
+                        ..Core::default()
                     });
                     of_pool.push(at);
                     shares[*share as usize].cores.push(at);
@@ -176,7 +166,7 @@ impl Machine {
                     ready: Heap::default(),
                 });
             }
-            cores_of.push(cores.len() as u32);
+            cores_of.push(first_core..cores.len());
             pool_of.push(of_kind);
         }
         Ok(Self {

@@ -5,7 +5,7 @@ use crate::random::{DurationDistribution, Stream};
 use crate::scenario::Scenario;
 use crate::state::{Class, Customer, NO_INDEX};
 use crate::time::{SECOND, Ticks, seconds};
-use crate::validate::{ScenarioError, invalid};
+use crate::validate::{ScenarioError, require};
 
 pub(super) fn transactions(
     scenario: &Scenario,
@@ -21,13 +21,8 @@ pub(super) fn transactions(
             } else {
                 spec.customers.unwrap_or(0)
             };
-            if customers.len() + count as usize > MAX_OBJECTS {
-                return Err(invalid(
-                    "customers".into(),
-                    count,
-                    "at most a million in all",
-                ));
-            }
+            let holds = customers.len() + count as usize <= MAX_OBJECTS;
+            require(holds, "customers", count, "at most a million in all")?;
             let first = customers.len() as u32;
             for customer in 0..count {
                 let name = format!("{}/transaction/{}/{customer}", system.name, spec.name);
