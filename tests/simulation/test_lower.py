@@ -26,9 +26,10 @@ def lowered(values: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", simulation.SIMULATED)
 def test_the_file_that_is_solved_is_simulated(name: str) -> None:
     values = example(name) | {"simulation": {"seconds": 30, "interval": 10, "seed": 3}}
-    found = lowered(values)
+    ready = run.prepare(values).lowered
+    found = ready.scenario
     assert (found["seed"], found["seconds"], found["interval_s"]) == (3, 30.0, 10.0)
-    assert any(system["recorded"] for system in found["systems"])
+    assert ready.recorded
     # Solving takes it, and ignores what moves.
     assert models.solve(name, values).assumptions == models.solve(name, example(name)).assumptions
 
@@ -114,14 +115,15 @@ def test_partitions_without_zvm_only_use_processors() -> None:
             {"name": "Z", "type": "IFL", "cores": 2, "weight": 9, "zvm": "7.4"},
         ]
     }
-    p1, p2, z = lowered(values)["systems"]
-    assert [one["recorded"] for one in (p1, p2, z)] == [False, False, True]
+    ready = run.prepare(values).lowered
+    p1, p2, z = ready.scenario["systems"]
+    assert ready.recorded.keys() == {z["name"]}
     assert [load["demand_pct"] for load in p2["users"][0]["loads"]] == [25.0]
     assert p1["cp"]["dispatch_user_us"] == 0
     assert z["cp"]["dispatch_user_us"] > 0
     assert z["cp"]["unparking"]["active"]
     # Without any the first records what all of them do.
-    assert [one["recorded"] for one in lowered(PARTITIONS)["systems"]] == [True, False]
+    assert list(run.prepare(PARTITIONS).lowered.recorded) == [lowered(PARTITIONS)["systems"][0]["name"]]
 
 
 def test_limits_in_msu_are_cores() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import zlens
-from zlens import _native
 from zlens.catalog import layouts, writer_plans
 from zlens.errors import ScenarioError
 from zlens.models.system.spec import EXAMPLE
@@ -53,7 +52,7 @@ def test_both_forms_tell_the_same(tmp_path: Path) -> None:
 
 
 def test_records_and_fields_of_other_releases_are_left_out() -> None:
-    plans = {one["record"]: one for one in writer_plans.writer_plan(_native.simulated_records(), "5.3")}
+    plans = {one["record"]: one for one in writer_plans.writer_plan("5.3")}
     for name, plan in plans.items():
         old = [one for one in layouts.layouts(name) if (one.pack, one.release) == (layouts.BUILTIN, "5.3")]
         assert plan.get("absent", False) == (not old)

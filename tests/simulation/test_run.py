@@ -93,7 +93,7 @@ class Fake:
     def simulate(self, scenario: str, outputs: dict[str, tuple[str, str]], progress: Any) -> str:
         self.begun += 1
         for _, layouts in outputs.values():
-            assert {one["record"] for one in json.loads(layouts)} == set(_native.simulated_records())
+            assert {"D0R2", "D4R3", "D10R2"} <= {one["record"] for one in json.loads(layouts)}
         self.before()
         self.told.append(progress(10.0))
         for path, _ in outputs.values():

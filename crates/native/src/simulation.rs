@@ -8,17 +8,11 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use zlens_frames::zvm::WriteError;
-use zlens_sim::recorder::{RECORDS, RecordError, Recorder};
+use zlens_sim::recorder::{RecordError, Recorder};
 use zlens_sim::run::{SimulationError, simulate as run};
 use zlens_sim::scenario::Scenario;
 
 use crate::output;
-
-/// The records that a simulation writes, for the plan of their layouts.
-#[pyfunction]
-pub fn simulated_records() -> Vec<&'static str> {
-    RECORDS.to_vec()
-}
 
 /// Simulates a scenario, given as JSON with every default filled in, and writes the monitor data of the systems that
 /// `outputs` names: for each the path, and the plan of its layouts in JSON. `progress` is called with the seconds

@@ -6,7 +6,6 @@ use crate::world::World;
 
 impl Counting {
     /// The counters of a world at its beginning.
-    #[must_use]
     pub(crate) fn new(world: &World) -> Self {
         let machine = &world.scenario.machine;
         let Some(hardware) = &machine.counters else {

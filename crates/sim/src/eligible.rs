@@ -98,7 +98,7 @@ impl World {
     /// Since when a user has had nothing to do, if it has not.
     fn idle_since(&self, user: usize) -> Option<u64> {
         let state = &self.users[user];
-        let vcpus = &self.vcpus[state.first as usize..(state.first + state.count) as usize];
+        let vcpus = &self.vcpus[state.vcpus()];
         let idle = vcpus.iter().all(|vcpu| vcpu.state == VcpuState::Idle);
         idle.then(|| vcpus.iter().map(|vcpu| vcpu.since).max().unwrap_or(0))
     }
@@ -117,7 +117,7 @@ impl World {
         if at > self.now {
             return;
         }
-        let vcpus = &self.vcpus[state.first as usize..(state.first + state.count) as usize];
+        let vcpus = &self.vcpus[state.vcpus()];
         let used = vcpus.iter().map(|vcpu| (vcpu.times, vcpu.counts)).collect();
         self.happened.push(RecordedEvent {
             at,
@@ -132,7 +132,7 @@ impl World {
         let Some(test_idle) = self.eligible[system].as_ref().map(|of| of.test_idle) else {
             return;
         };
-        for user in self.users_of[system] as usize..self.users_of[system + 1] as usize {
+        for user in self.users_of[system].clone() {
             if self.users[user].listed != NEVER
                 && self
                     .idle_since(user)
@@ -148,17 +148,16 @@ impl World {
         let Some(slice) = self.eligible[system].as_ref().map(|of| of.slice) else {
             return;
         };
-        for number in self.users_of[system] as usize..self.users_of[system + 1] as usize {
+        for number in self.users_of[system].clone() {
             let user = &self.users[number];
             let spec = &self.scenario.systems[system].users[user.number as usize];
             if user.listed == NEVER || user.listed + slice > self.now || spec.quick_dispatch {
                 continue;
             }
-            let (first, count) = (user.first, user.count);
+            let vcpus = user.vcpus();
             self.leave_lists(number);
             let mut waits = false;
-            for v in first..first + count {
-                let v = v as usize;
+            for v in vcpus {
                 if matches!(
                     self.vcpus[v].state,
                     VcpuState::Ready | VcpuState::Running | VcpuState::Limited
@@ -195,10 +194,9 @@ impl World {
                 eligible.waiting.pop_front();
             }
             self.enter_list(user);
-            let (first, count) = (self.users[user].first, self.users[user].count);
-            for v in first..first + count {
-                if self.vcpus[v as usize].state == VcpuState::Eligible {
-                    self.make_ready(v as usize);
+            for v in self.users[user].vcpus() {
+                if self.vcpus[v].state == VcpuState::Eligible {
+                    self.make_ready(v);
                 }
             }
         }
@@ -217,7 +215,7 @@ impl World {
         }
         let (slice, test_idle) = (eligible.slice, eligible.test_idle);
         let mut next = NEVER;
-        for user in self.users_of[system] as usize..self.users_of[system + 1] as usize {
+        for user in self.users_of[system].clone() {
             let listed = self.users[user].listed;
             if listed == NEVER {
                 continue;
@@ -236,7 +234,6 @@ impl World {
     }
 
     /// Users of a system in the eligible list.
-    #[must_use]
     pub fn in_eligible_list(&self, system: usize) -> u64 {
         self.eligible[system]
             .as_ref()

@@ -7,12 +7,9 @@
 use std::collections::HashMap;
 
 use serde::Deserialize;
-use zlens_frames::zvm::MAX_RECORD;
+use zlens_frames::zvm::{HEADER, Header, MAX_RECORD};
 
 use crate::time::Ticks;
-
-/// Bytes of a record's header.
-const HEADER: usize = 20;
 
 /// Error of encoding records.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,9 +75,32 @@ struct Section {
     #[serde(default)]
     within: Option<String>,
     #[serde(default)]
+    join: Option<Join>,
+    #[serde(default)]
     absent: bool,
     #[serde(skip)]
     memo: Memo,
+}
+
+/// Which fields say how consecutive records continue the counters of a section.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Join {
+    more: String,
+    more_bit: u64,
+    active: String,
+    cfvn: String,
+    csvn: String,
+    length: String,
+    sets: Vec<CounterSet>,
+}
+
+/// A counter set, and its bit among the active ones.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CounterSet {
+    pub name: String,
+    pub bit: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -161,12 +181,11 @@ impl Encoder {
         let mut index = HashMap::new();
         for (at, layout) in layouts.iter().enumerate() {
             let inside = |field: &Field, length: usize| {
-                field.length == 0
-                    || field
-                        .length
-                        .checked_mul(field.count)
-                        .and_then(|span| span.checked_add(field.at))
-                        .is_some_and(|end| end <= length)
+                field
+                    .length
+                    .checked_mul(field.count)
+                    .and_then(|span| span.checked_add(field.at))
+                    .is_some_and(|end| end <= length)
             };
             let sections = layout.sections.values();
             let fits = (HEADER..=MAX_RECORD).contains(&layout.length)
@@ -206,16 +225,28 @@ impl Encoder {
             return None;
         }
         layout.memo.turn = 0;
+        let header = Header {
+            length: 0,
+            domain: layout.domain,
+            record: layout.number,
+            tod,
+        };
         let mut bytes = vec![0; layout.length];
-        bytes[4] = layout.domain;
-        bytes[6..8].copy_from_slice(&layout.number.to_be_bytes());
-        bytes[8..16].copy_from_slice(&tod.to_be_bytes());
+        bytes[..HEADER].copy_from_slice(&header.encode());
         Some(Record {
             layout,
             missing: &mut self.missing,
             long: &mut self.long,
             bytes,
         })
+    }
+
+    /// The counter sets that records with such a section contain.
+    pub fn counter_sets(&self, record: &str, section: &str) -> &[CounterSet] {
+        let layout = self.index.get(record).map(|at| &self.layouts[*at]);
+        layout
+            .and_then(|layout| layout.sections.get(section)?.join.as_ref())
+            .map_or(&[], |join| &join.sets)
     }
 
     /// Reports the first error.
@@ -271,6 +302,14 @@ fn store_text(bytes: &mut [u8], field: Field, text: &str) {
     }
 }
 
+/// Stores a number in a field that the layout itself names.
+fn put(layout: &Layout, missing: &mut Vec<String>, bytes: &mut [u8], name: &str, value: u64) {
+    match layout.fields.get(name) {
+        Some(field) => store(bytes, *field, 0, value),
+        None => remember(missing, format!("{}.{name}", layout.record)),
+    }
+}
+
 /// A number from a field.
 fn number_in(bytes: &[u8], field: Field) -> usize {
     let place = &bytes[field.at..field.at + field.length];
@@ -314,16 +353,45 @@ impl Record<'_> {
         self
     }
 
-    /// Bytes, padded with zeros; in a field that runs to the record's end, all of them.
+    /// Bytes, padded with zeros.
     pub fn bytes(&mut self, name: &'static str, value: &[u8]) -> &mut Self {
         if let Some(field) = self.field(name) {
-            if field.length == 0 {
-                self.bytes.extend_from_slice(value);
-            } else {
-                let span = (field.length * field.count).min(value.len());
-                self.bytes[field.at..field.at + span].copy_from_slice(&value[..span]);
-            }
+            let span = (field.length * field.count).min(value.len());
+            self.bytes[field.at..field.at + span].copy_from_slice(&value[..span]);
         }
+        self
+    }
+
+    /// A part of the counters of the active sets, appended to the record, and whether another record continues it.
+    pub fn counters(
+        &mut self,
+        section: &'static str,
+        active: u64,
+        versions: [u64; 2],
+        piece: &[u8],
+        more: bool,
+    ) -> &mut Self {
+        let Some(Section {
+            offset: Some(NumberSource::Field(offset)),
+            join: Some(join),
+            ..
+        }) = self.layout.sections.get(section)
+        else {
+            let what = format!("{} section {section}", self.layout.record);
+            remember(self.missing, what);
+            return self;
+        };
+        for (field, value) in [
+            (&join.active, active),
+            (&join.cfvn, versions[0]),
+            (&join.csvn, versions[1]),
+            (&join.more, if more { join.more_bit } else { 0 }),
+            (offset, self.bytes.len() as u64),
+            (&join.length, piece.len() as u64),
+        ] {
+            put(self.layout, self.missing, &mut self.bytes, field, value);
+        }
+        self.bytes.extend_from_slice(piece);
         self
     }
 
@@ -334,7 +402,7 @@ impl Record<'_> {
         count: usize,
         mut fill: impl FnMut(usize, &mut EntryOf<'_>),
     ) -> &mut Self {
-        let Some(section) = self.layout.sections.get_mut(name) else {
+        let Some(section) = self.layout.sections.get(name) else {
             remember(
                 self.missing,
                 format!("{} section {name}", self.layout.record),
@@ -356,10 +424,8 @@ impl Record<'_> {
         } else {
             for (place, value) in places {
                 if let Some(NumberSource::Field(field)) = place {
-                    match self.layout.fields.get(field) {
-                        Some(field) => store(&mut self.bytes, *field, 0, value as u64),
-                        None => remember(self.missing, format!("{}.{field}", self.layout.record)),
-                    }
+                    let value = value as u64;
+                    put(self.layout, self.missing, &mut self.bytes, field, value);
                 }
             }
         }
@@ -455,7 +521,6 @@ impl Record<'_> {
     }
 
     /// The record.
-    #[must_use]
     pub fn end(mut self) -> Vec<u8> {
         let length = self.bytes.len();
         if length > MAX_RECORD {

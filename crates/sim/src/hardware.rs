@@ -20,7 +20,6 @@ pub struct Table {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CounterSet {
-    /// Its name.
     pub name: String,
     /// Number of its first counter.
     pub first: u32,
@@ -32,9 +31,7 @@ pub struct CounterSet {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counter {
-    /// Its number.
     pub number: u32,
-    /// Its role.
     pub role: Role,
 }
 
@@ -86,7 +83,6 @@ pub enum Side {
     Data,
     /// For instructions.
     Instruction,
-    /// Both.
     Both,
 }
 

@@ -23,7 +23,6 @@ pub struct Heap {
 
 impl Heap {
     /// Creates an empty heap with this capacity.
-    #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             entries: Vec::with_capacity(capacity),
@@ -31,25 +30,21 @@ impl Heap {
     }
 
     /// The first entry.
-    #[must_use]
     pub fn first(&self) -> Option<Entry> {
         self.entries.first().copied()
     }
 
     /// The entry at a position.
-    #[must_use]
     pub fn at(&self, position: u32) -> Option<Entry> {
         self.entries.get(position as usize).copied()
     }
 
     /// Number of entries.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -8,7 +8,6 @@ pub struct IndexSet {
 
 impl IndexSet {
     /// An empty set of numbers below `bound`.
-    #[must_use]
     pub fn new(bound: usize) -> Self {
         Self {
             words: vec![0; bound.div_ceil(64).max(1)],
@@ -26,19 +25,16 @@ impl IndexSet {
     }
 
     /// Whether a number is in it.
-    #[must_use]
     pub fn contains(&self, number: usize) -> bool {
         self.words[number / 64] >> (number % 64) & 1 == 1
     }
 
     /// Whether nothing is in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
     /// The first member from `start` on, then from 0: neighbors by number are neighbors in the machine.
-    #[must_use]
     pub fn next(&self, start: usize) -> Option<usize> {
         let begin = start / 64;
         let count = self.words.len();

@@ -8,7 +8,6 @@ use crate::scenario::Instructions;
 /// Counts of kinds of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// DIAGNOSE.
     pub diagnose: u64,
     /// DIAGNOSE X'44'.
     pub diagnose_44: u64,
@@ -20,17 +19,14 @@ pub struct Counts {
     pub dispatched: u64,
     /// DIAGNOSE that asks for I/O.
     pub diagnose_io: u64,
-    /// SIGP.
     pub sigp: u64,
     /// Those on the fast path.
     pub fast_sigp: u64,
-    /// LPSWE.
     pub lpswe: u64,
 }
 
 impl Counts {
     /// Splits a number of instructions by kind.
-    #[must_use]
     pub fn new(parts: &Instructions, simulated: u64) -> Self {
         let diagnose = part(simulated, parts.diagnose_pct);
         let diagnose_44 = part(diagnose, parts.diagnose_44_pct);
@@ -50,7 +46,6 @@ impl Counts {
     }
 
     /// Both together.
-    #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
             diagnose: self.diagnose + other.diagnose,
@@ -67,7 +62,6 @@ impl Counts {
 }
 
 /// A part of a count, rounded down.
-#[must_use]
 pub fn part(count: u64, percent: f64) -> u64 {
     let ratio = (percent.clamp(0.0, 100.0) / 100.0 * 4_294_967_296.0 + 0.5) as u64;
     ((u128::from(count) * u128::from(ratio)) >> 32) as u64

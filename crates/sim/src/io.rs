@@ -29,21 +29,6 @@ pub struct Request {
     pub write: Option<bool>,
 }
 
-/// A request that is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
-    /// Whose it was.
-    pub token: u32,
-    /// Volume.
-    pub volume: u32,
-    /// Pages.
-    pub pages: u32,
-    /// Time it waited for an exposure.
-    pub queued: Ticks,
-    /// Time of the operation.
-    pub service: Ticks,
-}
-
 /// Counters of a volume since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeCounts {
@@ -69,8 +54,6 @@ pub struct VolumeCounts {
     pub samples: [u64; 2],
     /// Requests that arrived.
     pub arrived: u64,
-    /// Time in which the base device was busy.
-    pub base_busy: Ticks,
     /// Operations that the minidisk cache avoided.
     pub avoided: u64,
 }
@@ -129,7 +112,6 @@ struct Exposure {
     parts: [Ticks; 3],
     write: bool,
     hit: bool,
-    queued: Ticks,
     began: Ticks,
 }
 
@@ -189,7 +171,6 @@ impl Io {
             parts: [0; 3],
             write: false,
             hit: false,
-            queued: 0,
             began: 0,
         };
         let mut disks = Vec::with_capacity(volumes.len());
@@ -280,7 +261,7 @@ impl Io {
     ) {
         self.disks[volume as usize].counts.arrived += 1;
         if self.exposures[volume as usize].volume == NO_INDEX {
-            self.run(now, volume as usize, volume, request, 0, schedule);
+            self.run(now, volume as usize, volume, request, schedule);
             return;
         }
         let unit = self.disks[volume as usize].unit as usize;
@@ -289,7 +270,7 @@ impl Io {
         if pool.aliases > 0 {
             pool.counts.tries += 1;
             if let Some(alias) = pool.free.pop() {
-                self.run(now, alias as usize, volume, request, 0, schedule);
+                self.run(now, alias as usize, volume, request, schedule);
                 return;
             }
             pool.counts.fails += 1;
@@ -297,8 +278,8 @@ impl Io {
         self.wait(now, volume, request);
     }
 
-    /// An exposure has ended its operation.
-    pub fn fire(&mut self, now: Ticks, slot: usize, schedule: &mut Schedule<'_>) -> Completion {
+    /// An exposure has ended its operation; the token of its request.
+    pub fn fire(&mut self, now: Ticks, slot: usize, schedule: &mut Schedule<'_>) -> u32 {
         let done = self.exposures[slot];
         let volume = done.volume as usize;
         let unit = self.disks[volume].unit as usize;
@@ -320,10 +301,8 @@ impl Io {
         self.exposures[slot].volume = NO_INDEX;
         schedule.set(slot, NEVER);
         if done.unit == NO_INDEX {
-            self.disks[volume].counts.base_busy += service;
             if let Some(node) = self.take(now, 0, volume, usage) {
-                let queued = now - node.arrived;
-                self.run(now, slot, node.volume, node.request, queued, schedule);
+                self.run(now, slot, node.volume, node.request, schedule);
             }
         } else {
             self.disks[volume].counts.alias_uses += 1;
@@ -332,20 +311,11 @@ impl Io {
                 .next_usage(unit)
                 .and_then(|usage| self.take(now, 1, unit, usage))
             {
-                Some(node) => {
-                    let queued = now - node.arrived;
-                    self.run(now, slot, node.volume, node.request, queued, schedule);
-                }
+                Some(node) => self.run(now, slot, node.volume, node.request, schedule),
                 None => self.pools[unit].free.push(slot as u32),
             }
         }
-        Completion {
-            token: done.request.token,
-            volume: done.volume,
-            pages: done.request.pages,
-            queued: done.queued,
-            service,
-        }
+        done.request.token
     }
 
     /// Counts an operation that the minidisk cache avoided.
@@ -466,7 +436,6 @@ impl Io {
         slot: usize,
         volume: u32,
         request: Request,
-        queued: Ticks,
         schedule: &mut Schedule<'_>,
     ) {
         self.settle_disk(now, volume as usize);
@@ -494,7 +463,6 @@ impl Io {
             parts: [pending, disconnect, connect],
             write,
             hit,
-            queued,
             began: now,
         };
         schedule.set(slot, now + pending + disconnect + connect);

@@ -4,23 +4,21 @@
 //! ([`time`]), random numbers come in named streams ([`random`]), and floating-point numbers are used only
 //! where IEEE 754 defines the result exactly.
 
-mod channels;
-pub mod counter_feed;
+mod counter_feed;
 pub mod counters;
 mod cp;
 mod eligible;
-pub mod encode;
+mod encode;
 pub mod event_queue;
 mod guests;
 pub mod hardware;
-pub mod heap;
-pub mod index_set;
-pub mod instructions;
+mod heap;
+mod index_set;
+mod instructions;
 pub mod io;
-pub mod limiter;
+mod limiter;
 mod limits;
-mod network;
-pub mod parking;
+mod parking;
 mod prsm;
 pub mod random;
 pub mod recorder;
@@ -28,9 +26,9 @@ pub mod relocation;
 pub mod run;
 pub mod scenario;
 pub mod state;
-pub mod storage;
+mod storage;
 pub mod time;
 pub mod unpark_policy;
-pub mod validate;
+mod validate;
 pub mod world;
-pub mod world_builder;
+mod world_builder;

@@ -17,7 +17,6 @@ pub struct Limiter {
 
 impl Limiter {
     /// A limit of this many processors, with full credit at `now`.
-    #[must_use]
     pub fn new(rate: Ratio, burst: Ticks, now: Ticks) -> Self {
         let burst = i64::try_from(burst).unwrap_or(i64::MAX);
         Self {
@@ -54,7 +53,6 @@ impl Limiter {
     }
 
     /// The same, without bringing its credit up to date.
-    #[must_use]
     pub fn has_credit(&self, now: Ticks) -> bool {
         let gained = self.rate.times(now.saturating_sub(self.at));
         self.credit

@@ -346,12 +346,12 @@ impl World {
             return;
         }
         let user = &self.users[number as usize];
-        let pool = self.pool_of[user.system as usize][usize::from(user.kind)] as usize;
+        let pool = user.processors as usize;
         let now = self.now;
         let mut beyond = false;
-        for v in user.first..user.first + user.count {
-            let slice = self.slice_of_credit(v as usize);
-            let vcpu = &mut self.vcpus[v as usize];
+        for v in user.vcpus() {
+            let slice = self.slice_of_credit(v);
+            let vcpu = &mut self.vcpus[v];
             let state = &mut self.limits[limit];
             if !vcpu.beyond {
                 continue;
@@ -368,11 +368,11 @@ impl World {
                         vcpu.reserved = slice;
                     }
                     state.limiter.charge(vcpu.reserved);
-                    let key = self.queue_deadline(v as usize);
-                    let vector = self.vcpus[v as usize].vector;
+                    let key = self.queue_deadline(v);
+                    let vector = self.vcpus[v].vector;
                     self.vectors
-                        .push(&mut self.pools[pool].ready, vector, key, v);
-                    self.preempt(pool, v as usize);
+                        .push(&mut self.pools[pool].ready, vector, key, v as u32);
+                    self.preempt(pool, v);
                 }
                 _ => {}
             }

@@ -31,7 +31,6 @@ impl World {
         } else {
             core.two += span - delayed;
         }
-        self.physical[core.physical as usize].busy += span;
         if core.dedicated && core.polarity == Polarity::Horizontal {
             return;
         }

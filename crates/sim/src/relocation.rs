@@ -61,7 +61,6 @@ pub enum Effect {
 /// A relocation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// Its phase.
     pub phase: Phase,
     /// Time of its start.
     pub began: Ticks,
@@ -91,7 +90,6 @@ pub struct State {
 pub struct Relocations {
     specs: Vec<Relocation>,
     link: Option<Link>,
-    /// Their states.
     pub states: Vec<State>,
     /// Time of the last count of page faults, and that count.
     counted: Option<(Ticks, u64)>,

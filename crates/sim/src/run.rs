@@ -62,7 +62,6 @@ pub struct UserSummary {
     pub cpu_s: f64,
     /// Its own part of it.
     pub virtual_s: f64,
-    /// Dispatches.
     pub dispatches: u64,
     /// Demand it gave up, in seconds of work.
     pub refused_s: f64,
@@ -195,7 +194,7 @@ impl Summary {
         for user in &world.users {
             let system = &world.scenario.systems[user.system as usize];
             let mut sums = UserSummary::default();
-            for v in user.first as usize..(user.first + user.count) as usize {
+            for v in user.vcpus() {
                 let (before, after) = (first.vcpus[v], last.vcpus[v]);
                 // A logon in between starts the counters again.
                 sums.cpu_s += to_seconds(after.0.checked_sub(before.0).unwrap_or(after.0));

@@ -156,8 +156,6 @@ pub struct System {
     pub name: String,
     /// Its partition.
     pub partition: u32,
-    /// Whether monitor records are written for it.
-    pub recorded: bool,
     /// Its release, as its records say.
     pub release: String,
     pub transaction_ends: bool,

@@ -78,13 +78,11 @@ impl Available {
 
 impl Frames {
     /// Pages of users on paging volumes.
-    #[must_use]
     pub fn paged_out(&self) -> f64 {
         self.used * (1.0 - self.resident)
     }
 
     /// A number of frames below 2 GB and above.
-    #[must_use]
     pub fn split(&self, frames: f64) -> [u64; 2] {
         let all = self.pageable + self.nonpageable;
         let below = (frames * (BELOW / all).min(1.0)) as u64;

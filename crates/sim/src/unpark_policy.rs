@@ -45,9 +45,7 @@ impl Cores {
 /// Another partition, as Global Performance Data shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PeerPartition {
-    /// Its weight.
     pub weight: f64,
-    /// Its entitlement.
     pub entitlement: f64,
     /// Its use.
     pub used: f64,
@@ -58,7 +56,6 @@ pub struct PeerPartition {
 /// Observation of one type in the last interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'s> {
-    /// The cores.
     pub cores: Cores,
     /// Weight of the partition.
     pub weight: f64,
@@ -77,7 +74,6 @@ pub struct Decision {
     pub online: u32,
     /// Cores that run, the first ones.
     pub unparked: u32,
-    /// Entitlement.
     pub entitlement: u32,
     /// Use expected in the next interval.
     pub projection: u32,

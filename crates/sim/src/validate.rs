@@ -1,6 +1,7 @@
 //! Validation of scenarios.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use crate::scenario::*;
 
@@ -24,193 +25,140 @@ pub(crate) fn invalid(what: String, value: impl ToString, expected: &'static str
     }
 }
 
+/// An error, unless it holds.
+pub(crate) fn require(
+    holds: bool,
+    what: impl Display,
+    value: impl ToString,
+    expected: &'static str,
+) -> Result<(), ScenarioError> {
+    match holds {
+        true => Ok(()),
+        false => Err(invalid(what.to_string(), value, expected)),
+    }
+}
+
+fn positive(value: f64, what: &str) -> Result<(), ScenarioError> {
+    let holds = value.is_finite() && value > 0.0 && value <= 1e9;
+    require(holds, what, value, "a number above 0, at most 1e9")
+}
+
+fn index<T>(value: u32, among: &[T], what: &str, of: &str) -> Result<(), ScenarioError> {
+    let what = format_args!("{what} of {of}");
+    let holds = (value as usize) < among.len();
+    require(holds, what, value, "one that the scenario has")
+}
+
 /// Checks for contradictions that would make an index invalid or a loop endless.
 pub(crate) fn validate(scenario: &Scenario) -> Result<(), ScenarioError> {
     let kinds = scenario.machine.types.len();
     let kind = |of: u8, what: &str| {
-        if usize::from(of) < kinds {
-            Ok(())
-        } else {
-            Err(invalid(
-                format!("type of {what}"),
-                of,
-                "a type of the machine",
-            ))
-        }
+        let what = format_args!("type of {what}");
+        require(usize::from(of) < kinds, what, of, "a type of the machine")
     };
-    let positive = |value: f64, what: &str| {
-        if value.is_finite() && value > 0.0 && value <= 1e9 {
-            Ok(())
-        } else {
-            Err(invalid(
-                what.to_owned(),
-                value,
-                "a number above 0, at most 1e9",
-            ))
-        }
-    };
-    if scenario.machine.type_codes.len() != kinds {
-        return Err(invalid(
-            "codes of types".into(),
-            scenario.machine.type_codes.len(),
-            "one for each type",
-        ));
-    }
+    let codes = scenario.machine.type_codes.len();
+    require(codes == kinds, "codes of types", codes, "one for each type")?;
     positive(scenario.interval_s, "interval_s")?;
     positive(scenario.high_frequency_s, "high_frequency_s")?;
     positive(scenario.seconds, "seconds")?;
     for cores in &scenario.machine.cores {
         kind(cores.kind, "the machine's cores")?;
-        if cores.count > 1_024 {
-            return Err(invalid(
-                "cores of a type".into(),
-                cores.count,
-                "at most 1,024",
-            ));
-        }
+        let count = cores.count;
+        require(count <= 1_024, "cores of a type", count, "at most 1,024")?;
     }
     for partition in &scenario.partitions {
+        let name = &partition.name;
         for share in &partition.shares {
-            kind(share.kind, &partition.name)?;
-            if share.cores == 0 || share.cores > 1_024 {
-                return Err(invalid(
-                    format!("cores of partition {}", partition.name),
-                    share.cores,
-                    "1 to 1,024",
-                ));
-            }
+            kind(share.kind, name)?;
+            let holds = (1..=1_024).contains(&share.cores);
+            let what = format_args!("cores of partition {name}");
+            require(holds, what, share.cores, "1 to 1,024")?;
             if let Some(group) = share.group {
-                index(
-                    group,
-                    scenario.partition_groups.len(),
-                    "group",
-                    &partition.name,
-                )?;
+                index(group, &scenario.partition_groups, "group", name)?;
             }
         }
     }
     for system in &scenario.systems {
-        index(
-            system.partition,
-            scenario.partitions.len(),
-            "partition",
-            &system.name,
-        )?;
-        if system.threads.len() != kinds {
-            return Err(invalid(
-                format!("threads of system {}", system.name),
-                system.threads.len(),
-                "one number per type",
-            ));
-        }
+        let name = &system.name;
+        let user_of = |user: u32, what: &str| index(user, &system.users, what, name);
+        index(system.partition, &scenario.partitions, "partition", name)?;
+        let threads = system.threads.len();
+        let what = format_args!("threads of system {name}");
+        require(threads == kinds, what, threads, "one number per type")?;
         let mut names = HashSet::with_capacity(system.users.len());
         for user in &system.users {
             // Random numbers are drawn by name.
-            if !names.insert(&user.name) {
-                return Err(invalid(
-                    format!("users of system {}", system.name),
-                    &user.name,
-                    "each name once",
-                ));
-            }
+            let what = format_args!("users of system {name}");
+            require(names.insert(&user.name), what, &user.name, "each name once")?;
             kind(user.kind, &user.name)?;
-            if user.virtual_cpus == 0 || user.virtual_cpus > 128 {
-                return Err(invalid(
-                    format!("virtual CPUs of user {}", user.name),
-                    user.virtual_cpus,
-                    "1 to 128",
-                ));
-            }
+            let holds = (1..=128).contains(&user.virtual_cpus);
+            let what = format_args!("virtual CPUs of user {}", user.name);
+            require(holds, what, user.virtual_cpus, "1 to 128")?;
             if let Some(pool) = user.pool {
-                index(pool, system.pools.len(), "pool", &user.name)?;
+                index(pool, &system.pools, "pool", &user.name)?;
             }
             for load in &user.loads {
                 for volume in &load.volumes {
-                    index(*volume, system.volumes.len(), "volume", &user.name)?;
+                    index(*volume, &system.volumes, "volume", &user.name)?;
                 }
                 if load.demand_pct.is_some_and(|part| part > 0.0) {
                     positive(load.burst_ms, "burst_ms")?;
                 }
                 let rates = load.io_rate + load.page_rate;
-                if !(0.0..=1e6).contains(&rates) {
-                    return Err(invalid("rates of a load".into(), rates, "0 to 1,000,000"));
-                }
+                let holds = (0.0..=1e6).contains(&rates);
+                require(holds, "rates of a load", rates, "0 to 1,000,000")?;
             }
         }
-        for unit in &system.volumes {
-            index(
-                unit.control_unit,
-                system.control_units.len(),
-                "control unit",
-                &unit.name,
-            )?;
+        for volume in &system.volumes {
+            let unit = volume.control_unit;
+            index(unit, &system.control_units, "control unit", &volume.name)?;
         }
         for transaction in &system.transactions {
             check_steps(system, transaction)?;
         }
         for relocation in &system.relocations {
-            index(
-                relocation.user,
-                system.users.len(),
-                "user of a relocation",
-                &system.name,
-            )?;
+            user_of(relocation.user, "user of a relocation")?;
             let rate = system.link.as_ref().map_or(0.0, |link| link.rate_mib);
             positive(rate, "rate of the link")?;
         }
         for command in &system.commands {
             match command.action {
-                crate::scenario::Action::Logon { user }
-                | crate::scenario::Action::Logoff { user }
-                | crate::scenario::Action::SetShare { user, .. } => {
-                    index(user, system.users.len(), "user of a command", &system.name)?;
+                Action::Logon { user }
+                | Action::Logoff { user }
+                | Action::SetShare { user, .. } => {
+                    user_of(user, "user of a command")?;
                 }
-                crate::scenario::Action::SetMultithread { kind: of, threads } => {
+                Action::SetMultithread { kind: of, threads } => {
                     kind(of, "a command")?;
-                    if !(1..=2).contains(&threads) {
-                        return Err(invalid("threads of a command".into(), threads, "1 or 2"));
-                    }
+                    let holds = (1..=2).contains(&threads);
+                    require(holds, "threads of a command", threads, "1 or 2")?;
                 }
-                crate::scenario::Action::SetPool { user, pool } => {
-                    index(user, system.users.len(), "user of a command", &system.name)?;
-                    index(pool, system.pools.len(), "pool of a command", &system.name)?;
+                Action::SetPool { user, pool } => {
+                    user_of(user, "user of a command")?;
+                    index(pool, &system.pools, "pool of a command", name)?;
                 }
-                crate::scenario::Action::SetPoolLimit { pool, limit } => {
-                    index(pool, system.pools.len(), "pool of a command", &system.name)?;
+                Action::SetPoolLimit { pool, limit } => {
+                    index(pool, &system.pools, "pool of a command", name)?;
                     positive(limit, "limit of a command")?;
                 }
                 _ => {}
             }
         }
         for port in system.switches.iter().flat_map(|switch| &switch.ports) {
-            index(
-                port.user,
-                system.users.len(),
-                "user of a port",
-                &system.name,
-            )?;
+            user_of(port.user, "user of a port")?;
         }
         for function in &system.functions {
-            index(
-                function.user,
-                system.users.len(),
-                "user of a function",
-                &system.name,
-            )?;
+            user_of(function.user, "user of a function")?;
         }
     }
     Ok(())
 }
 
-fn check_steps(
-    system: &crate::scenario::System,
-    transaction: &crate::scenario::Transaction,
-) -> Result<(), ScenarioError> {
-    use crate::scenario::Step;
+fn check_steps(system: &System, transaction: &Transaction) -> Result<(), ScenarioError> {
     let name = &transaction.name;
     let mut passes_time = transaction.rate.is_some() || transaction.think_s > 0.0;
     for step in &transaction.steps {
-        match step {
+        let (users, volumes, lock): (&[u32], &[u32], _) = match step {
             Step::Cpu {
                 users,
                 lock,
@@ -218,54 +166,30 @@ fn check_steps(
                 ..
             } => {
                 passes_time |= *cpu_ms > 0.0;
-                if users.is_empty() {
-                    return Err(invalid(format!("users of {name}"), 0, "at least one"));
-                }
-                for user in users {
-                    index(*user, system.users.len(), "user", name)?;
-                }
-                if let Some(lock) = lock {
-                    index(*lock, system.locks.len(), "lock", name)?;
-                }
+                let what = format_args!("users of {name}");
+                require(!users.is_empty(), what, 0, "at least one")?;
+                (users, &[], *lock)
             }
             Step::Io { users, volumes, .. } => {
-                if volumes.is_empty() || users.is_empty() {
-                    return Err(invalid(
-                        format!("volumes or users of {name}"),
-                        0,
-                        "at least one",
-                    ));
-                }
-                for user in users {
-                    index(*user, system.users.len(), "user", name)?;
-                }
-                for volume in volumes {
-                    index(*volume, system.volumes.len(), "volume", name)?;
-                }
+                let holds = !volumes.is_empty() && !users.is_empty();
+                let what = format_args!("volumes or users of {name}");
+                require(holds, what, 0, "at least one")?;
+                (users, volumes, None)
             }
-            Step::Delay { .. } => {}
+            Step::Delay { .. } => continue,
+        };
+        for user in users {
+            index(*user, &system.users, "user", name)?;
+        }
+        for volume in volumes {
+            index(*volume, &system.volumes, "volume", name)?;
+        }
+        if let Some(lock) = lock {
+            index(lock, &system.locks, "lock", name)?;
         }
     }
     passes_time |= !transaction.steps.is_empty();
-    if passes_time {
-        Ok(())
-    } else {
-        Err(invalid(
-            format!("steps of {name}"),
-            0,
-            "at least one step, or a think time",
-        ))
-    }
-}
-
-fn index(value: u32, count: usize, what: &str, of: &str) -> Result<(), ScenarioError> {
-    if (value as usize) < count {
-        Ok(())
-    } else {
-        Err(invalid(
-            format!("{what} of {of}"),
-            value,
-            "one that the scenario has",
-        ))
-    }
+    let what = format_args!("steps of {name}");
+    let expected = "at least one step, or a think time";
+    require(passes_time, what, 0, expected)
 }

@@ -1,5 +1,7 @@
 //! The world: everything that is simulated, the loop over its events, and what the mechanisms share.
 
+use std::ops::Range;
+
 use crate::event_queue::{EventQueue, Schedule};
 use crate::heap::{ABSENT, Heap};
 use crate::index_set::IndexSet;
@@ -17,7 +19,6 @@ pub struct SlotBases {
     pub physical: u32,
     /// Bursts of virtual CPUs.
     pub bursts: u32,
-    /// Customers.
     pub customers: u32,
     /// High-frequency samples, by system.
     pub samples: u32,
@@ -76,7 +77,6 @@ pub struct CpTimings {
 /// The complete simulation state.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// The scenario.
     pub scenario: Scenario,
     /// The present.
     pub now: Ticks,
@@ -128,13 +128,11 @@ pub struct World {
     pub vectors: Vectors,
     /// Virtual CPUs.
     pub vcpus: Vec<Vcpu>,
-    /// Users.
     pub users: Vec<User>,
-    /// First user of each system, and the end.
-    pub users_of: Vec<u32>,
-    /// First core of each system, and the end.
-    pub cores_of: Vec<u32>,
-    /// Limits.
+    /// Users of each system.
+    pub users_of: Vec<Range<usize>>,
+    /// Cores of each system.
+    pub cores_of: Vec<Range<usize>>,
     pub limits: Vec<Limit>,
     /// Limits of CPU pools by system and pool.
     pub pool_limits: Vec<Vec<u32>>,
@@ -175,7 +173,6 @@ pub struct World {
 pub struct RecordedEvent {
     /// Time of the event.
     pub at: Ticks,
-    /// System.
     pub system: u32,
     /// Kind of the event.
     pub what: EventKind,
@@ -278,8 +275,8 @@ impl World {
     fn io_due(&mut self, system: usize, slot: u32) {
         let base = self.io_slots[system];
         let mut schedule = Schedule::new(&mut self.events, base);
-        let done = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
-        self.io_done(done.token);
+        let token = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
+        self.io_done(token);
     }
 
     /// Brings all times up to date.
@@ -340,17 +337,14 @@ impl World {
 
     /// High-frequency samples of a system.
     fn sample(&mut self, system: usize) {
-        for user in self.users_of[system]..self.users_of[system + 1] {
-            let user = &self.users[user as usize];
+        for user in &self.users[self.users_of[system].clone()] {
             if user.logged_on {
-                for vcpu in user.first..user.first + user.count {
-                    let vcpu = &mut self.vcpus[vcpu as usize];
+                for vcpu in &mut self.vcpus[user.vcpus()] {
                     vcpu.samples[vcpu.state as usize] += 1;
                 }
             }
         }
-        for core in self.cores_of[system]..self.cores_of[system + 1] {
-            let core = &self.cores[core as usize];
+        for core in &self.cores[self.cores_of[system].clone()] {
             let queued = self.vectors.heaps[core.vector as usize].len() as u64;
             for cpu in core.first..core.first + core.threads {
                 let cpu = &mut self.cpus[cpu as usize];
@@ -453,8 +447,7 @@ impl World {
 }
 
 /// Converts the times of a scenario's machine to ticks.
-#[must_use]
-pub fn machine_timings(scenario: &Scenario) -> MachineTimings {
+pub(crate) fn machine_timings(scenario: &Scenario) -> MachineTimings {
     let machine = &scenario.machine;
     let run = &machine.run_time_ms;
     let run_time = (0..machine.types.len())
@@ -489,8 +482,7 @@ pub fn machine_timings(scenario: &Scenario) -> MachineTimings {
 }
 
 /// Converts the times of a system's CP to ticks.
-#[must_use]
-pub fn cp_timings(cp: &crate::scenario::Cp) -> CpTimings {
+pub(crate) fn cp_timings(cp: &crate::scenario::Cp) -> CpTimings {
     CpTimings {
         slice: [cp.slice_ms, cp.slice_smt_ms].map(|ms| micros(1_000.0 * ms).max(1)),
         lag: micros(1_000.0 * cp.lag_ms),
@@ -504,7 +496,6 @@ pub fn cp_timings(cp: &crate::scenario::Cp) -> CpTimings {
 }
 
 /// The speed of one of two threads of a core whose work together is `speedup_pct` percent of that of one.
-#[must_use]
-pub fn paired_speed(speedup_pct: f64) -> Ratio {
+pub(crate) fn paired_speed(speedup_pct: f64) -> Ratio {
     Ratio::from_f64((speedup_pct / 100.0).clamp(0.02, 2.0) / 2.0)
 }

@@ -6,34 +6,33 @@ z/VM 5.3 otherwise; a system of a given release uses only the layouts of that re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from zlens.catalog import layouts
-from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordJoin, RecordLayout
 from zlens.catalog.raw_columns import column_type
-from zlens.errors import CatalogError
 
 #: Release whose layouts are used where zlens has none of its own.
 RELEASE = "5.3"
 #: Releases with enough public layouts to record a system with these only.
 RELEASES = (RELEASE,)
-#: Records that another one replaced in later releases.
-_REPLACED = {"D5R3": "D5R17"}
+#: A record that D5R17 replaced in later releases.
+_REPLACED = "D5R3"
 #: A known field that this layout does not have.
 _ABSENT_FIELD = {"at": 0, "length": 0, "count": 0, "form": "number", "absent": True}
 #: Encoding of a value by the type of its column.
 _FORMS = {"text": "ebcdic", "ascii": "ascii", "hex": "bytes"}
 
 
-def writing_layout(record: str) -> RecordLayout:
-    """Return the layout with which a simulated file writes a record; CatalogError if there is none."""
-    for candidate in layouts.sim_layouts(record):
-        return candidate
-    for candidate in layouts.layouts(record):
-        if candidate.pack == layouts.BUILTIN and candidate.release == RELEASE:
-            return candidate
-    raise CatalogError(f"{record} has no layout to write it with", expected=f"one of zlens or of {RELEASE}")
+def writing_layout(record: str) -> RecordLayout | None:
+    """Return the layout with which a simulated file writes a record, if there is one."""
+    return next(iter(layouts.sim_layouts(record)), None) or _layout_of_release(record, RELEASE)
+
+
+def _layout_of_release(record: str, release: str) -> RecordLayout | None:
+    known = (one for one in layouts.layouts(record) if (one.pack, one.release) == (layouts.BUILTIN, release))
+    return next(known, None)
 
 
 def release_mark(release: str | None) -> str:
@@ -41,25 +40,26 @@ def release_mark(release: str | None) -> str:
     return layouts.SIM_MARK if release is None else f"{release}.0"
 
 
-def writer_plan(records: Iterable[str], release: str | None = None) -> list[dict[str, Any]]:
-    """Return the layouts of records for the simulator: fields by name, without their record's prefix.
+def writer_plan(release: str | None = None) -> list[dict[str, Any]]:
+    """Return the layouts of all records for the simulator: fields by name, without their record's prefix.
 
     With a release, they are those of that release; records, sections and fields missing in it are marked
     absent.
     """
-    return [_of_release(record, release) if release else _own(record) for record in records]
+    return [
+        _of_release(layout, release) if release else _own(layout)
+        for record in layouts.records()
+        if (layout := writing_layout(record))
+    ]
 
 
-def _own(record: str) -> dict[str, Any]:
-    return {**_record(writing_layout(record)), **({"absent": True} if record in _REPLACED else {})}
+def _own(layout: RecordLayout) -> dict[str, Any]:
+    return {**_record(layout), "absent": layout.record == _REPLACED}
 
 
-def _of_release(record: str, release: str) -> dict[str, Any]:
-    synthetic = _record(writing_layout(record))
-    for candidate in layouts.layouts(record):
-        if candidate.pack == layouts.BUILTIN and candidate.release == release:
-            return _with_absent(_record(candidate), synthetic)
-    return {**synthetic, "absent": True}
+def _of_release(own: RecordLayout, release: str) -> dict[str, Any]:
+    layout = _layout_of_release(own.record, release)
+    return _with_absent(_record(layout), _record(own)) if layout else {**_record(own), "absent": True}
 
 
 def _with_absent(plan: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
@@ -83,10 +83,7 @@ def _record(layout: RecordLayout) -> dict[str, Any]:
         "number": layout.number,
         "length": layout.length,
         "fields": _fields(layout.fields, prefix),
-        # Joined records have the bytes of such sections in a field that extends to the record's end.
-        "sections": {
-            section.name: _section(section, prefix) for section in layout.sections if section.join is None
-        },
+        "sections": {section.name: _section(section, prefix) for section in layout.sections},
     }
 
 
@@ -114,5 +111,16 @@ def _section(section: MonitorSection, prefix: str) -> dict[str, Any]:
         "match": None if section.match is None else (without_prefix(section.match[0]), section.match[1]),
         "bound": without_prefix(section.bound),
         "within": section.within,
+        "join": None
+        if section.join is None
+        else _join(section.join.renamed(lambda name: name.removeprefix(prefix))),
         "fields": _fields(section.fields, prefix),
+    }
+
+
+def _join(join: RecordJoin) -> dict[str, Any]:
+    return {
+        **{key: getattr(join, key) for key in ("more", "more_bit", "active", "cfvn", "csvn")},
+        "length": join.length or join.sets[0].length,
+        "sets": [{"name": counters.name, "bit": counters.bit} for counters in join.sets],
     }

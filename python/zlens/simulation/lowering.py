@@ -156,10 +156,7 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
                 "machine": lowered.machine(),
                 "partitions": [lowered.partition(part, number) for number, part in enumerate(parts, 1)],
                 "partition_groups": lowered.groups(),
-                "systems": [
-                    lowered.system(part, number, recorded=part in systems)
-                    for number, part in enumerate(parts)
-                ],
+                "systems": [lowered.system(part, number) for number, part in enumerate(parts)],
             },
         ),
         {part.system: part.common_entry("records") for part in systems},
@@ -332,7 +329,7 @@ class _MachineLowering:
 
     # Systems -----------------------------------------------------------------------------------
 
-    def system(self, part: SystemPartition, number: int, *, recorded: bool) -> dict[str, Any]:
+    def system(self, part: SystemPartition, number: int) -> dict[str, Any]:
         given = part.common_entry("cp") or self.scenario["cp"]
         cp = self.table(CP, given, "cp") if part.zvm else {**CP.check({}, "cp", ScenarioErrors()), **_NO_COST}
         storage = part.common_entry("storage") or self.assumed("sim_partition_storage")
@@ -359,7 +356,6 @@ class _MachineLowering:
         return {
             "name": part.system,
             "partition": number,
-            "recorded": recorded,
             "release": writer_plans.release_mark(part.common_entry("records")),
             "transaction_ends": bool(part.common_entry("transaction_ends")),
             "ipl_tod": _native.tod_from_unix_us(round(ipl_s * 1e6)),

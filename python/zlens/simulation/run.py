@@ -164,8 +164,8 @@ def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 @cache
 def layouts(release: str | None = None) -> str:
-    """Return the layouts of the written records: of a release, or the synthetic ones."""
-    return json.dumps(writer_plans.writer_plan(_native.simulated_records(), release))
+    """Return the layouts of records that are written: of a release, or the synthetic ones."""
+    return json.dumps(writer_plans.writer_plan(release))
 
 
 def simulate(

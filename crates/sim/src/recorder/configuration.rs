@@ -84,22 +84,12 @@ impl<W: Write> Recorder<W> {
                 continue;
             }
             let unit = &system.control_units[volume.control_unit as usize];
-            let mut paths = [0; 8];
-            for (place, chpid) in paths.iter_mut().zip(&unit.chpids) {
-                *place = *chpid;
-            }
             let mask = 0xFF00_u16 >> unit.chpids.len().min(8);
             self.write_record("D1R6", tod, |record| {
+                device(record, volume, at);
+                model(record, volume, unit);
                 record
-                    .number("RDEVDEV", u64::from(volume.device))
-                    .number("RDEVSID", subchannel(at))
-                    .number("RDEVCLAS", 4)
-                    .bytes("RDEVDVID", &[0x33, 0x90])
-                    .number("CALMODLN", 9)
-                    .text("RDEVSER", &volume.name)
                     .number("RDEVLPM", u64::from(mask & 0xFF))
-                    .bytes("RDEVCHPS", &paths)
-                    .bytes("RDEVCUID", &[0x21, 0x07])
                     .number("RDEVHPPL", u64::from(volume.control_unit));
             });
         }
@@ -109,34 +99,23 @@ impl<W: Write> Recorder<W> {
         self.write_record("D1R7", tod, |record| {
             record.number("RSAGSTOR", bytes);
         });
-        for (at, volume) in system.volumes.iter().enumerate() {
-            if volume.paging {
-                self.write_record("D1R8", tod, |record| {
-                    record
-                        .text("CPVOLSER", &volume.name)
-                        .text("CALTYPE", "page")
-                        .number("CALSTART", at as u64)
-                        .number("RDEVDEV", u64::from(volume.device))
-                        .number("RDEVSID", subchannel(at))
-                        .number("ZLSLOTS", volume.slots);
-                });
-            }
+        let volumes = || system.volumes.iter().enumerate();
+        let paging = volumes().filter(|(_, volume)| volume.paging);
+        let spool = volumes().filter(|(_, volume)| volume.spool_slots > 0);
+        let extents = paging
+            .map(|(at, volume)| (at, volume, "page", at as u64, volume.slots))
+            .chain(spool.map(|(at, volume)| (at, volume, "spol", 1, volume.spool_slots)));
+        for (at, volume, kind, start, slots) in extents {
+            self.write_record("D1R8", tod, |record| {
+                device(record, volume, at);
+                record
+                    .text("CPVOLSER", &volume.name)
+                    .text("CALTYPE", kind)
+                    .number("CALSTART", start)
+                    .number("ZLSLOTS", slots);
+            });
         }
-        for (at, volume) in system.volumes.iter().enumerate() {
-            if volume.spool_slots > 0 {
-                self.write_record("D1R8", tod, |record| {
-                    record
-                        .text("CPVOLSER", &volume.name)
-                        .text("CALTYPE", "spol")
-                        .number("CALSTART", 1)
-                        .number("RDEVDEV", u64::from(volume.device))
-                        .number("RDEVSID", subchannel(at))
-                        .number("ZLSLOTS", volume.spool_slots);
-                });
-            }
-        }
-        for user in world.users_of[self.system]..world.users_of[self.system + 1] {
-            let user = user as usize;
+        for user in world.users_of[self.system].clone() {
             if world.users[user].logged_on {
                 let of_type = count_field(world, user);
                 self.write_record("D1R15", tod, |record| {
@@ -203,10 +182,11 @@ impl<W: Write> Recorder<W> {
                 .number("ZLUNPARK", unparking.model as u64 + 1)
                 .number("ZLPADIFL", unparking.pad_pct as u64);
         });
-        let cores: Vec<usize> = self.cores(world).collect();
+        let cores = self.cores(world);
         self.write_record("D1R26", tod, |record| {
             record.entries("CORES", cores.len(), |at, entry| {
-                let core = &world.cores[cores[at]];
+                let number = cores.start + at;
+                let core = &world.cores[number];
                 let place = if core.home == NO_INDEX {
                     core.number
                 } else {
@@ -216,7 +196,7 @@ impl<W: Write> Recorder<W> {
                 let drawer = chip / machine.chips_per_drawer.max(1);
                 entry
                     .number("ZLCORE", u64::from(core.number))
-                    .number("ZLTYPE", code(world, cores[at]))
+                    .number("ZLTYPE", code(world, number))
                     .number("ZLPOLAR", polarity(core.polarity))
                     .number("ZLNEST3", 1 + u64::from(drawer))
                     .number("ZLNEST2", 1 + u64::from(chip))

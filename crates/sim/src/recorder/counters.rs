@@ -4,75 +4,73 @@ use std::io::Write;
 
 use super::*;
 
+/// The section of counters in their records.
+const SECTION: &str = "counters";
+/// Bytes of counters in a record; the next one continues them.
+const PIECE: usize = 1_000;
+
 impl<W: Write> Recorder<W> {
-    /// Hardware counters of every thread; they take two records if one is too short.
+    /// Hardware counters of every thread, and of cores with multithreading.
     pub(super) fn counters(&mut self, world: &World, tod: Ticks) {
-        let Some(hardware) = &world.scenario.machine.counters else {
+        let machine = &world.scenario.machine;
+        if machine.counters.is_none() {
             return;
-        };
-        let table = &hardware.table;
-        for core in self.cores(world).collect::<Vec<_>>() {
+        }
+        for core in self.cores(world) {
             let state = &world.cores[core];
-            let kind = code(world, core);
-            for cpu in state.first as usize..(state.first + state.threads) as usize {
+            for cpu in world.threads_of(core) {
                 if world.cpus[cpu].state == CpuState::Offline {
                     continue;
                 }
                 let (number, thread) = self.address(world, cpu);
-                let mut bytes = Vec::new();
-                let mut diagnostic = Vec::new();
-                let mut mask = 0;
-                for (at, set) in table.sets.iter().enumerate() {
-                    let bit = SETS.iter().find(|(name, _)| *name == set.name);
-                    let Some((name, bit)) = bit else { continue };
-                    let target = if *name == MT_DIAGNOSTIC {
-                        &mut diagnostic
-                    } else {
-                        mask |= bit;
-                        &mut bytes
-                    };
-                    for value in world.counting.set(cpu, at) {
-                        target.extend_from_slice(&value.to_be_bytes());
-                    }
-                }
-                let versions = (u64::from(table.cfvn), u64::from(table.csvn));
-                let (first, rest) = bytes.split_at(bytes.len().min(FIRST_BYTES));
-                for part in [first, rest] {
-                    if part.is_empty() {
-                        continue;
-                    }
-                    let more = std::ptr::eq(part, first) && !rest.is_empty();
-                    self.write_record("D5R13", tod, |record| {
-                        record
-                            .number("ZLCPUAD", number)
-                            .number("ZLCPUTY", kind)
-                            .number("ZLMORE", if more { 0x80 } else { 0 })
-                            .number("CCFCMFAC", mask)
-                            .number("ZLCPSP", u64::from(world.scenario.machine.megahertz))
-                            .number("ZLCTROF", 40)
-                            .number("ZLCTRLN", part.len() as u64)
-                            .number("ZLCFVN", versions.0)
-                            .number("ZLCSVN", versions.1)
-                            .bytes("COUNTERS", part);
-                    });
-                }
-                if state.threads > 1 && !diagnostic.is_empty() {
-                    self.write_record("D5R20", tod, |record| {
+                self.counter_records(world, tod, cpu, "D5R13", |record| {
+                    record
+                        .number("ZLCPUAD", number)
+                        .number("ZLCPUTY", code(world, core))
+                        .number("ZLCPSP", u64::from(machine.megahertz));
+                });
+                if state.threads > 1 {
+                    self.counter_records(world, tod, cpu, "D5R20", |record| {
                         record
                             .number("ZLCPUAD", number)
                             .number("ZLTHRD", thread)
-                            .number("ZLCORE", u64::from(state.number))
-                            .number("CAL_MFMMASK", 32)
-                            .number("ZLMTDOF", 36)
-                            .number("ZLMTDLN", diagnostic.len() as u64)
-                            .number("ZLCFVN", versions.0)
-                            .number("ZLCSVN", versions.1)
-                            .bytes("ZLCTRS", &diagnostic);
+                            .number("ZLCORE", u64::from(state.number));
                     });
                 }
             }
         }
     }
 
-    // Events ----------------------------------------------------------------------------------------
+    /// Writes the counters of a processor that a record's layout has.
+    fn counter_records(
+        &mut self,
+        world: &World,
+        tod: Ticks,
+        cpu: usize,
+        name: &str,
+        fill: impl Fn(&mut Record<'_>),
+    ) {
+        let Some(hardware) = &world.scenario.machine.counters else {
+            return;
+        };
+        let table = &hardware.table;
+        let known = self.encoder.counter_sets(name, SECTION);
+        let versions = [table.cfvn, table.csvn].map(u64::from);
+        let mut active = 0;
+        let mut bytes = Vec::new();
+        for (at, set) in table.sets.iter().enumerate() {
+            if let Some(own) = known.iter().find(|own| own.name == set.name) {
+                active |= own.bit;
+                let values = world.counting.set(cpu, at).into_iter();
+                bytes.extend(values.flat_map(u64::to_be_bytes));
+            }
+        }
+        for (at, piece) in bytes.chunks(PIECE).enumerate() {
+            self.write_record(name, tod, |record| {
+                fill(record);
+                let more = (at + 1) * PIECE < bytes.len();
+                record.counters(SECTION, active, versions, piece, more);
+            });
+        }
+    }
 }

@@ -27,9 +27,8 @@ impl<W: Write> Recorder<W> {
             let writes = counts.operations - counts.reads;
             let mask = 0xFF00_u16 >> control.chpids.len().min(8);
             self.write_record("D6R3", tod, |record| {
+                device(record, volume, at);
                 record
-                    .number("RDEVDEV", u64::from(volume.device))
-                    .number("RDEVSID", subchannel(at))
                     .text("RDEVSER", &volume.name)
                     .number("RDEVLPM", u64::from(mask & 0xFF))
                     .number("SCMSSCH", counts.operations)
@@ -65,9 +64,8 @@ impl<W: Write> Recorder<W> {
                 // Pages spread evenly over all slots.
                 let used = volume.slots as f64 * (paged_out / slots.max(1) as f64).min(1.0);
                 self.write_record("D3R4", tod, |record| {
+                    device(record, volume, at);
                     record
-                        .number("RDEVDEV", u64::from(volume.device))
-                        .number("RDEVSID", subchannel(at))
                         .text("CALVSER", &volume.name)
                         .number("CALPAGE", used as u64)
                         .number("EXPCTPRD", counts.pages[0])
@@ -81,9 +79,8 @@ impl<W: Write> Recorder<W> {
             if volume.spool_slots > 0 {
                 let (service, _) = io.load(at);
                 self.write_record("D3R4", tod, |record| {
+                    device(record, volume, at);
                     record
-                        .number("RDEVDEV", u64::from(volume.device))
-                        .number("RDEVSID", subchannel(at))
                         .text("CALVSER", &volume.name)
                         .number("CALSPOOL", part(volume.spool_slots, volume.spool_used_pct))
                         .number("SCGSSCH", counts.operations)

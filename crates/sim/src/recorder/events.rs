@@ -4,39 +4,26 @@ use std::io::Write;
 
 use super::*;
 
+/// Virtual device number of the minidisk that seeks are for.
+const MINIDISK: u64 = 0x0100;
+
 impl<W: Write> Recorder<W> {
     /// Volumes and functions that came and went.
     pub(super) fn changes(&mut self, world: &World, from: Ticks, to: Ticks) {
         self.attachments(world, from, to);
         let system = &world.scenario.systems[self.system];
         for (at, volume) in system.volumes.iter().enumerate() {
-            let device = u64::from(volume.device);
             let unit = &system.control_units[volume.control_unit as usize];
-            let mut paths = [0; 8];
-            for (place, chpid) in paths.iter_mut().zip(&unit.chpids) {
-                *place = *chpid;
-            }
             for (off, on) in &volume.offline {
                 let moment = world.begin + seconds(*off);
                 if *off > 0.0 && (from..to).contains(&moment) {
-                    self.write_record("D6R2", moment, |record| {
-                        record
-                            .number("RDEVDEV", device)
-                            .number("RDEVSID", subchannel(at));
-                    });
+                    self.write_record("D6R2", moment, |record| device(record, volume, at));
                 }
                 let moment = world.begin + seconds(*on);
                 if (from..to).contains(&moment) {
                     self.write_record("D6R1", moment, |record| {
-                        record
-                            .number("RDEVDEV", device)
-                            .number("RDEVSID", subchannel(at))
-                            .number("RDEVCLAS", 4)
-                            .number("RDEVDVID", 0x3390)
-                            .number("CALMODLN", 9)
-                            .bytes("RDEVCHPS", &paths)
-                            .bytes("RDEVCUID", &[0x21, 0x07])
-                            .text("RDEVSER", &volume.name);
+                        device(record, volume, at);
+                        model(record, volume, unit);
                     });
                 }
             }
@@ -117,14 +104,12 @@ impl<W: Write> Recorder<W> {
             EventKind::VaryOn(core) | EventKind::VaryOff(core) => {
                 let on = matches!(event.what, EventKind::VaryOn(_));
                 let core = *core as usize;
-                let state = &world.cores[core];
-                for cpu in state.first as usize..(state.first + state.threads) as usize {
+                for cpu in world.threads_of(core) {
                     let (number, _) = self.address(world, cpu);
                     if on {
+                        let kind = code(world, core);
                         self.write_record("D5R1", event.at, |record| {
-                            record
-                                .number("PFXCPUAD", number)
-                                .number("PFXCPUTY", code(world, core));
+                            processor(record, number, kind);
                         });
                     } else {
                         self.write_record("D5R2", event.at, |record| {
@@ -237,7 +222,7 @@ fn self_name<'w>(world: &'w World, event: &RecordedEvent) -> &'w str {
 
 /// Writes the leading fields of both records of a relocation.
 fn relocated(
-    record: &mut crate::encode::Record<'_>,
+    record: &mut Record<'_>,
     world: &World,
     from: &str,
     spec: &crate::scenario::Relocation,

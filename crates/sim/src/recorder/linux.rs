@@ -18,8 +18,7 @@ const LOAD: f64 = 2048.0;
 impl<W: Write> Recorder<W> {
     pub(super) fn linux(&mut self, world: &World, tod: Ticks) {
         self.linux.resize(world.users.len(), LinuxBefore::default());
-        for user in world.users_of[self.system]..world.users_of[self.system + 1] {
-            let user = user as usize;
+        for user in world.users_of[self.system].clone() {
             let state = &world.users[user];
             let spec = &world.scenario.systems[self.system].users[state.number as usize];
             if spec.application_data && state.logged_on {
@@ -46,7 +45,7 @@ impl<W: Write> Recorder<W> {
 
     fn linux_processors(&mut self, world: &World, user: usize, spec: &User, tod: Ticks) {
         let state = &world.users[user];
-        let vcpus = &world.vcpus[state.first as usize..(state.first + state.count) as usize];
+        let vcpus = &world.vcpus[state.vcpus()];
         let wants = |vcpu: &&crate::state::Vcpu| {
             !matches!(
                 vcpu.state,

@@ -114,7 +114,6 @@ pub fn system(name: &str, partition: u32, users: Vec<User>) -> System {
     System {
         name: name.into(),
         partition,
-        recorded: true,
         release: "ZLENSSIM".into(),
         transaction_ends: false,
         ipl_tod: 0,

@@ -72,7 +72,7 @@ PARTITION = Spec(
             default=None, target="/systems.name"),
         Key("records", Choice(writer_plans.RELEASES), "release in whose records its system is recorded; if "
             "left out, in those of zlens itself, with all fields", default=None,
-            target=("/systems.recorded", "/systems.release")),
+            target="/systems.release"),
         Key("transaction_ends", Boolean(), "record what users used at the end of each transaction (D4R9)",
             default=None, target="/systems.transaction_ends"),
         Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None,

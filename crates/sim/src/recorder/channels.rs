@@ -4,9 +4,7 @@
 
 use std::io::Write;
 
-use crate::recorder::Recorder;
-use crate::time::Ticks;
-use crate::world::World;
+use super::*;
 
 const KIB: f64 = 1_024.0;
 /// KiB of a page.
@@ -15,7 +13,7 @@ const PAGE: f64 = 4.0;
 const GROUP: u64 = 2;
 
 impl<W: Write> Recorder<W> {
-    pub(crate) fn channels(&mut self, world: &World, tod: Ticks) {
+    pub(super) fn channels(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
         let io = &world.io[self.system];
         let limits = &world.scenario.machine.channels;

@@ -2,10 +2,8 @@
 
 use std::io::Write;
 
-use crate::recorder::{MIB, Recorder, virtual_s};
+use super::*;
 use crate::scenario::{Function, FunctionFormat, Port, Switch};
-use crate::time::Ticks;
-use crate::world::World;
 
 /// A communication controller, in the class of a device.
 const CLASS_OSA: u64 = 2;
@@ -22,25 +20,25 @@ fn carried(ports: &[[u64; 3]], at: usize) -> [u64; 2] {
 }
 
 /// Traffic of a user: received, then sent.
-pub(crate) struct Traffic {
-    pub interfaces: u64,
-    pub bytes: [u64; 2],
-    pub packets: [u64; 2],
+pub(super) struct Traffic {
+    pub(super) interfaces: u64,
+    pub(super) bytes: [u64; 2],
+    pub(super) packets: [u64; 2],
 }
 
 impl<W: Write> Recorder<W> {
     /// Returns the bytes that each port of a switch sends by the uplink, receives by it, and sends to the next port.
     fn ports(&self, world: &World, switch: &Switch) -> Vec<[u64; 3]> {
-        let first = world.users_of[self.system];
+        let first = world.users_of[self.system].start;
         let port = |port: &Port| {
-            let used = virtual_s(world, (first + port.user) as usize) * MIB;
+            let used = virtual_s(world, first + port.user as usize) * MIB;
             [port.out_mib, port.in_mib, port.next_mib].map(|rate| (rate * used) as u64)
         };
         switch.ports.iter().map(port).collect()
     }
 
     /// Returns the traffic of a user's ports and PCI functions.
-    pub(crate) fn traffic(&self, world: &World, user: usize) -> Traffic {
+    pub(super) fn traffic(&self, world: &World, user: usize) -> Traffic {
         let system = &world.scenario.systems[self.system];
         let number = world.users[user].number;
         let mut traffic = Traffic {
@@ -79,7 +77,7 @@ impl<W: Write> Recorder<W> {
         traffic
     }
 
-    pub(crate) fn network_configuration(&mut self, world: &World, tod: Ticks) {
+    pub(super) fn network_configuration(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
         for switch in &system.switches {
             self.write_record("D1R6", tod, |record| {
@@ -98,9 +96,9 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    pub(crate) fn network(&mut self, world: &World, tod: Ticks) {
+    pub(super) fn network(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
-        let first = world.users_of[self.system];
+        let first = world.users_of[self.system].start;
         for switch in &system.switches {
             let lan = format!("{:8}{:8}", switch.owner, switch.name);
             let ports = self.ports(world, switch);
@@ -112,7 +110,7 @@ impl<W: Write> Recorder<W> {
                 let [received, sent] = carried(&ports, at);
                 outwards += ports[at][0];
                 inwards += ports[at][1];
-                let user = (first + port.user) as usize;
+                let user = first + port.user as usize;
                 if !world.users[user].logged_on {
                     continue;
                 }
@@ -167,7 +165,7 @@ impl<W: Write> Recorder<W> {
             });
         }
         for function in &system.functions {
-            let used = virtual_s(world, (first + function.user) as usize);
+            let used = virtual_s(world, first + function.user as usize);
             self.function(function, used, tod);
         }
     }
@@ -206,7 +204,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// PCI functions that were attached from one moment to another.
-    pub(crate) fn attachments(&mut self, world: &World, from: Ticks, to: Ticks) {
+    pub(super) fn attachments(&mut self, world: &World, from: Ticks, to: Ticks) {
         let system = &world.scenario.systems[self.system];
         for function in &system.functions {
             let Some(at) = function.attach_s else {

@@ -1,0 +1,134 @@
+//! Codes, and fields that several records have.
+
+use crate::encode::Record;
+use crate::scenario::{ControlUnit, Pool, Share, Volume};
+use crate::state::{Polarity, VcpuTimes};
+use crate::time::{SECOND, Ticks, seconds};
+use crate::world::World;
+
+/// Bytes of a MiB.
+pub(super) const MIB: f64 = 1_048_576.0;
+
+/// The kind of a pool's limit, and the limit in hundredths.
+pub(super) fn limit_of(pool: &Pool) -> (u64, u64) {
+    let (kind, limit) = match (pool.limithard_pct, pool.capacity) {
+        (Some(part), _) => (1, part),
+        (None, Some(processors)) => (2, processors),
+        (None, None) => (0, 0.0),
+    };
+    (kind, (limit * 100.0 + 0.5) as u64)
+}
+
+/// Whether a volume is online.
+pub(super) fn online(world: &World, volume: &Volume) -> bool {
+    let at = world.now.saturating_sub(world.begin);
+    !volume
+        .offline
+        .iter()
+        .any(|(from, to)| (seconds(*from)..seconds(*to)).contains(&at))
+}
+
+/// Virtual CPU time of a user since the beginning of the simulation, in seconds.
+pub(super) fn virtual_s(world: &World, user: usize) -> f64 {
+    let user = &world.users[user];
+    let vcpus = &world.vcpus[user.vcpus()];
+    let now: Ticks = if user.logged_on {
+        vcpus.iter().map(|vcpu| vcpu.times.emulation).sum()
+    } else {
+        0
+    };
+    (user.earlier + now) as f64 / SECOND as f64
+}
+
+/// The code of EXCESSUSE by the part of the excess it takes.
+pub(super) fn excess_use(part: Option<f64>) -> u64 {
+    match part {
+        None => 4,
+        Some(part) if part >= 75.0 => 3,
+        Some(part) if part >= 35.0 => 2,
+        Some(_) => 1,
+    }
+}
+
+/// The code of a core's type.
+pub(super) fn code(world: &World, core: usize) -> u64 {
+    let kind = world.shares[world.cores[core].share as usize].kind;
+    u64::from(world.scenario.machine.type_codes[usize::from(kind)])
+}
+
+/// A polarity in STSI's code.
+pub(super) const fn polarity(polarity: Polarity) -> u64 {
+    match polarity {
+        Polarity::Horizontal => 0,
+        Polarity::Low => 1,
+        Polarity::Medium => 2,
+        Polarity::High => 3,
+    }
+}
+
+/// Writes which processor a record is of, and its type.
+pub(super) fn processor(record: &mut Record<'_>, number: u64, kind: u64) {
+    record.number("PFXCPUAD", number).number("PFXCPUTY", kind);
+}
+
+/// The subchannel of a volume.
+pub(super) const fn subchannel(volume: usize) -> u64 {
+    0x0001_0000 | volume as u64
+}
+
+/// Writes which volume a record is of.
+pub(super) fn device(record: &mut Record<'_>, volume: &Volume, at: usize) {
+    record
+        .number("RDEVDEV", u64::from(volume.device))
+        .number("RDEVSID", subchannel(at));
+}
+
+/// Writes a volume's model and paths.
+pub(super) fn model(record: &mut Record<'_>, volume: &Volume, unit: &ControlUnit) {
+    record
+        .number("RDEVCLAS", 4)
+        .number("RDEVDVID", 0x3390)
+        .number("CALMODLN", 9)
+        .text("RDEVSER", &volume.name)
+        .bytes("RDEVCHPS", &unit.chpids)
+        .number("RDEVCUID", 0x2107);
+}
+
+/// The field that counts a user's virtual CPUs of its type.
+pub(super) fn count_field(world: &World, user: usize) -> &'static str {
+    let kind = usize::from(world.users[user].kind);
+    match world.scenario.machine.types[kind].as_str() {
+        "IFL" => "CALIFLCT",
+        "ZIIP" => "CALZIPCT",
+        _ => "CALCPCT",
+    }
+}
+
+/// Writes the common fields of a user's records.
+pub(super) fn identify(record: &mut Record<'_>, world: &World, user: usize) {
+    let state = &world.users[user];
+    let spec = &world.scenario.systems[state.system as usize].users[state.number as usize];
+    record
+        .text("VMDUSER", &spec.name)
+        .text("VMDACTNO", &spec.account)
+        .number("ASCDEFSZ", (spec.storage_mib * MIB) as u64)
+        .number("CALTODON", state.logon);
+    if let Share::Relative(share) = state.share {
+        record.number("VMDRELSH", u64::from(share));
+    }
+    // The unit is not public, only that 0 is no limit.
+    match spec.maximum {
+        Some(Share::Relative(maximum)) => _ = record.number("VMDMXSHR", u64::from(maximum)),
+        Some(Share::Absolute(maximum)) => _ = record.number("VMDMXSHR", maximum.ceil() as u64),
+        None => {}
+    }
+}
+
+/// The CPU times of a virtual CPU.
+pub(super) fn activity(record: &mut Record<'_>, times: &VcpuTimes) {
+    record
+        .number("VMDTTIME", times.total)
+        .number("VMDVTIME", times.emulation)
+        .number("VMDTTIME_MT1", times.mt1[0])
+        .number("VMDTTIME_PRO", times.prorated[0]);
+}
