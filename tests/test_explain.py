@@ -203,7 +203,7 @@ def test_what_has_a_mean_is_explained_with_its_weight(name: str) -> None:
 
 
 @pytest.mark.long
-def test_a_table_of_listings_says_what_it_feeds_or_why_it_feeds_nothing() -> None:
+def test_listing_table_names_its_roles_or_reason() -> None:
     assert "Feeds    role page_area: a paging or spool area" in explain("listing_cpowned")
     assert "not block_size: it covers all volumes" in explain("listing_cpowned")
     assert "Feeds    guest.page_reads" in explain("listing_upage.page_read_rate")

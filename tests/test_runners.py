@@ -77,7 +77,7 @@ def test_skipped_tests_are_counted_by_reason() -> None:
     assert outcomes.by_reason(reports) == {"b": 2, "a": 1}
 
 
-def test_every_folder_of_samples_is_described_and_the_users_are_found() -> None:
+def test_sample_folders_are_described_with_users() -> None:
     done = subprocess.run(
         [sys.executable, TESTS / "samples.py"],
         capture_output=True,

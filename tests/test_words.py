@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +49,9 @@ REFUSED_RUST_NAMES = re.compile(
     r"|\bmod (?:places|pieces|journal|copies|census|walk|spans|reading|seen|cut|clock|made)\b"
 )
 
+#: A longer name of a test tells a story; what is tested and what is expected fit into this.
+MAX_TEST_NAME = 60
+
 CODE = ("python/zlens/**/*.py", "crates/**/*.rs", "bench/*.py", "ui/src/**/*.ts", "ui/src/**/*.svelte")
 RUST_CRATES = ("columns", "forward", "frames", "listing", "native", "sim", "text")
 RUST = tuple(f"crates/{crate}/src/**/*.rs" for crate in RUST_CRATES)
@@ -84,6 +89,23 @@ def test_rust_does_without_them(pattern: str) -> None:
         for path, text in texts.items()
     }
     assert {path: words for path, words in found.items() if words} == {}
+
+
+def defined_tests() -> list[str]:
+    paths = list(files(("tests/**/test_*.py",)))
+    assert len(paths) > 100
+    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return [
+        node.name
+        for node in nodes
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_")
+    ]
+
+
+def test_test_names_are_unique_and_short() -> None:
+    names = defined_tests()
+    assert {name for name, count in Counter(names).items() if count > 1} == set()
+    assert {name for name in names if len(name) > MAX_TEST_NAME} == set()
 
 
 def test_a_refused_word_is_found_across_lines() -> None:

@@ -197,7 +197,7 @@ def test_a_record_without_a_layout_is_counted(capsys: pytest.CaptureFixture[str]
     assert seen.samples() == 2 * made.CPUS
 
 
-def test_shorter_and_longer_records_are_decoded_as_far_as_they_go(
+def test_shorter_and_longer_records_are_decoded_up_to_their_end(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     intervals = [made.sample(number, {1: 68, 2: 300}) for number in range(4)]
@@ -330,9 +330,7 @@ def test_entities_are_not_expanded(capsys: pytest.CaptureFixture[str], xml: Path
 # Files and folders ------------------------------------------------------------------------------
 
 
-def test_the_same_file_twice_is_read_once(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
-) -> None:
+def test_repeated_input_is_read_once(capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path) -> None:
     copy = tmp_path / "copy.data"
     shutil.copy(good, copy)
     os.symlink(good, tmp_path / "link.data")
@@ -373,7 +371,7 @@ def test_more_data_files_than_may_be_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["a b.data", "ü-日本.data", "x'y\"z.data", "-q.data", "new\nline", "\x1b[31mred", "*?[x]"]
 )
-def test_names_with_odd_characters(
+def test_input_names_with_unusual_characters(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path, name: str
 ) -> None:
     path = tmp_path / name
@@ -425,7 +423,7 @@ def vanish(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [grow, shrink, vanish])
-def test_a_file_that_changes(good: Path, change: Any) -> None:
+def test_changed_input_is_reported(good: Path, change: Any) -> None:
     # Files of sessions that other tests left open count among the hundred that stay open.
     gc.collect()
     with zlens.open(good) as session:

@@ -122,7 +122,7 @@ def test_cut_anywhere_is_read_up_to_there(said: Said, tmp_path: Path, form: str)
     assert status == 0
 
 
-def test_the_same_file_twice_is_read_once(said: Said, tmp_path: Path, form: str) -> None:
+def test_repeated_linux_input_is_read_once(said: Said, tmp_path: Path, form: str) -> None:
     first = written(tmp_path / form, FORMS[form])
     shutil.copy2(first, tmp_path / "copy")
     alone = said.info(first)[1]
@@ -133,7 +133,7 @@ def test_the_same_file_twice_is_read_once(said: Said, tmp_path: Path, form: str)
 
 
 @pytest.mark.parametrize("name", ["a b", "ü-日本", "x'y\"z", "-q", "new\nline", "\x1b[31mred", "*?[x]"])
-def test_names_with_odd_characters(said: Said, tmp_path: Path, form: str, name: str) -> None:
+def test_linux_names_with_unusual_characters(said: Said, tmp_path: Path, form: str, name: str) -> None:
     path = written(tmp_path / name, FORMS[form])
     _, found = said.info(path)
     # An archive is named with the folder in it, here none.
@@ -157,7 +157,7 @@ def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
 OPENERS = {"hmc": hmc, "dds": dds, "sysinfo": sysinfo, "tar": sysinfo, "tgz": sysinfo}
 
 
-def test_a_file_that_vanishes_or_shrinks_between_looking_and_reading(
+def test_file_removed_or_truncated_after_detection(
     said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = OPENERS.get(form, linux_counters)
@@ -205,7 +205,7 @@ def test_a_file_that_grows_while_it_is_read(
     ]
 
 
-def test_info_tells_the_damage_of_an_archive_and_of_a_folder_with_them(said: Said, tmp_path: Path) -> None:
+def test_info_reports_damage_of_archive_and_folder(said: Said, tmp_path: Path) -> None:
     path = written(tmp_path / "s.tar", FORMS["tar"] + b"what is this? " * 100)
     out = said.run("info", path)[1]
     assert "Not read" not in out

@@ -53,7 +53,7 @@ def names(folder: str) -> list[str]:
     ]
 
 
-def test_names_that_are_no_text_are_shown_with_replacement_characters(folder: bytes) -> None:
+def test_undecodable_names_show_replacement_characters(folder: bytes) -> None:
     status, out, told = run("sql", folder, "-q", FILES, "--format", "json")
     assert status == 0, told
     shown = folder.decode("utf-8", "replace")

@@ -295,7 +295,7 @@ def test_each_subject_counts_for_its_own_time() -> None:
         CONNECTION.execute("DELETE FROM interval")
 
 
-def test_a_column_across_subjects_may_weigh_otherwise_than_over_time() -> None:
+def test_weight_over_subjects_may_differ_from_weight_over_time() -> None:
     rows = [
         row(1, volume="A", area="PAGE", read_rate=10.0, write_rate=0.0, mload_s=0.001),
         row(1, volume="B", area="PAGE", read_rate=20.0, write_rate=10.0, mload_s=0.005),
@@ -305,7 +305,7 @@ def test_a_column_across_subjects_may_weigh_otherwise_than_over_time() -> None:
     assert load == pytest.approx((0.004 + 0.002) / 2)
 
 
-def test_a_device_without_a_queue_leaves_that_of_the_others_known() -> None:
+def test_device_without_queue_keeps_queue_of_others() -> None:
     rows = [row(1, device="1000", rate=10.0, queued=0.5), row(1, device="0F00", rate=0.0)]
     assert asked("device", rows, "queued") == [(0.5,)]
     rows.append(row(1, device="1001", rate=5.0))

@@ -117,7 +117,7 @@ def test_sections_make_a_record_longer_without_a_problem() -> None:
     assert select_layout("D0R16", 64 + 4 * 40, root=NOWHERE).problems == ()
 
 
-def test_a_record_that_did_not_just_grow_is_decoded_only_as_far_as_it_is_the_same() -> None:
+def test_changed_record_is_decoded_up_to_first_difference() -> None:
     chosen = select_layout("D1R6", 320, root=NOWHERE)
     assert chosen.layout is not None
     assert max(f.end for f in chosen.layout.fields) == 68
@@ -187,7 +187,7 @@ def test_layouts_that_fit_alike_and_disagree_lose_the_field(packs: Packs) -> Non
     ]
 
 
-def test_a_new_name_for_other_bytes_is_a_disagreement_and_reserved_bytes_are_none(packs: Packs) -> None:
+def test_renamed_bytes_disagree_and_reserved_bytes_agree(packs: Packs) -> None:
     packs.add("6.2", layout("6.2", 352, field("OLD", 20)))
     packs.add("6.4", layout("6.4", 352, field("NEW", 20), field("MORE", 30)))
     assert names(select_layout("D0R2", 352, release="7.1", root=packs.root).layout) == ["MORE"]
@@ -199,7 +199,7 @@ def test_an_unknown_kind_is_no_disagreement(packs: Packs) -> None:
     assert names(select_layout("D0R2", 352, release="7.1", root=packs.root).layout) == ["X"]
 
 
-def test_callevel_bits_tell_layouts_of_one_length_and_release_apart(packs: Packs) -> None:
+def test_callevel_bits_select_layout_of_same_length(packs: Packs) -> None:
     packs.add(
         "7.3",
         layout("7.3", 352, field("BEFORE", 340)),

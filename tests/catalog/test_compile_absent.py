@@ -44,7 +44,7 @@ def dropped(sql: str, wanted: list[str]) -> tuple[str, Reads]:
     return rendered(tree), reads
 
 
-def test_a_join_with_nothing_is_one_row_of_nulls_of_the_same_types() -> None:
+def test_join_with_missing_table_gives_typed_nulls() -> None:
     sql, reads = dropped(
         "SELECT k, a, gone.x, w FROM here LEFT JOIN role.gone USING (k)", ["k", "a", "x", "w"]
     )

@@ -32,7 +32,7 @@ COUNTS = {
 _SOURCED = re.compile(r"L1[ID]_.*SOURCED_WRITES(_IV|_RO)?|L1[ID]_L3_(LOCAL|REMOTE)_WRITES|(I|D|ID)CW_.*")
 
 
-def test_nothing_is_wrong() -> None:
+def test_cpumf_facts_are_consistent() -> None:
     assert check_cpumf.check() == []
     assert [each for each in check.check_catalog() if "cpumf" in each] == []
 

@@ -83,7 +83,7 @@ def test_evidence_of_resets() -> None:
     assert all(item.source for item in known.values())
 
 
-def test_a_layout_of_a_pack_says_where_it_is_from_and_what_it_lacks(tmp_path: Path) -> None:
+def test_pack_layout_shows_source_and_missing_fields(tmp_path: Path) -> None:
     layout = next(one for one in layouts.layouts("D0R2", NOWHERE) if one.complete)
     new = MonitorField("SYTPRP_NEW", layout.length, 8, "unsigned", text="how much of it")
     longer = replace(layout, fields=(*layout.fields, new), length=layout.length + 8)

@@ -87,7 +87,7 @@ def test_what_one_member_does_not_tell_the_group_does_not_tell() -> None:
     assert one(grouped("device", rows, PAGING), "device", "PAGING")["pend_s"] is None
 
 
-def test_a_member_without_differences_takes_part_from_the_next_interval_on() -> None:
+def test_group_member_counts_after_first_difference() -> None:
     rows = [
         {"system": "S", "source": "m", "userid": "LNX1", "cpu_s": 2.0, "storage_bytes": 100},
         {"system": "S", "source": "m", "userid": "LNX2", "cpu_s": None, "storage_bytes": 50},
@@ -138,7 +138,7 @@ def test_a_subject_called_as_a_group_is_belongs_to_it() -> None:
     assert [(row["device"], row["rate"]) for row in found] == [("20AB", 3.0)]
 
 
-def test_a_volume_is_found_by_its_name_where_its_device_fits_nothing() -> None:
+def test_group_matches_volume_name_if_device_does_not() -> None:
     wanted = groups.parse('[volume]\n"PAG*" = "paging"\n[device]\n"1000" = "first"', "groups.toml")
     rows = [device(number, volume="PAG001", rate=1.0) for number in ("1000", "1001", "1002")]
     found = grouped("device", rows, wanted)

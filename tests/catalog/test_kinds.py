@@ -43,7 +43,7 @@ def test_roles_scale_timers_by_the_unit_of_their_layout() -> None:
     assert compared > 20
 
 
-def test_a_field_of_one_control_block_is_the_same_thing_in_all_records() -> None:
+def test_control_block_field_has_one_kind_in_all_records() -> None:
     seen: dict[str, tuple[str, str]] = {}
     #: Names that different records use for different things.
     apart = {"STATUS", "ACTIVITY", "CALTYPE", "CALDATA", "FLAGS", "OWNER", "PLSESSA"}

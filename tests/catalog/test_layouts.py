@@ -304,7 +304,7 @@ def test_layouts_in_one_file_share_their_subject() -> None:
     assert file.subject_kind == "processor"
 
 
-def test_the_layout_of_channel_paths_fills_the_lengths_it_is_concluded_from() -> None:
+def test_channel_path_layout_fills_known_lengths() -> None:
     (layout,) = (one for one in layouts.layouts("D0R20", NOWHERE) if one.release == "5.3")
     sections = {section.name: section for section in layout.sections}
     for name in ("ECMENTRY", "CMCHARS"):

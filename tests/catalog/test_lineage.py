@@ -139,7 +139,7 @@ def test_a_helper_is_followed_to_the_roles_that_a_column_reads() -> None:
     assert column_lineage().roles("cpu", "user_pct") == [("processor", "seconds"), ("processor", "user_time")]
 
 
-def test_a_table_of_a_formula_is_that_of_the_join_and_no_entity_of_the_same_name() -> None:
+def test_formula_table_is_join_not_entity_of_same_name() -> None:
     # The rows of guest are of the helper _guest, and there is an entity guest as well.
     assert ("_guest", "cpu_time") in column_lineage().lineages.referenced_columns("guest", "guest.cpu_time")
     assert "catalog/helpers/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")

@@ -146,7 +146,7 @@ def test_a_good_table_has_no_findings() -> None:
         ('status = "derived"', 'status = "derived"\nscope = "galaxy"', "scope is"),
     ],
 )
-def test_what_is_wrong_is_found(was: str, now: str, said: str) -> None:
+def test_invalid_measures_are_found(was: str, now: str, said: str) -> None:
     assert any(said in finding for finding in found(GOOD.replace(was, now)))
 
 

@@ -100,7 +100,7 @@ def test_packs_stand_side_by_side(base: Path) -> None:
     assert [x.pack for x in layouts.layouts("D0R2", base)][-2:] == ["6.4", "7.3"]
 
 
-def test_importing_again_replaces_the_record_and_keeps_the_others(base: Path) -> None:
+def test_repeated_import_replaces_only_its_record(base: Path) -> None:
     bring(base, layout_of("D0R2"), layout_of("D4R1"))
     bring(base, with_new(layout_of("D0R2")))
     [pack] = packs.installed_packs(base)
@@ -393,7 +393,7 @@ def _bring_one(base: Path, record: str) -> None:
     pages.import_pages([page], pack_root=base)
 
 
-def test_imports_at_the_same_time_do_not_lose_each_others_records(base: Path) -> None:
+def test_concurrent_imports_keep_all_records(base: Path) -> None:
     records = ["D0R2", "D0R3", "D4R1", "D3R1"]
     context = multiprocessing.get_context("fork")
     workers = [context.Process(target=_bring_one, args=(base, record)) for record in records]
@@ -413,7 +413,7 @@ def test_a_file_in_the_way_is_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[[page]]", "page = 4", "page = [4]", "= =", "\udcff"])
-def test_a_broken_pack_file_is_a_sentence_and_is_mended_by_the_next_import(base: Path, text: str) -> None:
+def test_invalid_pack_file_is_error_until_next_import(base: Path, text: str) -> None:
     bring(base, layout_of("D0R2"))
     (base / "7.3" / "pack.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(CatalogError, match="import the pages again"):

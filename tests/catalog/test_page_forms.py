@@ -50,7 +50,7 @@ def same(made: BuiltLayout, layout: RecordLayout = D0R2) -> bool:
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
-def test_a_drawing_of_the_storage_stands_between_table_and_cross_reference(style: str) -> None:
+def test_storage_map_before_cross_reference_is_skipped(style: str) -> None:
     text = page_render.page(D0R2, style)
     drawn = text.replace("MRSYTPRP Cross Reference", f"{BOXES}\nMRSYTPRP Cross Reference", 2)
     first = drawn.index("MRSYTPRP Storage Layout")
@@ -114,7 +114,7 @@ def test_marks_of_changes_in_descriptions_stay_words() -> None:
     assert built(text).file.head.title == D0R2.title
 
 
-def test_a_section_that_nobody_placed_names_the_fields_that_may_say_where_it_is() -> None:
+def test_unlocated_section_lists_candidate_offset_fields() -> None:
     end = D0R2.length
     telling = (
         MonitorField("SYTPRP_NEWOFF", end, 2, "unsigned", text="offset to the first entry"),

@@ -115,7 +115,7 @@ def test_sections_come_back_with_their_places(style: str) -> None:
     assert sections >= 4
 
 
-def test_entries_behind_the_fixed_part_stand_behind_that_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_follow_fixed_part_of_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """The catalog may say by a number where entries begin and how long they are: that of its own release."""
     old = next(x for x in LAYOUTS if x.record == "D0R16")
     section = replace(old.sections[0], offset=old.length, stride=old.sections[0].length)
@@ -282,7 +282,7 @@ def test_bits_of_several_bytes_go_to_their_byte() -> None:
     ]
 
 
-def test_a_name_that_fills_its_column_is_parted_from_its_description() -> None:
+def test_full_width_name_is_split_from_description() -> None:
     name = "SYTPRP_AVERYLONGNAME"  # as wide as the column of the oldest pages
     longer = name + "XYZ"  # cut there
     layout = replace(
@@ -365,7 +365,7 @@ def test_words_say_the_kind_of_a_new_field_and_the_rule_is_named() -> None:
     assert "SYTPRP_OTHER" in made.unknown
 
 
-def test_words_say_the_kind_of_a_known_field_whose_kind_nobody_knew() -> None:
+def test_description_determines_unknown_kind_of_field() -> None:
     layout = layout_of("D0R3")
     old = next(f for f in layout.fields if not f.reserved and f.kind == "unknown" and f.type == "unsigned")
     fields = tuple(replace(f, text="number of times it was so") if f is old else f for f in layout.fields)
@@ -376,7 +376,7 @@ def test_words_say_the_kind_of_a_known_field_whose_kind_nobody_knew() -> None:
     assert made.new == []
 
 
-def test_counters_of_a_record_without_a_known_subject_are_not_differenced() -> None:
+def test_counters_without_subject_have_no_differences() -> None:
     """Rows of two devices must not be differenced with each other."""
     old = layout_of("D0R2")
     new = replace(
@@ -443,7 +443,7 @@ def test_a_wrong_bit_value_is_told() -> None:
     assert "SCLSQD_BIT" in finding
 
 
-def test_a_record_length_that_is_too_short_is_corrected_when_the_cross_reference_knows_the_fields() -> None:
+def test_too_short_record_length_follows_cross_reference() -> None:
     layout = layout_of("D0R2")
     made = built(page_render.page(layout, length=100))
     assert any("the last field ends at 108, but its length is 100" in f for f in made.findings)
@@ -461,7 +461,7 @@ def test_a_record_length_that_is_too_long_is_told() -> None:
     assert not made.file.layouts[0].complete
 
 
-def test_a_prolog_with_a_wrong_number_is_told_and_the_name_counts() -> None:
+def test_prolog_with_wrong_number_is_reported() -> None:
     text = page_render.page(layout_of("D0R2")).replace("Domain 0  -", "Domain 5  -")
     made = built(text)
     assert made.record == "D0R2"

@@ -303,7 +303,7 @@ def test_an_empty_folder_and_no_path_are_sentences(tmp_path: Path) -> None:
         pages.import_pages([], release="7.3", pack_root=tmp_path / "packs")
 
 
-def test_controls_in_a_page_do_not_reach_the_pack_or_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_of_page_are_removed(tmp_path: Path) -> None:
     page = tmp_path / "page.txt"
     trick = "bell \x07 escape \x1b[31m del \x7f quote \" ''' backslash \\ \u202e turn"
     changed = replace(
@@ -319,7 +319,7 @@ def test_controls_in_a_page_do_not_reach_the_pack_or_the_terminal(tmp_path: Path
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le"])
-def test_encodings(encoding: str) -> None:
+def test_record_page_encodings(encoding: str) -> None:
     changed = replace(GOOD, fields=(replace(GOOD.fields[0], text="Prüf-Adresse"), *GOOD.fields[1:]))
     data = page_render.page(changed).encode(encoding)
     if encoding == "utf-16-le":
@@ -410,7 +410,7 @@ def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
     assert tried / 30 < refused < tried * 2 / 3
 
 
-def test_what_is_made_of_mutated_pages_can_be_written_and_read_back() -> None:
+def test_layouts_of_mutated_pages_round_trip() -> None:
     chance = draws(73)
     read, tried = 0, iterations(300, 60)
     for round_ in range(tried):

@@ -15,11 +15,11 @@ from zlens.explain.names import explain
 LAYOUT = smf_sections.layout(70)
 
 
-def test_nothing_is_wrong() -> None:
+def test_section_layouts_are_consistent() -> None:
     assert check_sections.check() == []
 
 
-def test_each_fact_has_a_source() -> None:
+def test_section_fact_has_source() -> None:
     for record in smf_sections.records():
         for section in smf_sections.layout(record).sections:
             assert all(len(source) > 10 for source in (section.source, *(f.source for f in section.fields)))
@@ -43,7 +43,7 @@ def test_each_fact_has_a_source() -> None:
         ("CID", {"bits": {"A": (0, "no flags")}}, "only flags have bits"),
     ],
 )
-def test_what_is_wrong_is_found(name: str, change: dict[str, Any], words: str) -> None:
+def test_invalid_section_layouts_are_found(name: str, change: dict[str, Any], words: str) -> None:
     section = LAYOUT.section("cpu")
     fields = tuple(replace(f, **change) if f.name == name else f for f in section.fields)
     changed = replace(section, fields=fields)
@@ -68,7 +68,7 @@ def test_what_there_is_not() -> None:
     assert smf_sections.find("d0r2") is None
 
 
-def test_titles() -> None:
+def test_section_record_titles() -> None:
     assert smf_sections.title(30, 4) == "address space work: end of a step"
     assert smf_sections.title(113, 1) == "CPU Measurement Facility: counts of the interval"
     assert smf_sections.title(70, 2) == "RMF processor activity"

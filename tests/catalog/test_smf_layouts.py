@@ -17,11 +17,11 @@ from zlens.errors import CatalogError
 LAYOUT = smf.layout(113)
 
 
-def test_nothing_is_wrong() -> None:
+def test_smf_layouts_are_consistent() -> None:
     assert check_smf.check() == []
 
 
-def test_each_fact_has_a_source() -> None:
+def test_smf_fact_has_source() -> None:
     for known in (*LAYOUT.sections.values(), *LAYOUT.subtypes.values(), *LAYOUT.fields):
         assert len(known.source) > 10
         assert known.text
@@ -39,7 +39,7 @@ def test_each_fact_has_a_source() -> None:
         ({"name": "CTM"}, "defined twice"),
     ],
 )
-def test_what_is_wrong_is_found(change: dict[str, object], words: str) -> None:
+def test_invalid_smf_layouts_are_found(change: dict[str, object], words: str) -> None:
     changed = [
         replace(field, **change) if (field.name, field.subtype) == ("CPUID", 1) else field
         for field in LAYOUT.fields
@@ -65,7 +65,7 @@ def test_columns_are_named_once_and_counters_are_those_of_cpumf() -> None:
     assert numbers == expected
 
 
-def test_titles() -> None:
+def test_smf_record_titles() -> None:
     assert smf.title(30, 4) == "address space work"
     assert smf.title(2) == "dump header"
     assert smf.title(250, 1) == ""

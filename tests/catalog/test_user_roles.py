@@ -126,7 +126,7 @@ def test_systems_of_different_releases_each_have_their_own_name(tmp_path: Path, 
     assert rows == [("V5", 6.0), ("V7", 6.0)]
 
 
-def test_a_field_that_a_record_has_not_leaves_the_catalog_in_force(tmp_path: Path, data: Path) -> None:
+def test_role_of_missing_field_keeps_catalog_definition(tmp_path: Path, data: Path) -> None:
     say(data, '[processor]\nuser_time = { field = "SYTPRP_GHOST", scale = "tod" }\n')
     assert user_times(tmp_path, 0.5) == [(pytest.approx(30.0),)]
 
@@ -146,7 +146,7 @@ def test_a_number_as_it_stands_is_not_differenced(data: Path) -> None:
     assert origin.roles["locked"]["else"] == roles.catalog_entity("guest").origins[0].roles["locked"]
 
 
-def test_a_field_of_a_record_without_a_subject_is_not_differenced(data: Path) -> None:
+def test_user_role_without_subject_has_no_difference(data: Path) -> None:
     say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
     layout = activity()
     taught = user_roles.bind_layout(layout).field("USEACT_MYWAIT")

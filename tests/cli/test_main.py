@@ -147,7 +147,7 @@ def test_wrong_sql_ends_with_2(capsys: pytest.CaptureFixture[str], rmf_file: Pat
 
 
 @pytest.mark.parametrize("target", ["no/such/folder/out.csv", "."])
-def test_a_place_that_cannot_be_written_is_called_as_the_user_did(
+def test_unwritable_output_is_named_as_given(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, target: str
 ) -> None:
     question = ("sql", str(rmf_file), "-q", "from load")
@@ -563,7 +563,7 @@ def test_an_error_is_told_where_nothing_can_be_printed() -> None:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_the_engine_reads_is_no_error_of_the_query(
+def test_signal_during_read_is_not_a_query_error(
     rmf_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sign: signal.Signals
 ) -> None:
     from zlens.readers import row_tables

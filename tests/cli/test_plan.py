@@ -50,7 +50,7 @@ def test_without_set_it_says_what_can_be_asked_of_the_file(
     assert "Partitions: ZLSIM, ZLSIM2, ZLTOOL; that of ZLSIM is ZLSIM" in out
 
 
-def test_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Weights 375, 400, 225 on twelve cores are 4.5, 4.8, 2.7; with 500 of 1,125: 5.33, 4.27, 2.40."""
     status, out, err = run(capsys, monwrite, "--set", "weight=500")
     assert (status, err) == (0, "")
@@ -109,7 +109,7 @@ def test_multithreading_is_asked_by_itself(monwrite: str, capsys: pytest.Capture
         (("FILE", "--set", "smt=maybe"), 'smt is "maybe"; expected one of "on", "off"'),
     ],
 )
-def test_messages(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_command_errors(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be asked of any input is said before one is read."""
     status, out, err = run(capsys, *words)
     assert (status, out) == (2, "")

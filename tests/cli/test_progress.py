@@ -43,7 +43,7 @@ def test_short_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.getvalue() == ""
 
 
-def test_long_work_shows_bytes_rate_and_time_left_and_wipes_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_rate_and_clears_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     clock = Clock()

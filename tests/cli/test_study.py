@@ -49,7 +49,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, said.out, said.err
 
 
-def test_text(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_study_text(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "scaling", runs)
     assert (status, err) == (0, "")
     assert out.startswith("Two sizes\n")
@@ -67,7 +67,7 @@ def test_as_published(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert itr() == pytest.approx(5031.68, abs=0.01)
 
 
-def test_json_and_csv_say_the_same(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_study_json_equals_csv(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     tables = json.loads(run(capsys, "scaling", runs, "--format", "json")[1])["tables"]
     lines = list(csv.DictReader(io.StringIO(run(capsys, "scaling", runs, "--format", "csv")[1])))
     assert {line["table"] for line in lines} >= set(tables)

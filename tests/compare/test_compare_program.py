@@ -78,7 +78,7 @@ def encryption(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return words
 
 
-def test_zvm_performance_update_tcpnje_encryption(
+def test_compare_command_prints_published_tcpnje(
     encryption: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The table of ratios of CPU/tx, incremental; since case 1 they are held in test_comparison."""

@@ -69,7 +69,7 @@ def cases() -> list[Side]:
 @pytest.mark.parametrize(
     ("against", "printed"), [("first", ("1.56", "1.39", "1.54")), ("previous", ("1.56", "0.891", "1.105"))]
 )
-def test_zvm_performance_update_tcpnje_encryption(against: str, printed: tuple[str, ...]) -> None:
+def test_comparison_of_published_tcpnje(against: str, printed: tuple[str, ...]) -> None:
     """RSCS TCPNJE encryption: Ratio, CPU/tx, incremental and since Case 1."""
     comparison = compare(cases(), CompareOptions(against=against))
     changes = row_of(comparison, CPU_TX).changes
@@ -330,7 +330,7 @@ def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
     assert [row.metric.key for row in rest] == ["load.tv"]
 
 
-def test_a_large_difference_without_a_test_stands_first_with_its_mark(demo_files: list[Path]) -> None:
+def test_untested_large_difference_is_first_and_marked(demo_files: list[Path]) -> None:
     """Busy of 30 % against 72 % cannot be tested while the load drifts; it is no less large for that."""
     sides = []
     windows = {
@@ -426,7 +426,7 @@ def test_issue_names_what_must_be_alike() -> None:
     }
 
 
-def test_html_is_one_file_that_fetches_nothing() -> None:
+def test_comparison_html_is_self_contained() -> None:
     one = {**published(LARGE), "per_transaction.etr": 3745.58}
     two = {**published(SMALL), "per_transaction.etr": 3417.83}
     sides = [

@@ -32,7 +32,7 @@ def estimated(pairs: list[tuple[float, float]], seed: str = "x") -> RatioEstimat
 
 
 @pytest.mark.parametrize(("t", "freedom"), [(0.0, 3.0), (0.1, 1.0), (2.0, 3.3), (12.0, 40.0), (3.0, 200.5)])
-def test_student_against_scipy(t: float, freedom: float) -> None:
+def test_student_quantiles_against_scipy(t: float, freedom: float) -> None:
     assert noise.two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-10)
     assert noise.quantile(freedom) == pytest.approx(stats.t.isf(0.005, freedom), rel=1e-9)
 

@@ -103,7 +103,7 @@ def test_what_rounding_leaves_of_a_difference_is_tested() -> None:
     assert not judge(printed[:1], printed[1:]).beyond
 
 
-def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path, tmp_path: Path) -> None:
+def test_printed_report_equals_its_monitor_data(sim_file: Path, tmp_path: Path) -> None:
     """`compare LISTING -- MONITOR`: each metric that both have is within its bound, and no difference."""
     path = tmp_path / "reports.txt"
     with zlens.open([sim_file]) as session:
@@ -146,7 +146,7 @@ def test_a_printed_rmf_report_says_how_precise_its_measures_are() -> None:
     assert "lpar_busy_pct +- lpar_busy_pct_half" in " ".join(explain("rmf_cpu.lpar_busy_pct").split())
 
 
-def test_printed_rmf_reports_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
+def test_rmf_listings_are_compared_within_rounding(tmp_path: Path) -> None:
     """A report beside itself with one number half a unit away: no difference."""
     text = (FOLDER / "rmf-cpu-mt.txt").read_text(encoding="utf-8")
     sides = []

@@ -11,7 +11,7 @@ PHYSICAL, ENTITLED = 12, 4.5
 WEB, WEB_LIMIT = "ZLWEB", 1.4
 
 
-def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:
+def test_simulated_partitions_fit_into_machine(session: Session) -> None:
     rows = session.sql("SELECT physical, total_pct, phys_total_pct, ovrhd_pct, lpmgt_pct FROM cec").rows
     assert len(rows) == 60
     for physical, total, of_physical, overhead, management in rows:

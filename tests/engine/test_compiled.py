@@ -222,7 +222,7 @@ def test_statements_of_every_kind(full: Session, query: str) -> None:
     assert sorted(first.rows, key=repr) == sorted(again.rows, key=repr)
 
 
-def test_a_column_that_is_not_there_is_told_with_those_that_are_like_it() -> None:
+def test_unknown_column_lists_similar_names() -> None:
     asked, _, _ = opened()
     with pytest.raises(QueryError) as wrong:
         asked.sql("SELECT bsy_pct FROM cpu")

@@ -13,7 +13,7 @@ from zlens.engine.results import ResultStream
 
 
 @pytest.mark.parametrize("kind", ["ASOF JOIN", "ASOF LEFT JOIN"])
-def test_the_row_before_in_time_is_found_without_comparing_all_pairs(kind: str) -> None:
+def test_asof_join_does_not_compare_all_pairs(kind: str) -> None:
     """Rows of selected times are estimated to be few, however many there are."""
     connection = connect(None)
     connection.execute("CREATE TABLE sought AS SELECT i AS at FROM range(10) AS numbers(i)")

@@ -77,7 +77,7 @@ def every(demo_files: list[Path]) -> Iterator[Session]:
 
 
 @pytest.mark.parametrize(("query", "kinds"), quick_subset(8, STATEMENTS, several=True))
-def test_an_answer_is_the_same_whether_or_not_its_kinds_are_known(
+def test_result_does_not_depend_on_known_event_kinds(
     query: str, kinds: object, asked: Session, every: Session
 ) -> None:
     assert Counter(asked.sql(query).rows) == Counter(every.sql(query).rows)
@@ -101,9 +101,7 @@ def test_only_the_kinds_that_conditions_select_are_read(
     assert all(of == ({VARY, "logon"} if kinds == 2 else kinds) for of in seen)
 
 
-def test_resets_of_counters_are_looked_for_only_if_they_are_asked_for(
-    asked: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resets_are_read_only_if_selected(asked: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     for source in asked.sources:
 

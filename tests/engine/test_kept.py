@@ -171,7 +171,7 @@ def test_without_a_folder_all_is_worked_out(files: list[Path], folder: Path) -> 
     assert answers(files[:1]) == first
 
 
-def test_a_table_worked_out_for_one_question_gives_the_same_rows_with_and_without_its_shape(
+def test_cached_shape_does_not_change_rows(
     files: list[Path],
 ) -> None:
     """The first time it is bound as a view, then it stands before the question."""

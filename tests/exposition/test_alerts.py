@@ -64,7 +64,7 @@ def test_the_file_is_fresh() -> None:
         ),
     ],
 )
-def test_conditions(made: list[alerts.PrometheusAlert], rule: str, prefix: str, expr: str) -> None:
+def test_alert_conditions(made: list[alerts.PrometheusAlert], rule: str, prefix: str, expr: str) -> None:
     [found] = [one.expr for one in made if (one.rule.id, one.prefix) == (rule, prefix)]
     assert found == expr
 

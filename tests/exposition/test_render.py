@@ -194,7 +194,7 @@ INPUTS = ("machine", demo.SMF_NAME, demo.MONWRITE_NAME, demo.RMF_NAME, demo.SIM_
 
 
 @pytest.mark.parametrize("name", quick_subset(2, INPUTS))
-def test_samples_are_one_for_each_set_of_labels_with_the_whole_amount(
+def test_samples_with_equal_labels_are_summed(
     demo_folder: Path, request: pytest.FixtureRequest, name: str
 ) -> None:
     path = request.getfixturevalue("transactions") if name == "machine" else demo_folder / name
@@ -209,7 +209,7 @@ def test_samples_are_one_for_each_set_of_labels_with_the_whole_amount(
     assert checked > 0
 
 
-def test_virtual_processors_of_transactions_are_those_of_their_guests(transactions: Path) -> None:
+def test_transaction_virtual_cpus_belong_to_guests(transactions: Path) -> None:
     """Each end of a transaction is a row of its own: of all of them there is one sample."""
     with zlens.open([transactions]) as session:
         newest = "interval_end = (SELECT max(interval_end) FROM interval)"
@@ -310,5 +310,5 @@ def test_time_is_that_of_the_options(demo_folder: Path) -> None:
         ("application/openmetrics-text;q=x, text/plain;q=0.2", False),
     ],
 )
-def test_the_form_is_the_one_asked_for(accept: str | None, openmetrics: bool) -> None:
+def test_accept_header_selects_format(accept: str | None, openmetrics: bool) -> None:
     assert wants_openmetrics(accept) is openmetrics

@@ -189,7 +189,7 @@ def test_caveats_agree_with_the_catalog() -> None:
 @pytest.mark.parametrize(
     ("release", "holds"), [("6.2.0", False), ("6.3.0", True), ("6.3", True), ("6.4.0", False), (None, False)]
 )
-def test_levels(release: str | None, holds: bool) -> None:
+def test_zvm_levels_of_caveat(release: str | None, holds: bool) -> None:
     (queue,) = [each for each in caveats.caveats() if each.id == "paging-queue-63"]
     assert queue.applies_to(release) == holds
     assert queue.levels == "z/VM 6.3 and later, before 6.4"

@@ -62,7 +62,7 @@ def test_time_of_pr_sm() -> None:
     assert found(tables)["LPAR-001"].value == pytest.approx(34.1, abs=0.05)
 
 
-def test_too_many_vertical_lows() -> None:
+def test_rule_finds_too_many_vertical_lows() -> None:
     partitions = ((6, 1, 5), (19, 1, 4), (19, 1, 4), (19, 1, 8), (19, 1, 8))
     tables = {
         "partition": several(

@@ -94,7 +94,7 @@ def timed(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in COMPUTABLE if timed(name)])
-def test_flagged_intervals_are_left_out(name: str) -> None:
+def test_rules_ignore_flagged_intervals(name: str) -> None:
     case = CASES[name]
     flagged = {
         table: [{**row, "flag": "gap"} if "seconds" in row else row for row in rows]

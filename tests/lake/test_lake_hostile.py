@@ -320,7 +320,7 @@ def test_a_file_that_is_not_the_one_listed_is_named(made: Path, how: str) -> Non
     assert lake.check(made).faults != []
 
 
-def test_an_import_beside_a_file_that_is_not_the_one_listed_is_refused(made: Path, tmp_path: Path) -> None:
+def test_import_refuses_lake_with_replaced_file(made: Path, tmp_path: Path) -> None:
     swap(*[path for path in sorted(made.glob("d0r2/**/*.parquet")) if "edge" not in path.name])
     before = (made / "manifest.json").read_bytes()
     more = write(tmp_path / "more.data", piece(range(2, 9)))

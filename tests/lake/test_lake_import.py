@@ -359,9 +359,7 @@ def test_forgetting_on_a_full_disk(
         assert lake.check(made).faults == []
 
 
-def test_a_file_that_changes_while_it_is_read(
-    tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_import_reports_changing_file(tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = importer.InputWriter.write
 
     def write_and_touch(self: importer.InputWriter) -> None:

@@ -116,7 +116,7 @@ def seen(made: Path | list[str]) -> list[tuple[object, ...]]:
         return session.sql(f"SELECT {columns} FROM d0r2 ORDER BY ALL").rows
 
 
-def test_killed_at_any_moment(tmp_path: Path, files: list[str]) -> None:
+def test_killed_import_leaves_consistent_lake(tmp_path: Path, files: list[str]) -> None:
     base, made = tmp_path / "base", tmp_path / "lake"
     lake.add([files[1]], base)
     # What a lake may show: more and more of the files, each of them whole.

@@ -157,7 +157,7 @@ def test_an_ipl_between_two_files(tmp_path: Path) -> None:
         assert count > 0
 
 
-def test_a_step_back_between_two_files_is_a_problem_of_the_second(tmp_path: Path) -> None:
+def test_counter_step_back_is_problem_of_second_file(tmp_path: Path) -> None:
     files = [
         write(tmp_path / "a.data", piece(range(10, 12))),
         write(tmp_path / "b.data", piece(range(12, 14), step_back=4_000)),

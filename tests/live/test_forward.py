@@ -122,7 +122,7 @@ def test_killed_at_any_moment_a_file_arrives_as_it_is(
 
 
 @pytest.mark.long
-def test_killed_at_any_moment_sets_arrive_once_and_what_is_missing_is_said(
+def test_killed_forwarder_delivers_sets_once_and_reports_gap(
     built: Path, programs: Programs, tmp_path: Path
 ) -> None:
     """A device does not wait: a set that was read but not yet on disk is lost, and the restart is a gap."""

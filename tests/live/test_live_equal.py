@@ -36,7 +36,7 @@ def test_monitor_data_many_intervals_at_a_time(demo_folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: Path) -> None:
+def test_live_equals_file_with_late_events(demo_folder: Path) -> None:
     """The simulator writes events of an interval behind its end; nothing is cut within frames."""
     path = demo_folder / "sim.monwrite"
     size = path.stat().st_size

@@ -54,7 +54,7 @@ def same(recording: Path, into: object, live: Watcher | None = None) -> None:
                 assert differences(recorded, shown) == []
 
 
-def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
+def test_killed_live_run_resumes(tmp_path: Path, recording: Path) -> None:
     data = recording.read_bytes()
     source, into = tmp_path / "growing.monwrite", tmp_path / "lake"
     chance = random.Random(19)

@@ -59,7 +59,7 @@ def test_a_damaged_stretch_is_told_and_the_rest_is_read(tmp_path: Path, recordin
     live.close()
 
 
-def test_another_system_in_the_same_stream_is_a_system_of_its_own(tmp_path: Path, demo_folder: Path) -> None:
+def test_stream_with_second_system(tmp_path: Path, demo_folder: Path) -> None:
     """As after an IPL of another system: the recordings of two follow each other."""
     one, other = demo_folder / "zldemo.monwrite", demo_folder / "sim.monwrite"
     end = split_points(one, 1)[10]

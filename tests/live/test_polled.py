@@ -143,7 +143,7 @@ def test_rmf_is_polled_as_often_as_its_intervals_end(
         feed.close()
 
 
-def test_what_rmf_says_is_kept_with_a_time_in_a_form_that_can_go_on() -> None:
+def test_polled_rmf_is_stored_with_timestamps() -> None:
     """The end of an OpenMetrics text would end the stream, and its time stamps are in seconds."""
     text = b'mvs_cf_request_rate{sysplex="A"} 1\nmvs_cf_request_rate{sysplex="B"} 2 1700000000.5\n# EOF\n'
     made = add_timestamps(text, 5000)

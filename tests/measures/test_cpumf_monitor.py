@@ -80,7 +80,7 @@ def measured(session: Session, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
     return session.sql(f"SELECT {columns} FROM cpumf ORDER BY interval_end, cpu_id").rows
 
 
-def test_counters_of_monitor_data_are_measured_as_those_of_smf_are(tmp_path: Path) -> None:
+def test_monitor_counters_equal_smf_counters(tmp_path: Path) -> None:
     twice = {name: 2 * value for name, value in MINUTE.items()}
     # What nothing was counted of is zero.
     others = {f"E{number}": 0 for number in range(128, 256)} | {f"C{number}": 0 for number in range(64, 80)}
@@ -116,7 +116,7 @@ def test_a_version_of_counters_that_changes_is_evidence(tmp_path: Path) -> None:
         assert events == [("prcmfc_zlcsvn changed",)]
 
 
-def test_counters_that_contradict_each_other_are_withheld(tmp_path: Path) -> None:
+def test_contradicting_monitor_counters_are_withheld(tmp_path: Path) -> None:
     wrong = {**MINUTE, "P32": 2 * MINUTE["B0"]}
     with zlens.open([file(tmp_path / "a.mon", (wrong,))]) as session:
         assert measured(session) == []

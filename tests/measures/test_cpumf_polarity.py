@@ -57,7 +57,7 @@ def placed(session: Session) -> list[tuple[Any, ...]]:
     return [tuple(each.values()) for each in found]
 
 
-def test_intervals_that_do_not_end_together_are_joined_by_overlap() -> None:
+def test_polarity_joins_intervals_by_overlap() -> None:
     """Quarters of an hour of RMF, ten minutes of counters: parked 0 in the one, 60 % in the other."""
     other = told((15, 15, "0", "CP", "LOW", 0.0), (30, 15, "0", "CP", "LOW", 60.0))
     session = opened(counted(10, 20, 30), others=[other])

@@ -218,7 +218,7 @@ ETR     BUSY      CPI   EICPI EFCPI INST
 """
 
 
-def test_eighty_logical_processors() -> None:
+def test_cpumf_of_eighty_processors() -> None:
     # A busy second of a processor is 5.2e9 cycles, the nominal speed.
     ghz = generations.types()["3906"].ghz
     assert ghz == 5.2

@@ -191,7 +191,7 @@ def withheld(*rows, options: Options | None = None) -> list[str]:
     return [each.detail for each in told]
 
 
-def test_counters_that_contradict_each_other_are_withheld() -> None:
+def test_contradicting_counters_are_withheld() -> None:
     good = counters("z13")
     [detail] = withheld(
         row(good, generation="z13"),

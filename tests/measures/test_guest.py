@@ -50,7 +50,7 @@ def test_three_kinds_of_time_of_a_guest_are_kept_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_rates_of_a_guest_are_those_of_its_virtual_processors_together(tmp_path: Path) -> None:
+def test_guest_rates_are_sums_of_virtual_cpus(tmp_path: Path) -> None:
     path = steady(tmp_path / "data", VMDVCSCT=7)
     found = rows(path, "SELECT DISTINCT dasd_io_rate, console_io_rate, virtual_io_rate FROM guest")
     assert found == [tuple(map(pytest.approx, (11, 0, 11)))]
@@ -78,7 +78,7 @@ def leaving(path: Path, used_s: float = 120, **more: Any) -> Path:
     )
 
 
-def test_what_was_used_after_the_last_sample_counts_when_a_user_logs_off(tmp_path: Path) -> None:
+def test_use_after_last_sample_counts_at_logoff(tmp_path: Path) -> None:
     path = leaving(tmp_path / "data")
     found = rows(path, "SELECT basis, seconds, flag, cpu_s, mt1_s FROM guest_cpu ORDER BY interval_end")
     assert found[:2] == [("sample", pytest.approx(60), None, pytest.approx(36), pytest.approx(25.2))] * 2
@@ -91,7 +91,7 @@ def test_what_was_used_after_the_last_sample_counts_when_a_user_logs_off(tmp_pat
     )
 
 
-def test_a_logoff_right_after_the_first_sample_is_held_against_it(tmp_path: Path) -> None:
+def test_logoff_after_first_sample_has_difference(tmp_path: Path) -> None:
     """In a recording that begins with the sample, or in a window: its own interval has no length there."""
     path = leaving(tmp_path / "data")
     query = "SELECT basis, seconds, cpu_s FROM guest_cpu ORDER BY interval_end"

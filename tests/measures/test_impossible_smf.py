@@ -115,7 +115,7 @@ def test_the_own_time_of_the_machine_is_withheld_from_its_sum() -> None:
     assert problem.endswith("management_time 5000 of 900 s")
 
 
-def test_partitions_that_had_more_than_the_machine_have_no_part_of_it() -> None:
+def test_partition_above_machine_has_null_share() -> None:
     made = machine()
     made["name"][0] |= {"CTN": 0, "CAN": 1}
     made["name"][0]["CTN"] = 1

@@ -23,7 +23,7 @@ def hour(demo_folder: Path) -> Iterator[Session]:
         yield session
 
 
-def test_partitions_use_no_more_than_the_machine_has(hour: Session) -> None:
+def test_partition_busy_stays_within_machine(hour: Session) -> None:
     rows = hour.sql(
         """
         SELECT c.cpu_type, c.total_s, c.physical * c.seconds, sum(p.total_s) + any_value(c.management_s),
@@ -42,7 +42,7 @@ def test_partitions_use_no_more_than_the_machine_has(hour: Session) -> None:
         assert entitled == pytest.approx(physical)
 
 
-def test_processors_were_busy_while_their_partition_was_dispatched(hour: Session) -> None:
+def test_processor_busy_equals_partition_dispatch_time(hour: Session) -> None:
     """D0R2 against D0R16: two records built by different parts of CP."""
     rows = hour.sql(
         """

@@ -71,7 +71,7 @@ def test_a_system_whose_load_is_known_is_told_of_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("every_s", "minutes"), [(None, [15, 15, 15, 15]), (900, [15, 15, 15, 15]), (3600, [30, 30]), (300, [])]
 )
-def test_counters_of_a_minute_beside_processors_of_a_quarter_of_an_hour(
+def test_minute_counters_with_quarter_hour_processors(
     demo_folder: Path, tmp_path: Path, every_s: int | None, minutes: list[int]
 ) -> None:
     """SMF 113 each minute, SMF 70 each 15: the load has what was achieved in its own intervals."""

@@ -90,7 +90,7 @@ def test_goals_that_have_no_index() -> None:
         assert found == (kind, None, None, None)
 
 
-def test_a_report_class_period_of_several_service_classes_has_neither_goal_nor_distribution() -> None:
+def test_mixed_report_class_period_has_no_goal() -> None:
     row = percentile(90, buckets(b1=5), flags=0b1000_0000)
     found = one("heterogeneous, goal_kind, goal, performance_index, within_goal_pct", row)
     assert found == (True, None, None, None, None)

@@ -263,7 +263,7 @@ def test_volumes_that_share_aliases(loads: tuple[float, float], count: int) -> N
     assert {one.name for one in answer.assumptions} == {"aliases_shared"}
 
 
-def test_the_chain_of_states_gives_erlang_where_there_is_one_volume() -> None:
+def test_markov_chain_of_one_volume_is_erlang() -> None:
     found = dasd.alias_queue(800, 1.0, 1, 1.0)
     assert found is not None
     assert exact((0.8, 0.0), 1)[0] / 0.8 == pytest.approx(found.response, rel=1e-6)
@@ -344,7 +344,7 @@ def test_more_aliases_never_make_it_slower() -> None:
         assert dasd.burst_of(rate, serv, one.response, fewest) == pytest.approx(burst, rel=1e-6)
 
 
-def test_the_example_is_sound() -> None:
+def test_aliases_example_is_valid() -> None:
     answer = models.solve("aliases", tomllib.loads(aliases.EXAMPLE))
     assert answer.table("uses").column("entitled") == [2, 14]
     # The published volume, with no alias, is given back.

@@ -72,7 +72,7 @@ def test_a_pool_by_number_and_by_control_unit(pool: str) -> None:
     assert "0 (0600)" in answer.notes[1]
 
 
-def test_the_interval_is_the_busiest_of_the_pool_that_is_asked_for() -> None:
+def test_busiest_interval_of_requested_pool() -> None:
     given = session(*PUBLISHED, *BESIDE, *NEXT)
     assert interval_choice.choose_interval(given, "VM1", None, aliases.busy()) == END
     assert interval_choice.choose_interval(given, "VM1", None, aliases.busy(["pool=1"])) == LATER
@@ -136,7 +136,7 @@ def test_uncounted_use_is_noted() -> None:
     assert any(note.startswith("MDISK: the data do not report") for note in answer.notes)
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_aliases_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "aliases", "--from", str(sim_file), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["uses"]["rows"]
     assert {row["name"]: row["share"] for row in rows} == {"MDISK": 20, "PAGING": 140}

@@ -309,7 +309,7 @@ def test_catalog_and_machine_say_the_same(dump: str, machine: str) -> None:
         ({"data": "/nowhere/at/all"}, "nowhere"),
     ],
 )
-def test_a_wrong_scenario_says_what_is_wrong(scenario: dict[str, Any], said: str) -> None:
+def test_invalid_capacity_scenario_is_rejected(scenario: dict[str, Any], said: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         solve(**scenario)
     assert said in str(caught.value)

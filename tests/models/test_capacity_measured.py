@@ -114,7 +114,7 @@ def test_no_processor() -> None:
     assert "no online processor" in answer.notes[0]
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_capacity_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo's machine has no curve that is known: it is said, and one can be named."""
     assert main(["solve", "capacity", "--from", str(sim_file)]) == 2
     assert "--set machine=NAME" in capsys.readouterr().err

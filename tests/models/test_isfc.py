@@ -51,7 +51,7 @@ def test_write_path_of_the_documentation() -> None:
     )
 
 
-def test_every_device_is_written_on_by_somebody_and_some_by_one_alone() -> None:
+def test_isfc_every_device_has_a_writer() -> None:
     for many in range(2, 17):
         devices = [Device(number, 0) for number in range(many)]
         up, down = isfc.writes_on(devices, "A", "B"), isfc.writes_on(devices, "B", "A")

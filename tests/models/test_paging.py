@@ -163,7 +163,7 @@ def test_what_a_page_adds_makes_one_answer_of_two() -> None:
     assert not any("on no public page" in note for note in answer.notes)
 
 
-def test_bounds_hold_what_is_between_and_the_least_volumes_are_enough() -> None:
+def test_paging_bounds_and_minimum_volumes() -> None:
     rng = draws(5)
     for _ in range(1000):
         rate, now, pages = rng.uniform(1, 1e6), rng.uniform(1, 40), rng.uniform(1, 40)
@@ -211,7 +211,7 @@ def test_volumes_of_the_scenario_do_the_io() -> None:
         ({"guest": [guest(-1)]}, "storage is -1"),
     ],
 )
-def test_a_wrong_scenario_says_what_is_wrong(scenario: dict[str, Any], said: str) -> None:
+def test_invalid_paging_scenario_is_rejected(scenario: dict[str, Any], said: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         solve(**scenario)
     assert said in str(caught.value)

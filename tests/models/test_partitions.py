@@ -77,7 +77,7 @@ def machine(**more: Any) -> dict[str, Any]:
     return {"processors": {"IFL": 86}, "partition": entries, **more}
 
 
-def test_too_many_vertical_lows() -> None:
+def test_crowding_of_too_many_vertical_lows() -> None:
     answer = models.solve("partitions", machine())
     assert column(answer, "entitlement_pct", "polarization") == pytest.approx([688, 1978, 1978, 1978, 1978])
     (row,) = answer.table("machine").rows
@@ -179,7 +179,7 @@ def test_what_holds_each_partition_is_said() -> None:
     )
 
 
-def test_initial_capping_is_of_the_share_and_others_have_the_rest() -> None:
+def test_initial_cap_limits_share_and_leaves_excess() -> None:
     entries = [
         {"weight": 400, "capped": True, "cores": 8},
         {"weight": 300, "demand": 1},
@@ -345,7 +345,7 @@ def test_physlog_takes_what_pr_sm_uses_itself() -> None:
     assert column(answer, "entitlement")[0] == pytest.approx(6.88)
 
 
-def test_types_are_solved_for_themselves() -> None:
+def test_partition_types_are_solved_separately() -> None:
     entries = [
         {"name": "A", "weight": 10, "cores": 2},
         {"name": "A", "type": "ZIIP", "weight": 30, "cores": 2},
@@ -374,7 +374,7 @@ def test_all_dedicated() -> None:
     assert "4" in text_format.render(answer)
 
 
-def test_what_is_assumed_is_said_only_where_it_counts() -> None:
+def test_partitions_list_only_used_assumptions() -> None:
     def assumed(*entries: dict[str, Any], **more: Any) -> list[str]:
         return sorted(one.name for one in solved(10, list(entries), **more).assumptions)
 
@@ -489,7 +489,7 @@ def test_any_scenario_is_answered() -> None:
         assert text_format.render(answer).endswith("\n")
 
 
-def test_the_example_is_sound() -> None:
+def test_partitions_example_is_valid() -> None:
     answer = models.solve("partitions", tomllib.loads(partitions.EXAMPLE))
     rows = by_name(answer.table("partitions"))
     assert rows["TEST"]["bound_by"] == "group NONPROD"

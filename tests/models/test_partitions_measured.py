@@ -56,7 +56,7 @@ def test_entitled_used_and_what_could_be_had() -> None:
     assert "Partitions as VM1 saw them, interval that ended 2024-05-14 09:00:00 (UTC)" in answer.title
 
 
-def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:
+def test_use_above_model_shows_as_error() -> None:
     """Initial capping holds A to its 7.5 cores; it used 8."""
     answer = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
     row = by_name(answer.table("compared"))["A"]
@@ -120,7 +120,7 @@ def test_what_pr_sm_uses_for_itself_is_taken_off() -> None:
     assert any("do not report PR/SM's own use" in note for note in silent.notes)
 
 
-def test_dedicated_cores() -> None:
+def test_measured_dedicated_cores() -> None:
     """They are taken off first: 2 of 10, and weights share the others. RMF tells them without a weight."""
     own = partition("D", None, 2, 0.5, dedicated=True)
     answer = partitions.compare(session([*TWO, own], machine(dedicated=2.0)), "VM1", END)
@@ -199,7 +199,7 @@ def test_nothing_to_solve() -> None:
     assert "no partition with cores and a weight in this interval" in answer.notes[-1]
 
 
-def test_two_sources_of_one_system_are_not_mixed() -> None:
+def test_measured_partitions_use_one_source() -> None:
     other = [{**row, "source": "a-rmf"} for row in [*TWO, partition("C", 250, 6, 1.0)]]
     given = session([*TWO, *other], machine(), machine(source="a-rmf", physical=20))
     answer = partitions.compare(given, "VM1", END)
@@ -233,7 +233,7 @@ def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert told == dict.fromkeys(("QCK2", "TRNG", "VIDVLP", "VIRPT"), "yes")
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_partitions_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "partitions", "--from", str(sim_file), "--format", "json"]) == 0
     tables = json.loads(capsys.readouterr().out)["tables"]
     compared = {row["name"]: row for row in tables["compared"]["rows"]}

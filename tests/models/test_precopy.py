@@ -72,7 +72,7 @@ def test_no_progress_ends_passes() -> None:
     assert all(later < 0.9 * earlier for earlier, later in itertools.pairwise(sent))
 
 
-def test_little_left_counts_at_the_bound_and_not_before_the_least_passes() -> None:
+def test_stop_threshold_holds_after_minimum_passes() -> None:
     rules = StopRules(stop_pages=2.0, live_least=3, passes_most=9, quiesce_passes=1)
     (one,) = precopy.relocate([RelocatingGuest("A", 16.0, dirtying.SequentialWrites(99, 0.5))], rules, 1.0)
     assert live(one) == [16, 8, 4]

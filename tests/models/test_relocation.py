@@ -310,7 +310,7 @@ def test_the_chart_shows_pages_by_pass() -> None:
     assert html_format.render(many).count("<svg") == 2
 
 
-def test_what_is_assumed_is_said() -> None:
+def test_relocation_lists_assumptions() -> None:
     names = [one.name for one in solved().assumptions]
     assert "relocation_changes" in names
     assert "relocation_stop_below" in names
@@ -343,7 +343,7 @@ def test_guest_without_touched_pages_relocates_in_no_time(pattern: str, at_once:
     assert "completed" in text_format.render(answer)
 
 
-def test_the_example_is_sound() -> None:
+def test_relocation_example_is_valid() -> None:
     answer = models.solve("relocation", tomllib.loads(relocation.EXAMPLE))
     assert answer.figure("capacity_factor") == 8
     assert answer.table("relocations").column("end") == ["completed", "completed"]
@@ -434,7 +434,7 @@ def test_best_practices_of_isfc_links_are_checked() -> None:
     assert "at an end" not in _notes((2, 8, 4))
 
 
-def test_a_link_that_one_relocation_fills_is_said_to_differ_from_measurements() -> None:
+def test_note_warns_of_link_without_rate_limit() -> None:
     assert "without link.most_per_guest" in _notes((8, 8), guests=2)
     assert "without link.most_per_guest" not in _notes((8, 8), guests=2, most_per_guest=100)
     assert "without link.most_per_guest" not in _notes((8, 8))

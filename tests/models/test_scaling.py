@@ -99,7 +99,7 @@ def test_twelve_processors_of_a_z196_as_the_members_of_a_cluster() -> None:
     assert [one / found[0] for one in found] == pytest.approx([1.0, 1.114, 1.18], abs=0.002)
 
 
-def test_eighty_tables_4_to_7_capability_ratios_between_the_printed_factors() -> None:
+def test_eighty_tables_4_to_7_capability_ratios() -> None:
     found = [scaling.capability_ratio(Z14, n, 19) for n in (19, 38, 57, 76, 95)]
     assert found == pytest.approx([1.0, 1.8, 2.53, 3.21, 3.87], rel=0.012)
     assert found[:4] == pytest.approx([1.0, 1.8, 2.53, 3.21], rel=0.004)
@@ -227,7 +227,7 @@ def test_itr_and_ratios_as_printed(table: str) -> None:
         assert one.efficiency == pytest.approx((one.itrr or 0) / (one.ratio or 1))
 
 
-def test_eighty_table_4_efficiency_finds_the_fault_of_the_vswitch() -> None:
+def test_eighty_table_4_efficiency_shows_vswitch_fault() -> None:
     rows = TABLES["Eighty, table 4: monolithic, layer-3 vswitch"]
     found = scaling.compared([ScalingRun(n, etr, busy) for n, etr, _, busy, _, _ in rows], Z14)
     assert [one.efficiency for one in found] == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.01)

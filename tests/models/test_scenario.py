@@ -91,7 +91,7 @@ ALLOWED: dict[str, Callable[[Any], bool]] = {
     | st.floats(0, 1)
     | st.sampled_from(("a", "b"))
 )
-def test_a_value_is_taken_as_described_or_the_error_names_its_key(value: Any) -> None:
+def test_value_is_accepted_or_error_names_key(value: Any) -> None:
     for key in SPEC.keys:
         given = {**GOOD, key.name: value}
         if ALLOWED[key.name](value):
@@ -255,7 +255,7 @@ def test_a_scenario_of_another_model() -> None:
         models.solve("queueing", {"model": "shares", "processors": {"CP": 1}})
 
 
-def test_an_entry_that_is_missing_is_answered_with_those_that_exist() -> None:
+def test_missing_entry_error_lists_existing_entries() -> None:
     with pytest.raises(ScenarioError, match=r"expected users, or 1$"):
         scenario.apply_setting({"class": [{"name": "users"}]}, "class.TX.rate=1")
     with pytest.raises(ScenarioError, match=r"expected A, B, or 1 to 2$"):

@@ -198,7 +198,7 @@ def test_soft_and_hard_limits_of_one_another() -> None:
     assert found == pytest.approx([100 + 160 * 0.25, 100 + 160 * 0.75, 40])
 
 
-def test_types_are_solved_for_themselves() -> None:
+def test_share_types_are_solved_separately() -> None:
     users = [
         {"name": "A", "relative": 100, "virtual_cpus": 2},
         {"name": "B", "relative": 100, "type": "IFL"},
@@ -216,7 +216,7 @@ def test_no_processor_at_all() -> None:
     assert answer.table("users").column("bound_by") == ["no processor", "no processor"]
 
 
-def test_a_relative_maximum_is_what_a_share_of_that_size_would_be() -> None:
+def test_relative_maximum_equals_share_of_that_size() -> None:
     users = [
         {"relative": 100, "virtual_cpus": 4, "limit": "hard", "maximum_relative": 300},
         {"relative": 100, "virtual_cpus": 4, "demand": 0},
@@ -260,7 +260,7 @@ def test_a_simulated_user_has_virtual_processors_of_one_type() -> None:
         run.prepare({"model": "shares", **TWO_TYPES})
 
 
-def test_what_is_assumed_is_said_only_where_it_counts() -> None:
+def test_shares_list_only_used_assumptions() -> None:
     assert not solved(2, [{"absolute": 50}, {"relative": 100}]).assumptions
     (one,) = solved(2, [{"absolute": 80}, {"name": "B", "absolute": 60}, {"relative": 100}]).assumptions
     assert (one.name, one.value, one.status) == ("absolute_shares_at_most", 99.0, "unverified")
@@ -269,7 +269,7 @@ def test_what_is_assumed_is_said_only_where_it_counts() -> None:
     assert given.table("users").column("normalized")[2] == pytest.approx(10)
 
 
-def test_the_example_is_sound() -> None:
+def test_shares_example_is_valid() -> None:
     import tomllib
 
     answer = models.solve("shares", tomllib.loads(shares.EXAMPLE))

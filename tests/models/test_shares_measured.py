@@ -166,7 +166,7 @@ def test_a_share_that_is_not_told_is_taken_off_and_said() -> None:
     assert any("1.20 IFL" in note for note in answer.notes)
 
 
-def test_without_samples_of_states_demand_is_use_and_that_is_said() -> None:
+def test_demand_without_state_samples_is_use() -> None:
     answer = shares.compare(session([virtual("A", 50.0, None)], {"A": 100}), "VM1", END)
     assert by_name(answer.table("compared"))["A"]["expected"] == pytest.approx(50)
     assert any("1 virtual processors have no samples" in note for note in answer.notes)
@@ -241,14 +241,14 @@ def test_the_interval() -> None:
         chosen("11:01:30")
 
 
-def test_the_system() -> None:
+def test_measured_shares_select_system() -> None:
     given = four_hungry([75.0] * 4)
     assert interval_choice.choose_system(given, "guest", None) == "VM1"
     with pytest.raises(QueryError, match="there is no system VM2 in the input; expected one of VM1"):
         interval_choice.choose_system(given, "guest", "VM2")
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_shares_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "shares", "--from", str(sim_file), "--format", "json"]) == 0
     compared = json.loads(capsys.readouterr().out)["tables"]["compared"]["rows"]
     assert {row["name"] for row in compared} >= {"LINUX01", "LINUX02"}

@@ -455,7 +455,7 @@ def test_rates_of_counted() -> None:
     )
 
 
-def test_the_example_is_sound() -> None:
+def test_smt_example_is_valid() -> None:
     found = models.solve("smt", tomllib.loads(smt.EXAMPLE))
     rows = by_name(found.table("cores"))
     assert rows["0"]["mt_utilization_pct"] == pytest.approx(100 * 41 / 70)

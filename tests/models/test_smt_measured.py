@@ -299,7 +299,7 @@ def test_the_busiest_interval_is_that_of_the_cores() -> None:
     )
 
 
-def test_two_sources_of_one_system_are_not_mixed() -> None:
+def test_measured_smt_uses_one_source() -> None:
     other = [
         {**row, "source": "zz-other"}
         for row in [core(0, 10.0, thread_density=1.9), core(7, 10.0, thread_density=1.9)]
@@ -308,7 +308,7 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
     assert list(by_name(answer.table("compared"))) == ["0"]
 
 
-def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_smt_from_input(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo's records are consistent: what is solved of them is what they say, but for their rounding.
 
     Productivity is recorded in steps of 1/1024; where two threads run nearly always, the maximum that follows

@@ -151,7 +151,7 @@ def test_density_and_factor_that_a_run_does_not_say() -> None:
     assert row["path"] == pytest.approx(1.60, abs=0.005)
 
 
-def test_the_base_is_the_measured_run_without_smt_wherever_it_stands() -> None:
+def test_base_is_measured_run_without_smt_in_any_order() -> None:
     known = {
         "name": "known",
         "cores": 3,

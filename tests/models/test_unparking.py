@@ -149,7 +149,7 @@ def test_order_and_bounds_of_the_models() -> None:
         assert found.short == pytest.approx(max(0.0, wanted - sum(powered)))
 
 
-def test_excess_of_the_others_goes_by_weight_to_those_who_want_it() -> None:
+def test_excess_is_shared_by_weight_on_demand() -> None:
     # 478 are left; 200 to 70 by weight.
     others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 900.0)]
     spare, ours = policies.excess_power(200, 800, others)
@@ -331,7 +331,7 @@ def test_intervals_that_used_more_than_was_unparked_for_them() -> None:
     assert any(note.startswith("SMALL: 2 of 3 intervals") for note in answer.notes)
 
 
-def test_the_example_is_sound() -> None:
+def test_unparking_example_is_valid() -> None:
     answer = models.solve("unparking", tomllib.loads(unparking.EXAMPLE))
     assert unparked(answer) == {"LARGE": 22, "MEDIUM": 20, "SMALL": 11}
 

@@ -206,7 +206,7 @@ def test_the_factors_of_a_z14_are_no_such_law() -> None:
 # Student's distribution ---------------------------------------------------------------------------
 
 
-def test_student_against_scipy() -> None:
+def test_student_probabilities_against_scipy() -> None:
     for freedom in (1, 2, 3, 7, 30, 1000):
         for value in (-40, -2, -0.3, 0, 0.1, 1, 5):
             assert t_distribution.cumulative(value, freedom) == pytest.approx(

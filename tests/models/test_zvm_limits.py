@@ -39,7 +39,7 @@ EIGHTY = release("7.1 VM66265")
         ("Linux-only", "SMT-1", {}, PartitionFit(True, 40, 0, 0, "")),
     ],
 )
-def test_eighty_logical_processors(
+def test_limits_of_eighty_processors(
     where: str, smt: str, cores: dict[str, int], expected: PartitionFit
 ) -> None:
     assert fit(EIGHTY, mode(where), smt, cores) == expected

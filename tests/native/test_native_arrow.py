@@ -38,7 +38,7 @@ def test_rows_of_python_values_become_columns() -> None:
     assert table["when"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist() == [1_000_000, None, -1]
 
 
-def test_duckdb_reads_it_without_pyarrow_and_as_often_as_it_likes() -> None:
+def test_duckdb_rereads_stream_without_pyarrow() -> None:
     connection = duckdb.connect()
     connection.register("small", small())
     for _ in range(2):

@@ -129,7 +129,7 @@ def test_several_tables_come_in_one_pass(tmp_path: Path) -> None:
     assert names == ["system", "source", "file", "offset", "tod", "interval_end", "cpu", "busy", "name"]
 
 
-def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
+def test_native_decoder_subtracts_leap_seconds(tmp_path: Path) -> None:
     file = native_builder.write(tmp_path / "a", range(1), processors=1)
     plain, leaping = (
         pa.table(

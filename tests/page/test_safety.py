@@ -148,7 +148,7 @@ def walked(page: Page) -> Iterator[str]:
         yield view
 
 
-def test_names_are_never_read_as_html_and_a_deleted_file_is_told_to_the_end(browser: Browser, tmp_path: Path):
+def test_names_are_escaped_and_deleted_file_is_reported(browser: Browser, tmp_path: Path):
     """A file, a system and a guest are named like tags; the file stays open, and so it stays whole."""
     path = small(tmp_path / "<x-a>.monwrite", MTRSYS_SYSTMID=SYSTEM)
     with served(str(path)) as tagged, watched(browser, tagged) as page:

@@ -170,7 +170,7 @@ def test_with_two_threads_a_core_is_two_processors() -> None:
     assert (row["before"], row["after"]) == pytest.approx((2, 4))
 
 
-def test_a_physical_core_that_no_logical_one_can_use_brings_nothing() -> None:
+def test_unusable_physical_core_changes_nothing() -> None:
     answer = planning.plan(session(HUNGRY, cores=3), ["physical_cores=+1"])
     assert by_name(answer.table("processors"))["IFL"]["difference"] == pytest.approx(0)
     assert set(values(answer, "guests", "difference").values()) == {0.0}
@@ -239,7 +239,7 @@ def test_guests_of_a_split_partition_are_not_solved() -> None:
         ("relative=5", "did you mean user.NAME.relative?"),
     ],
 )
-def test_messages(setting: str, words: str) -> None:
+def test_guest_plan_errors(setting: str, words: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         planning.plan(session(HUNGRY), [setting])
     assert words in str(caught.value)
@@ -282,7 +282,7 @@ def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
     assert rows["user.W.relative"]["now"] == "200"
 
 
-def test_every_example_of_the_list_is_answered() -> None:
+def test_every_guest_example_has_an_answer() -> None:
     given = session(HUNGRY, cores=3)
     rows = by_name(planning.list_settings(given).table("whatifs"))
     example = Wording.for_command_line(rows["user.W.limit"]["example"])

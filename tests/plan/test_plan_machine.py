@@ -135,7 +135,7 @@ def test_a_split_keeps_what_the_partition_is_entitled_to(
     assert changed[3:5] == (8, " + ".join(map(str, cores)))
 
 
-def test_what_a_split_partition_used_goes_by_weight_and_is_assumed() -> None:
+def test_split_divides_use_by_weight_as_assumption() -> None:
     """8 cores used, 2 to 1: 5.33 and 2.67; but 5 and 3 logical cores give 5 and 2.67."""
     answer = ask("split=500,250")
     after = values(answer, "expected", "after")
@@ -199,7 +199,7 @@ def test_vertical_lows_follow_the_weights_that_are_asked() -> None:
     assert [row[4] for row in answer.table("changes").rows] == [500, 500, 5, 5]
 
 
-def test_horizontal_partitions_have_no_lows_and_who_knows_it_says_so() -> None:
+def test_horizontal_partition_has_no_vertical_lows() -> None:
     rows = [TWO[0], {**TWO[1], "vh": 0, "vm": 0, "vl": 0}]
     assert any("no vertical-low" in note for note in ask("vertical_lows=removed", rows=rows).notes)
     told = ask("vertical_lows=removed", "partition.B.polarization=horizontal")
@@ -224,7 +224,7 @@ def test_the_machine_before_is_that_of_solve() -> None:
         assert values(answer, "could", "before")[name] == given[name]["could_get"]
 
 
-def test_what_is_measured_solved_and_assumed_is_told_of_every_table() -> None:
+def test_every_plan_table_states_provenance() -> None:
     answer = ask("weight=500")
     kinds = {(row[0], row[1]): row[2] for row in answer.table("kinds").rows}
     assert kinds["Entitled", "solved"] == "Before, After, Difference"
@@ -243,7 +243,7 @@ def test_expected_that_is_not_what_was_used_is_said() -> None:
     assert any("Expected before differs from Used: A" in note for note in answer.notes)
 
 
-def test_dedicated_cores() -> None:
+def test_plan_with_dedicated_cores() -> None:
     """Two of ten: one more leaves seven for the others."""
     rows = [*TWO, partition("D", None, 2, 0.5, dedicated=True)]
     answer = ask("partition.D.logical_cores=+1", rows=rows)
@@ -297,7 +297,7 @@ def test_a_partition_of_two_types() -> None:
         ("partition.A.absolute_cap=0", "expected a number above 0"),
     ],
 )
-def test_messages(setting: str, words: str) -> None:
+def test_machine_plan_errors(setting: str, words: str) -> None:
     assert words in refused(setting)
 
 
@@ -307,7 +307,7 @@ def test_what_is_asked_twice() -> None:
     assert "A is already split" in refused("split=2", "partition.A.split=3")
 
 
-def test_names_in_small_letters_and_own_partition_that_is_not_told() -> None:
+def test_lowercase_names_and_unknown_own_partition() -> None:
     assert ask("partition.b.weight=3").table("changes").rows[0][1] == "weight of B"
     with pytest.raises(ScenarioError, match=r"do not show which partition VM1 runs in.*A, B"):
         planning.plan(session(TWO, lpar=None), ["weight=3"])
@@ -333,7 +333,7 @@ def test_what_can_be_asked_of_an_input() -> None:
     assert "Partitions: A, B; that of VM1 is A" in answer.notes
 
 
-def test_every_example_of_the_list_is_answered() -> None:
+def test_every_machine_example_has_an_answer() -> None:
     """Each by itself, of this input."""
     given = session(TWO)
     for row in planning.list_settings(given).table("whatifs").rows:

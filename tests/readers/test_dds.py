@@ -145,7 +145,7 @@ def test_time_stamps_in_seconds_and_in_milliseconds(tmp_path: Path) -> None:
     ]
 
 
-def test_the_measures(tmp_path: Path) -> None:
+def test_measures_of_dds(tmp_path: Path) -> None:
     made = source(tmp_path, MADE)
     with zlens.open(made.systems[0].files) as session:
         moment = dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC)
@@ -182,7 +182,7 @@ def test_the_measures(tmp_path: Path) -> None:
         ('mvs_cf_request_rate{sysplex="PLEX1",name="CF2"} 1 99999999999.5', "header"),
     ],
 )
-def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str, kind: str) -> None:
+def test_dds_reports_invalid_line_and_reads_the_rest(tmp_path: Path, line: str, kind: str) -> None:
     made = source(tmp_path, MADE + line + '\nmvs_cf_request_rate{sysplex="PLEX1",name="CF9"} 9\n')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))

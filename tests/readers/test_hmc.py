@@ -104,7 +104,7 @@ def test_moments_are_stamps_or_dates_of_files(tmp_path: Path) -> None:
     assert len(rows(made, "hmc_pool")) == 2
 
 
-def test_the_measures(tmp_path: Path) -> None:
+def test_measures_of_hmc(tmp_path: Path) -> None:
     made = source(tmp_path, MADE)
     with zlens.open(made.systems[0].files) as session:
         question = (
@@ -207,7 +207,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "kind"), BAD)
-def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str, kind: str) -> None:
+def test_hmc_reports_invalid_line_and_reads_the_rest(tmp_path: Path, line: str, kind: str) -> None:
     made = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39\n')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
@@ -248,7 +248,7 @@ def test_problems_are_bounded(tmp_path: Path) -> None:
     assert "400 more" in made.problems()[-1].detail
 
 
-def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hmc_gives_up_foreign_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrapes, "MAX_STRANGE", 200)
     found = source(tmp_path, MADE + "rubbish\n" * 500 + 'zhmc_cpc_power_watts{cpc="LATE"} 1\n')
     assert [info.system for info in found.systems] == ["BOX"]
@@ -260,7 +260,7 @@ def test_a_file_without_a_sample(tmp_path: Path) -> None:
         source(tmp_path, "# HELP zhmc_cpc_power_watts Power\nzhmc_cpc_power_watts 1\n")
 
 
-def test_detect() -> None:
+def test_hmc_detect() -> None:
     assert hmc.detect(MADE.encode(), len(MADE))
     assert hmc.detect(b'python_info{a="b"} 1\nzhmc_cpc_power_watts{cpc="BOX"} 1', 60)
     assert not hmc.detect(b"the zhmc_cpc_power_watts metric\n", 32)
@@ -268,7 +268,7 @@ def test_detect() -> None:
 
 
 @pytest.mark.parametrize("seed", range(iterations(20, 6)))
-def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
+def test_hmc_survives_flipped_bytes(tmp_path: Path, seed: int) -> None:
     dice = draws(seed)
     data = bytearray(MADE.encode())
     for _ in range(dice.choice([1, 10, 100])):
@@ -309,7 +309,7 @@ def test_the_published_scrape_whole() -> None:
 
 
 @needs(SAMPLE)
-def test_usage_of_a_type_is_the_mean_of_its_processors_cut_to_a_percent() -> None:
+def test_type_usage_is_truncated_mean_of_processors() -> None:
     made = hmc.open_files([str(SAMPLE)], Options())
     usage = [row["usage_pct"] for row in rows(made, "hmc_processor") if row["cpu_type"] == "IFL"]
     mean = sum(usage) / len(usage)
@@ -342,7 +342,7 @@ def test_three_idle_partitions_do_not_explain_the_machine() -> None:
         assert session.sql("SELECT physical * phys_total_pct, total_weight FROM cec").rows == [(420.0, None)]
 
 
-def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> None:
+def test_truncated_last_number_of_scrape_is_problem(tmp_path: Path) -> None:
     """15504 cut to 15 is a number, too."""
     made = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
     (problem,) = made.problems()

@@ -207,7 +207,7 @@ def test_parts_of_a_machine_are_added(tmp_path: Path) -> None:
         assert session.sql("SELECT part FROM linux_counter LIMIT 2").rows == [("S0-D0-C0",), ("S0-D0-C1",)]
 
 
-def test_runs_behind_each_other(tmp_path: Path) -> None:
+def test_consecutive_perf_runs(tmp_path: Path) -> None:
     run = "1000,,cycles,1,100.00,,\n500,,instructions,1,100.00,,\n"
     with opened(tmp_path, {"runs.csv": run * 3}) as session:
         assert [row[0] for row in metrics(session, "cpi")] == [2.0] * 3

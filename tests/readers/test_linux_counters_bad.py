@@ -107,7 +107,7 @@ def test_zeros_at_the_end_of_what_was_being_written(tmp_path: Path) -> None:
         assert form_of(bytes(10) + text.encode()) is None
 
 
-def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counters_give_up_foreign_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linux_counters, "MAX_STRANGE", 20)
     monkeypatch.setattr(linux_counters, "MAX_FACILITY", len(SERVICE) + 50)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "nothing\n" * 100 + PERF_CSV}) as session:
@@ -147,7 +147,7 @@ def test_the_same_twice_and_a_host_twice(tmp_path: Path) -> None:
         assert [info.system for info in session.systems] == ["unknown-perf", "unknown-y-perf"]
 
 
-def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linux_counters_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linux_counters, "MAX_VALUES", 5)
     monkeypatch.setattr(linux_counters, "MAX_LINE", 200)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "x" * 1000 + "\n"}) as session:
@@ -164,7 +164,7 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     "unit", ["1,", "a", "-", "{", "[", "(", " ", '{"date_time":', "CPU1", "1.5 ", "9", "/,"]
 )
 @pytest.mark.parametrize("form", FORMS)
-def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
+def test_long_counter_lines(tmp_path: Path, form: str, unit: str) -> None:
     """Neither recognizing nor reading takes longer than the length of the line asks for."""
     path = tmp_path / "long"
     long = unit * (300_000 // len(unit))
@@ -175,7 +175,7 @@ def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
     form_of(long.encode())
 
 
-def test_files_that_change(tmp_path: Path) -> None:
+def test_changing_counter_files(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(PERF_CSV)
     path.write_text("nothing\n")
@@ -186,7 +186,7 @@ def test_files_that_change(tmp_path: Path) -> None:
         open_files([str(path)], Options())
 
 
-def test_odd_bytes(tmp_path: Path) -> None:
+def test_counter_files_of_unusual_bytes(tmp_path: Path) -> None:
     for name, data in {
         "bom.csv": b"\xef\xbb\xbf" + PERF_CSV.encode(),
         "crlf.csv": PERF_CSV.replace("\n", "\r\n").encode(),
@@ -201,7 +201,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None:
+def test_damaged_counters_give_rows_and_problems(tmp_path: Path, form: str) -> None:
     chance = draws(f"counters of {form}")
     whole = FORMS[form].encode()
     pieces = (b"9" * 30, b",,,", b"{", b"[[[[", b"\n", b"1e999", b"-1", b"/")
@@ -212,7 +212,7 @@ def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None
     survives(lambda path: open_files([path], Options()), tmp_path, damaged, iterations(40, 12))
 
 
-def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> None:
+def test_truncated_last_counter_is_problem(tmp_path: Path) -> None:
     whole = LSHWC if LSHWC.endswith("\n") else LSHWC + "\n"
     with opened(tmp_path / "whole", {"hw.csv": whole}) as session:
         rows = len(counted(session))

@@ -94,7 +94,7 @@ def kinds(session: zlens.Session) -> set[str]:
 
 
 @needs(SEQUENCE)
-def test_the_sample() -> None:
+def test_lshwc_sample() -> None:
     with zlens.open(SEQUENCE) as session:
         columns = "system, cpu_id, seconds, generation, counter_first, counter_second, cpi, cycles"
         assert metrics(session, columns) == [
@@ -122,7 +122,7 @@ def test_every_format_tells_the_same(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_runs_behind_each_other(tmp_path: Path, name: str) -> None:
+def test_consecutive_lshwc_runs(tmp_path: Path, name: str) -> None:
     later = FORMATS[name].replace("17500946", "17500956").replace("17500947", "17500957")
     with opened(tmp_path, {"hw": FORMATS[name] + later}) as session:
         assert [row[2] for row in counted(session) if row[:2] == (3, CYCLES)] == [None, 250, None, 250]

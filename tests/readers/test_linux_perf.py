@@ -188,7 +188,7 @@ def test_an_event_that_comes_twice_counts_once(tmp_path: Path, form: str) -> Non
         )
 
 
-def test_an_event_that_comes_twice_in_a_marked_run_is_no_other_run(tmp_path: Path) -> None:
+def test_repeated_event_in_marked_run_is_same_run(tmp_path: Path) -> None:
     """A run that begins with its start time has one sample."""
     start = "# started on Wed Mar 26 10:34:19 2025\n\n"
     run = line("csv", None, "cycles", 1000) + line("csv", None, "instructions", 500)

@@ -163,9 +163,7 @@ def test_what_a_listing_has_only_in_a_sum_is_unknown(listed: Session) -> None:
     assert known > 0
 
 
-def test_definitions_of_guests_in_a_listing_are_those_of_the_monitor(
-    listed: Session, sim_session: Session
-) -> None:
+def test_listed_guest_definitions_equal_monitor(listed: Session, sim_session: Session) -> None:
     query = (
         "SELECT userid, max(storage_bytes), max(share_kind), max(share), max(reserved_pages), max(account), "
         "max(nullif(cpu_pool, '')), max(logon) FROM guest GROUP BY userid ORDER BY userid"

@@ -74,9 +74,7 @@ def test_another_value_of_a_subject_is_a_conflict(user: str, place: str, tmp_pat
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_report_that_goes_on_behind_another_header_is_no_repetition(
-    user: str, place: str, tmp_path: Path
-) -> None:
+def test_report_continued_after_header_is_not_duplicate(user: str, place: str, tmp_path: Path) -> None:
     lines = user.splitlines(keepends=True)
     heads = next(number for number, line in enumerate(lines) if line.startswith("Userid")) + 1
     rows = [number for number in range(heads, len(lines)) if lines[number].strip()]

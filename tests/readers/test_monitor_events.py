@@ -65,7 +65,7 @@ def test_one_of_each_kind_is_a_row_each(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM d5r15").rows == [(1,)]
 
 
-def test_a_decision_is_an_event_where_it_changes_the_unparked_cores_of_a_type(tmp_path: Path) -> None:
+def test_unparking_decision_is_event_if_cores_change(tmp_path: Path) -> None:
     decided = [(5, 1), (5, 1), (6, 1), (6, 1), (6, 2), (5, 2)]
     groups = [made.configuration(made.START_US, made.SIM_CONFIG), *made.minutes(1)]
     for number, unparked in enumerate(decided):

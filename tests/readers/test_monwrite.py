@@ -76,7 +76,7 @@ def test_the_configuration_record_says_which_system(tmp_path: Path) -> None:
         (None, [], "unknown-2026.03.02"),
     ],
 )
-def test_a_system_without_a_name_takes_its_partitions_else_its_files(
+def test_unnamed_system_is_named_after_partition_or_file(
     tmp_path: Path, config: dict[str, Any] | None, more: list[tuple[str, dict[str, Any]]], name: str
 ) -> None:
     records = [made.record(record, START_US - 50, values) for record, values in more]
@@ -104,7 +104,7 @@ def test_the_level_of_cp_in_whatever_form(text: str | None, release: str | None)
     assert monwrite._release(text) == release
 
 
-def test_files_are_grouped_by_system_in_the_order_of_their_first_time(tmp_path: Path) -> None:
+def test_files_are_grouped_by_system_and_time(tmp_path: Path) -> None:
     def groups(first: int, name: str) -> list[made.Group]:
         start = START_US + first * MINUTE_US
         return [made.configuration(start, {**FULL, "MTRSYS_SYSTMID": name}), *made.minutes(2, first=first)]
@@ -166,7 +166,7 @@ def test_samples_after_the_last_end_belong_to_no_interval(tmp_path: Path) -> Non
         assert session.sql("select count(*) from cpu").rows == [(2,)]
 
 
-def test_times_are_local_to_the_system_and_leap_seconds_are_taken_off(tmp_path: Path) -> None:
+def test_monwrite_times_are_local_without_leap_seconds(tmp_path: Path) -> None:
     path = made.write(tmp_path / "east", [made.configuration(START_US - S_US, FULL), *made.minutes(3)])
     with zlens.open(path) as session:
         (end, *_), *_ = session.sql("select interval_end from interval order by all").rows
@@ -218,7 +218,7 @@ def test_records_without_a_layout_are_counted_and_listed(tmp_path: Path) -> None
         assert "d11r99" not in session.engine.raw_tables()
 
 
-def test_the_inventory_has_a_row_for_each_kind_of_record_of_each_file(tmp_path: Path) -> None:
+def test_inventory_has_row_per_record_type_and_file(tmp_path: Path) -> None:
     groups = [
         made.configuration(START_US - S_US),
         *made.minutes(3),

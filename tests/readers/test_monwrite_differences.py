@@ -275,7 +275,7 @@ def test_evidence_makes_no_difference_for_whom_it_concerns(
         assert {problem.record for problem in session.problems} <= {"D5R21"}
 
 
-def test_ipl_is_told_by_the_configuration_record_of_the_next_file(tmp_path: Path) -> None:
+def test_ipl_is_detected_in_next_file(tmp_path: Path) -> None:
     """Two files of one system; between them it was started again, as the second file's D1R4 says."""
 
     def config(ipl_us: int) -> dict[str, Any]:
@@ -453,7 +453,7 @@ def test_intervals_that_come_late_are_read_all_the_same(tmp_path: Path) -> None:
         assert {problem.kind for problem in session.all_problems()} == {"time"}
 
 
-def test_samples_whose_interval_has_lost_its_end_are_not_of_the_next(tmp_path: Path) -> None:
+def test_samples_without_interval_end_have_no_interval(tmp_path: Path) -> None:
     """Without the record that ends the third interval two samples of a processor would be of the fourth."""
     groups = made.minutes(6)
     kept = [

@@ -162,7 +162,7 @@ def test_what_the_catalog_does_not_know_is_kept_as_text(answers: Answers) -> Non
     ]
 
 
-def test_names_that_no_public_page_explains_are_kept_without_a_problem(answers: Answers) -> None:
+def test_undocumented_monitor3_names_are_accepted(answers: Answers) -> None:
     source = answers(document(made().replace("<name>CPCHLMAX</name>", "<name>CPCHMDLX</name>")))
     assert source.problems() == []
     assert [(r["name"], r["value"]) for r in rows(source, "rmf3_other")] == [("CPCHMDLX", "70")]

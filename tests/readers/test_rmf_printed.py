@@ -35,7 +35,7 @@ def told(path: Path) -> list[str]:
         return [problem.detail for problem in session.problems if problem.kind != "zone"]
 
 
-def test_processors_with_two_threads_are_those_that_ibm_published() -> None:
+def test_printed_smt2_processors_as_published() -> None:
     """IBM, z/VM SMT performance presentation: z/OS RMF CPU Activity Report (MT=2).
 
     What RMF prints in the line of a core's first thread holds for the core, so for both.

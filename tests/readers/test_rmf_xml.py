@@ -428,7 +428,7 @@ ENCODED = {
 
 
 @pytest.mark.parametrize("data", ENCODED.values(), ids=ENCODED)
-def test_encodings(opened: Opened, data: bytes) -> None:
+def test_rmf_xml_encodings(opened: Opened, data: bytes) -> None:
     assert detect(data[:65536], len(data))
     source = opened(data)
     assert source.problems() == []

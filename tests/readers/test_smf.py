@@ -236,7 +236,7 @@ def test_a_dump_without_counters(tmp_path: Path) -> None:
     assert info.first_us == START_US - 7200 * 1_000_000
 
 
-def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
+def test_smf_subtracts_leap_seconds(tmp_path: Path) -> None:
     path = dump(tmp_path / "leap.smf", [record(1, 0, 300), record(1, 0, 600)])
     source = opened(path, leap=27)
     assert rows(source)[0]["interval_end"] == at(273)
@@ -272,7 +272,7 @@ def test_columns_are_what_the_decoder_gives(tmp_path: Path) -> None:
         ("z/VM", "z/VM"),
     ],
 )
-def test_levels(level: str | None, release: str | None) -> None:
+def test_zos_release_of_level(level: str | None, release: str | None) -> None:
     assert smf_systems.zos_release(level) == release
 
 

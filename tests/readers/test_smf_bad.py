@@ -42,7 +42,7 @@ def place(nth: int) -> int:
     return sum(len(one) for one in records()[:nth])
 
 
-def test_cut_off(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_truncated_dump_is_reported(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def cut(data: bytearray) -> None:
         del data[place(20) + 100 :]
 
@@ -122,7 +122,7 @@ def test_the_same_dump_twice(good: Path, tmp_path: Path) -> None:
         assert kinds == {("duplicate", "SYSA"), ("duplicate", "SYSB")}
 
 
-def test_a_file_that_changes(good: Path) -> None:
+def test_changed_dump_is_reported(good: Path) -> None:
     source = opened(good)
     data = good.read_bytes()
     good.write_bytes(data + data)
@@ -140,7 +140,7 @@ def test_a_name_that_is_odd(tmp_path: Path) -> None:
         assert session.sql("select distinct file from smf113").rows == [(str(path),)]
 
 
-def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
+def test_damaged_dump_gives_rows_and_problems(good: Path) -> None:
     generator = draws(20_260_113)
     whole = good.read_bytes()
     problems, tried = 0, iterations(60, 20)

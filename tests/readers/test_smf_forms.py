@@ -109,7 +109,7 @@ class TestForms:
 
     @needs(SAMPLE)
     @pytest.mark.parametrize("form", smf_formats.FORMS)
-    def test_the_sample(self, tmp_path: Path, form: str) -> None:
+    def test_formed_sample_has_same_tables(self, tmp_path: Path, form: str) -> None:
         plain = opened(SAMPLE)
         data = smf_formats.FORMS[form](sample_records())
         source = written(tmp_path / "formed.smf.gz", gzip.compress(data))
@@ -185,7 +185,7 @@ class TestInfo:
             assert found.rows == [(105.0, 22, 1, 2, 300.0)]
 
     @needs(SAMPLE)
-    def test_the_sample(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_info_counts_sample_records(self, capsys: pytest.CaptureFixture[str]) -> None:
         # Its README: types 2 and 3 once, 32 of both subtypes of 113, 4 of 70-1, 40 of 72-3; 4 intervals.
         assert main(["info", str(SAMPLE), "--all"]) == 0
         shown = capsys.readouterr().out
@@ -207,7 +207,7 @@ class TestInfo:
 
 
 class TestPacked:
-    def test_cut_off(self, tmp_path: Path) -> None:
+    def test_truncated_gzip_dump_is_reported(self, tmp_path: Path) -> None:
         noise = [other(30, 4, n)[:24] + random.Random(n).randbytes(900) for n in range(100)]
         data = gzip.compress(smf_formats.blocked([*records(), *noise]))
         source = written(tmp_path / "cut.gz", data[: len(data) // 2])

@@ -150,7 +150,7 @@ def test_counters_divide_intervals_of_rmf_and_replace_none(tmp_path: Path) -> No
         assert found == [(seconds, seconds) for seconds in (300, 300, 300, 900)]
 
 
-def test_partitions_are_told_beside_counters_whose_intervals_end_a_moment_later(tmp_path: Path) -> None:
+def test_partitions_join_counters_of_later_interval_end(tmp_path: Path) -> None:
     sections: Sections = {
         "control": [MACHINE],
         "partition": [{"LPM": "A", "LPN": 1, "BDN": 2}],
@@ -326,7 +326,7 @@ def test_local_times_need_a_zone(tmp_path: Path) -> None:
     assert row["tod"] == at(60)
 
 
-def test_duplicates_of_rmf_are_read_once_and_those_of_type_30_are_not(tmp_path: Path) -> None:
+def test_duplicate_rmf_records_are_dropped_but_not_type_30(tmp_path: Path) -> None:
     one, two = rmf(70, 900, {"control": [MACHINE]})[0], rmf(70, 1800, {"control": [MACHINE]})[0]
     start = job(1, 60, {"id": [{"JBN": "A"}]})
     first = dump(tmp_path / "a.smf", [one, two, start])

@@ -31,7 +31,7 @@ def values(source: sysinfo.SysinfoSource) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def test_the_system(tmp_path: Path) -> None:
+def test_sysinfo_describes_system(tmp_path: Path) -> None:
     (info,) = opened(folder(tmp_path / "s", texts())).systems
     assert (info.system, info.source, info.machine, info.model) == (
         "made",
@@ -166,7 +166,7 @@ def test_several_systems_in_an_archive_and_several_moments(tmp_path: Path) -> No
     assert source.problems() == []
 
 
-def test_one_name_on_two_machines_is_two_systems(tmp_path: Path) -> None:
+def test_same_linux_name_on_two_machines_is_two_systems(tmp_path: Path) -> None:
     there = texts(proc__sysinfo=SYSINFO.replace("12345", "54321"))
     source = opened(folder(tmp_path / "a", texts()), folder(tmp_path / "b", there))
     assert [(i.system, i.machine) for i in source.systems] == [

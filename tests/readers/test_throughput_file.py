@@ -41,7 +41,7 @@ def test_times_are_ends_of_intervals_that_follow_each_other(tmp_path: Path) -> N
     ]
 
 
-def test_a_start_alone_lasts_until_the_next_and_a_gap_is_not_filled(tmp_path: Path) -> None:
+def test_throughput_start_lasts_until_next_start(tmp_path: Path) -> None:
     throughput = read(
         tmp_path,
         "start;tps\n2026-03-02 09:00:00Z;1,5\n2026-03-02 09:01:00Z;2\n"

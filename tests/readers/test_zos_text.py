@@ -125,7 +125,7 @@ def test_counters_of_a_run(tmp_path: Path) -> None:
         assert (info.machine, info.model, info.utc_offset_s) == ("2097-1234567812345678", "710", -18000)
 
 
-def test_sets_one_after_the_other_and_values_in_words_of_four_bytes(tmp_path: Path) -> None:
+def test_consecutive_counter_sets_and_fullword_values(tmp_path: Path) -> None:
     question = "SELECT cpu_id, number, counter_set, value, seconds FROM his_counter ORDER BY ALL"
     with opened(tmp_path / "one", {"a.CNT": made.cnt()}) as session:
         whole = session.sql(question).rows
@@ -136,7 +136,7 @@ def test_sets_one_after_the_other_and_values_in_words_of_four_bytes(tmp_path: Pa
             assert session.problems == []
 
 
-def test_the_documented_lines_of_losses_and_other_ways_to_break_them(tmp_path: Path) -> None:
+def test_documented_loss_lines(tmp_path: Path) -> None:
     # IBM, z/OS MVS System Messages, HIS019I.
     losses = (
         "LOSS OF SAMPLE DATA ALERT: NO SAMPLE BUFFER OVERFLOW COUNT 3\n"
@@ -429,7 +429,7 @@ def test_info_tells_what_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFix
     assert one["facts"]["counter_sets_asked_for"] == "ALL"
 
 
-def test_detect() -> None:
+def test_zos_text_detect() -> None:
     for text in (made.DISPLAY_HIS, made.DISPLAY_CORES, made.DISPLAY_CPUS, made.cnt()):
         assert zos_text.detect(text.encode(), len(text))
     assert not zos_text.detect(b"HIS0159I IEE174 XHIS015I", 24)

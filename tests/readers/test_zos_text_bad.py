@@ -170,7 +170,7 @@ def test_invalid_numbers_and_flags_are_null(tmp_path: Path) -> None:
         assert "SMP 'PERHAPS' is neither YES nor NO; it is NULL" in details
 
 
-def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zos_his, "MAX_CPUS", 1)
     monkeypatch.setattr(zos_his, "MAX_VALUES", 10)
     monkeypatch.setattr(zos_processors, "MAX_CORES", 2)
@@ -214,7 +214,7 @@ def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
     "unit", ["1 ", "A", "- ", "+", " ", "0- 3 ", "COMMAND", "COMMAND: ", "0000  + ", "'", "LP NAME", "A,"]
 )
 @pytest.mark.parametrize("form", FORMS)
-def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
+def test_long_zos_lines(tmp_path: Path, form: str, unit: str) -> None:
     """Lines as long as are looked at, and longer ones: none takes longer than its length asks for."""
     path = tmp_path / "long"
     lines = "".join(
@@ -242,7 +242,7 @@ def test_cut_anywhere(tmp_path: Path, form: str) -> None:
     assert read > 5
 
 
-def test_files_that_change(tmp_path: Path) -> None:
+def test_changing_zos_texts(tmp_path: Path) -> None:
     path = tmp_path / "his.txt"
     path.write_text("nothing\n")
     with pytest.raises(InputError, match="the file no longer contains a z/OS message"):
@@ -265,7 +265,7 @@ def test_many_files_and_odd_names(tmp_path: Path) -> None:
         assert sorted(kinds(session)) == ["duplicate", "section"]
 
 
-def test_odd_bytes(tmp_path: Path) -> None:
+def test_zos_texts_of_unusual_bytes(tmp_path: Path) -> None:
     for name, data in {
         "bom.txt": b"\xef\xbb\xbf" + made.DISPLAY_CORES.encode(),
         "crlf.txt": made.DISPLAY_CORES.replace("\n", "\r\n").encode(),
@@ -280,7 +280,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("code", ["utf-8", "cp037"])
-def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: str) -> None:
+def test_damaged_zos_text_gives_rows_and_problems(tmp_path: Path, form: str, code: str) -> None:
     chance = draws(f"z/OS {form} {code}")
     text = FORMS[form]
     whole = text.encode() if code == "utf-8" else text.replace("\n", "\x85").encode(code)

@@ -38,9 +38,7 @@ def _span(path: Path) -> tuple[int, int]:
 
 @pytest.mark.parametrize("seconds", [_AWAY_S, -_AWAY_S])
 @pytest.mark.parametrize("place", [0, 1, 20, -1])
-def test_an_interval_end_out_of_order_is_a_problem_and_not_a_time(
-    sim_file: Path, tmp_path: Path, place: int, seconds: int
-) -> None:
+def test_unordered_interval_end_is_problem(sim_file: Path, tmp_path: Path, place: int, seconds: int) -> None:
     mark = _marks(sim_file)[place]
     stray = _shifted(sim_file, tmp_path, mark[2], seconds)
     with zlens.open([stray]) as session:
@@ -57,7 +55,7 @@ def test_an_interval_end_out_of_order_is_a_problem_and_not_a_time(
     assert abs(last - whole[1]) <= minute
 
 
-def test_a_record_stamped_far_outside_does_not_stretch_the_recording(sim_file: Path, tmp_path: Path) -> None:
+def test_outlying_timestamp_does_not_extend_recording(sim_file: Path, tmp_path: Path) -> None:
     (offset, _) = _native.MonwriteFile.open(str(sim_file)).records(5, 11, 100)[50]
     stray = _shifted(sim_file, tmp_path, offset, _AWAY_S)
     assert _span(stray) == _span(sim_file)
@@ -67,7 +65,7 @@ def test_a_record_stamped_far_outside_does_not_stretch_the_recording(sim_file: P
         assert "outside the intervals" in problem.detail
 
 
-def test_two_recordings_in_one_file_in_the_wrong_order_are_both_read(
+def test_unordered_recordings_in_one_file_are_read(
     sim_file: Path, demo_files: list[Path], tmp_path: Path
 ) -> None:
     """A block of earlier intervals is out of order, but its stamps agree with each other."""

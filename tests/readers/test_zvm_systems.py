@@ -96,7 +96,7 @@ def test_a_recording_that_goes_on_is_one_system(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_one_name_on_two_machines_is_two_systems(tmp_path: Path, together: bool) -> None:
+def test_same_zvm_name_on_two_machines_is_two_systems(tmp_path: Path, together: bool) -> None:
     files = recording(tmp_path / "a", "AAA", **HERE), recording(tmp_path / "b", "AAA", **THERE)
     rows = guests(joined(tmp_path, *files)) if together else guests(*files)
     assert rows == [("AAA", "GAAA", 4, 60.0), ("AAA-22222", "GAAA", 4, 60.0)]

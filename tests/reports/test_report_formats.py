@@ -127,7 +127,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("name", reports.names())
-def test_html_is_one_file_that_fetches_nothing(shared: FakeSession, name: str) -> None:
+def test_report_html_is_self_contained(shared: FakeSession, name: str) -> None:
     page = Page(reports.render(name, shared, "html", now=NOW))
     assert not page.open
     assert not {"link", "img", "iframe", "base", "object"} & set(page.tags)

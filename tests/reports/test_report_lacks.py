@@ -88,7 +88,7 @@ def test_records_that_are_not_there_and_roles_without_a_field(tmp_path: Path, fo
     assert "\n  processor.polarity\n      " in text
 
 
-def test_a_report_without_measures_lacks_the_records_of_its_question(tmp_path: Path, folder: Path) -> None:
+def test_report_without_measures_names_missing_records(tmp_path: Path, folder: Path) -> None:
     one = found(processors(tmp_path), folder)["pools"]
     assert one.records
     assert not one.roles

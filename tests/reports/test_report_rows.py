@@ -157,7 +157,7 @@ def test_gaps_and_stubs_are_shown_and_in_no_mean() -> None:
     assert "00:04:00   0 IFL   ...... ......" in printed
 
 
-def test_means_are_ratios_of_sums_unless_the_report_prints_plain_ones() -> None:
+def test_report_means_are_ratios_of_sums() -> None:
     """The share of a processor that was online for a fifth of an interval weighs a fifth."""
     text = REPORT.replace('means = "plain"\n', "").replace(
         "user_pct FROM cpu'", "user_pct, online_pct FROM cpu'"

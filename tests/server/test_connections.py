@@ -24,7 +24,7 @@ def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
         return pool.submit(asyncio.run, work).result(60)
 
 
-def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
+def test_response_does_not_wait_for_acknowledgment():
     # asyncio sets TCP_NODELAY only if it knows the protocol; without it every kept connection waits 40 ms.
     async def delays() -> int:
         accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -75,7 +75,7 @@ def test_bytes_one_by_one_win_no_time(served, monkeypatch):
                 ended = True
 
 
-def test_a_kept_connection_serves_again_after_the_time_for_a_head(served, monkeypatch):
+def test_kept_connection_survives_header_timeout(served, monkeypatch):
     monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.5)
     with httpx.Client(base_url=served.address, timeout=60) as client:
         assert client.get("/api/v1/running").status_code == 200

@@ -86,9 +86,7 @@ def served(demo_folder: Path) -> Iterator[Served]:
 
 
 @pytest.mark.long
-def test_the_next_page_of_metrics_is_computed_before_it_is_scraped(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_are_computed_before_scrape(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once an interval has closed, if the page before was scraped; nothing is computed for nobody."""
     computed: queue.Queue[int] = queue.Queue()
 

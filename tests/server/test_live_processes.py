@@ -96,7 +96,7 @@ def test_answers_are_of_the_newest_intervals(growing: Growing) -> None:
 
 
 @pytest.mark.parametrize("query", quick_subset(1, [LIST, DEAF["nesting"]]), ids=["list", "nesting"])
-def test_what_takes_much_memory_ends_in_an_error_and_not_in_the_monitor(growing: Growing, query: str) -> None:
+def test_memory_limit_fails_query_and_not_monitor(growing: Growing, query: str) -> None:
     monitor = growing.served.process.pid
     before = resident(monitor)
     thread, found = in_background(lambda: growing.served.sql(query))
@@ -114,9 +114,7 @@ def test_what_takes_much_memory_ends_in_an_error_and_not_in_the_monitor(growing:
 @pytest.mark.parametrize(
     "query", quick_subset(1, [DEAF["a constant"], DEAF["padding"]]), ids=["constant", "padding"]
 )
-def test_the_monitor_follows_while_a_query_runs_and_after_its_process_is_killed(
-    growing: Growing, query: str
-) -> None:
+def test_monitor_continues_during_query_and_worker_kill(growing: Growing, query: str) -> None:
     thread, found = in_background(lambda: growing.served.sql(query, id="deaf"))
     until(lambda: is_running(growing.served, "deaf") and growing.workers())
     worker = growing.workers()

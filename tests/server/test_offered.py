@@ -40,6 +40,6 @@ def test_ends_of_intervals(place):
     assert intervals.answer(place, {"system": "ZLDEMO"})["runs"] == [[1268119860, 60, 60]]
 
 
-def test_ends_are_rounded_up_so_that_a_window_includes_its_last_interval():
+def test_window_end_is_rounded_up_to_interval():
     assert intervals.runs([1]) == [[1, 0, 1]]
     assert intervals.runs([60, 120, 181, 242]) == [[60, 60, 2], [181, 61, 2]]

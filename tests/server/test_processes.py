@@ -91,7 +91,7 @@ def test_whatever_it_does_it_ends_when_it_is_canceled(served: Program, query: st
 
 
 @pytest.mark.parametrize("query", quick_subset(2, LARGE.values()), ids=LARGE)
-def test_the_memory_of_a_question_has_a_limit_that_the_error_names(served: Program, query: str) -> None:
+def test_query_memory_limit_is_named_in_error(served: Program, query: str) -> None:
     before = served.megabytes()
     most = [before]
     thread, found = in_background(lambda: served.sql(query))

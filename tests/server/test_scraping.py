@@ -22,7 +22,7 @@ TOKEN = "a-token-that-nobody-guesses"
 
 
 @pytest.mark.long
-def test_the_form_is_the_one_asked_for(served: Served) -> None:
+def test_scrape_has_requested_format(served: Served) -> None:
     text = served.client.get("/metrics")
     assert text.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     opened = served.client.get("/metrics", headers={"accept": OPENMETRICS})

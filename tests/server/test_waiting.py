@@ -32,7 +32,7 @@ def in_background(work):
     return thread, found
 
 
-def test_a_table_that_is_being_made_keeps_only_those_who_ask_for_it(place, monkeypatch):
+def test_materialization_blocks_only_its_readers(place, monkeypatch):
     store = place.session.engine._store
     begun, go_on = threading.Event(), threading.Event()
     real = store._create
@@ -58,7 +58,7 @@ def test_a_table_that_is_being_made_keeps_only_those_who_ask_for_it(place, monke
     assert loads[0][0][0] > 0
 
 
-def test_a_table_whose_making_failed_is_made_by_the_next_who_asks(place, monkeypatch):
+def test_failed_materialization_is_retried(place, monkeypatch):
     store = place.session.engine._store
     real = store._create
     failed = []
@@ -118,7 +118,7 @@ def test_an_answer_that_failed_is_asked_for_again(place):
     assert place.compute_once("key", lambda: 2) == 2
 
 
-def test_the_first_findings_are_worked_out_before_they_are_asked_for(place, monkeypatch):
+def test_warmup_computes_first_findings(place, monkeypatch):
     Warmup(place).wait(PATIENCE_S)
     monkeypatch.setattr(
         "zlens.server.findings.find_in_stages", lambda *_, **__: pytest.fail("computed again")

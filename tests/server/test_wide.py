@@ -195,7 +195,7 @@ def test_findings_of_many_are_found_machine_by_machine(
 
 
 @pytest.mark.long
-def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
+def test_rule_is_checked_for_each_machine(
     made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stages = findings.find_in_stages
@@ -228,7 +228,7 @@ def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: N
         own.close()
 
 
-def test_throughput_of_one_system_is_no_obstacle_to_questions_of_another(
+def test_throughput_of_one_system_leaves_others_queryable(
     made: Path, tmp_path: Path, two_are_many: None
 ) -> None:
     path = tmp_path / "throughput.csv"

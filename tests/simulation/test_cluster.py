@@ -111,7 +111,7 @@ def test_a_global_switch_has_what_passes_its_uplink(member: Session) -> None:
         assert row == pytest.approx((received, sent, received / packet, sent / packet), rel=1e-4), kind
 
 
-def test_a_linux_guest_sees_its_own_time_and_what_is_kept_from_it(member: Session) -> None:
+def test_linux_guest_has_own_and_stolen_time(member: Session) -> None:
     """Used, stolen and idle time are all there is; used time is what CP gave, as in the scenario."""
     rows = member.sql(
         "SELECT userid, sum(user_time), sum(steal_time), sum(idle_time), sum(seconds) "
@@ -137,7 +137,7 @@ def test_a_load_average_nears_the_number_of_runnable_processors(member: Session)
     assert loads["LINUX1"] == pytest.approx(0.8, rel=0.01)
 
 
-def test_a_linux_guest_counts_the_traffic_of_its_ports_and_functions(member: Session) -> None:
+def test_linux_guest_counts_port_and_function_traffic(member: Session) -> None:
     traffic = "SELECT userid, sum(received), sum(sent) FROM role.linux_guest_network GROUP BY userid"
     [(userid, received, sent)] = member.sql(traffic).rows
     assert userid == "LINUX1"

@@ -103,7 +103,9 @@ def test_columns_and_schemas_narrow(spark: Any, made: Path) -> None:
 
 
 @pytest.mark.parametrize("pushed", ["false", "true"])
-def test_conditions(spark: Any, made: Path, pushed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spark_pushes_conditions_down(
+    spark: Any, made: Path, pushed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The same rows, whether Spark hands conditions down or not."""
     if "connect" not in type(spark).__module__:
         spark.conf.set(PUSHDOWN, pushed)

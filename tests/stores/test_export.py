@@ -162,7 +162,7 @@ def test_one_export_writes_at_a_time(parts: list[str], tmp_path: Path) -> None:
     stores.export(made, base, "parquet", tables=["load"])
 
 
-def test_wrong_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_export_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, base = tmp_path / "lake", tmp_path / "out"
     with pytest.raises(InputError, match="this is not a lake"):
         stores.export(parts[0], base, "parquet")
@@ -187,7 +187,7 @@ def test_wrong_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.Monke
         stores.export(made, tmp_path / "other", "delta")
 
 
-def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_command(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made, base = str(tmp_path / "lake"), str(tmp_path / "out")
     lake.add(parts[:2], made)
     words = ["export", "measures", made, "--to", "parquet", "-o", base, "--table", "cpu", "--table", "load"]

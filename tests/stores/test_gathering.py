@@ -131,7 +131,7 @@ def test_a_system_that_changed_is_read_from_its_own_files(
 
 
 @pytest.mark.long
-def test_a_day_is_gathered_again_when_a_part_of_its_systems_changed(
+def test_changed_systems_cause_consolidation_of_day(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consolidation, "_SHARE", 2)

@@ -406,7 +406,7 @@ def test_names_of_columns_are_unique() -> None:
 
 
 @pytest.mark.long
-def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rollup_command(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = str(tmp_path / "lake")
 
     def run(*words: str) -> tuple[int, str, str]:
@@ -449,7 +449,7 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
     assert "--even-if-lost belongs to --raw" in err
 
 
-def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:
+def test_invalid_rollup_calls(tmp_path: Path, parts: list[str]) -> None:
     with pytest.raises(InputError, match="this is not a lake"):
         stores.rollup(tmp_path)
     lake.add(parts[:1], tmp_path / "lake")

@@ -126,14 +126,14 @@ def test_a_part_that_one_interval_does_not_tell_is_not_known() -> None:
     assert {"total_pct", "cpi_given"} <= set(found)
 
 
-def test_flagged_intervals_are_left_out() -> None:
+def test_studies_ignore_flagged_intervals() -> None:
     found = of(FIRST, SECOND | {"flag": "gap"}, SECOND | {"busy_pct": None})
     assert found.intervals == 1
     assert found.numbers["etr"] == 100
     assert any("2 intervals that are short" in note for note in found.notes)
 
 
-def test_intervals_without_throughput_are_left_out_where_others_have_it() -> None:
+def test_studies_ignore_intervals_without_throughput() -> None:
     found = of(FIRST, SECOND | {"etr": None})
     assert found.numbers["total_pct"] == pytest.approx(100)
     assert any("covers 1 of 2 intervals" in note for note in found.notes)

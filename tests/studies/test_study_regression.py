@@ -56,7 +56,7 @@ def test_zvm_64_performance_regression(release: str) -> None:
     assert f"The mean ETR ratio is {within}within 5 % of 1." in answer.notes
 
 
-def test_zvm_64_performance_one_workload_makes_most_of_a_deviation() -> None:
+def test_zvm_64_performance_outlying_workload() -> None:
     """3Q17: the two workloads printed for VM65988 among 118 that give the printed mean and deviation."""
 
     def others(one: float, two: float, mean: float, deviation: float) -> list[float]:
@@ -201,7 +201,7 @@ def test_of_few_pairs_none_stands_apart() -> None:
         ({"name": "a", "base": {"etr": 1.0, "cpus": 1}, "comparison": {"etr": 1.0}}, "cpus is not known"),
     ],
 )
-def test_what_is_refused(pair: dict[str, Any], words: str) -> None:
+def test_invalid_pairs_are_rejected(pair: dict[str, Any], words: str) -> None:
     with pytest.raises(ScenarioError, match=words):
         study([pair])
 
@@ -213,7 +213,7 @@ def test_a_name_is_one_pairs() -> None:
         study([])
 
 
-def test_the_example_is_right() -> None:
+def test_regression_example_answer() -> None:
     answer = studies.solve("regression", tomllib.loads(studies.find("regression").EXAMPLE))
     assert answer.figure("worse") == 1
 

@@ -431,7 +431,7 @@ def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
         ([{"name": "a", "processors": 1, "etr": 1.0, "also": {"run": 1}}], "also.run is a reserved name"),
     ],
 )
-def test_what_is_refused(runs: list[dict[str, Any]], words: str) -> None:
+def test_invalid_runs_are_rejected(runs: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(ScenarioError, match=words):
         study(runs)
 
@@ -441,7 +441,7 @@ def test_names_of_factors_are_numbers_of_cores() -> None:
         study(runs_of("table 4"), factors={"many": 0.5})
 
 
-def test_the_example_is_right() -> None:
+def test_scaling_example_answer() -> None:
     import tomllib
 
     answer = studies.solve("scaling", tomllib.loads(studies.find("scaling").EXAMPLE))

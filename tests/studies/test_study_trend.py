@@ -81,7 +81,7 @@ def test_percentiles_are_those_of_measures(values: list[float]) -> None:
     assert row[4:] == pytest.approx(expected[0], abs=1e-9)
 
 
-def test_what_is_assumed_is_said() -> None:
+def test_trend_lists_assumptions() -> None:
     assumed = {one.name: one.value for one in series([50.0] * 20).assumptions}
     assert assumed == {"trend_limit": 90.0, "trend_days": 10}
     assert {one.name for one in series([50.0] * 20, limit=80).assumptions} == {"trend_days"}
