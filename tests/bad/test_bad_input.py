@@ -91,7 +91,7 @@ def test_a_good_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Pa
         (b"<?xml version='1.0'?><a><b/></a>", ["byte"]),
     ],
 )
-def test_what_is_no_data_is_said_in_one_line(
+def test_foreign_data_is_one_line_error(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, data: bytes, words: list[str]
 ) -> None:
     path = tmp_path / "input"
@@ -111,7 +111,7 @@ def test_what_is_no_data_is_said_in_one_line(
             assert word in captured.err
 
 
-def test_a_transfer_as_text_is_named_with_its_cure(
+def test_text_mode_transfer_is_reported_with_fix(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
 ) -> None:
     # What FTP in ASCII mode does: EBCDIC to Latin-1, byte by byte.
@@ -164,7 +164,7 @@ def test_not_closed_is_read_in_full(capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("length", "kind"), [(0, "length"), (5, "length"), (0x0FF0, "length"), (0xFFFF, "length")]
 )
-def test_a_length_that_cannot_be(
+def test_impossible_record_length(
     capsys: pytest.CaptureFixture[str], good: Path, length: int, kind: str
 ) -> None:
     place = made.places(good, 0, 2)[made.CPUS * 3 + 1]
@@ -176,7 +176,7 @@ def test_a_length_that_cannot_be(
     assert seen.samples() >= ALL - made.CPUS + 1
 
 
-def test_a_domain_that_is_none(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_invalid_domain_is_reported(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     place = made.places(good, 0, 2)[5]
     made.patch(good, place + 4, b"\xee")
     seen = Outcome(capsys, good)
@@ -232,7 +232,7 @@ def test_addresses_that_go_backwards_or_past_the_file(
     assert seen.samples() >= ALL - made.CPUS
 
 
-def test_a_hole_is_skipped_with_its_size(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+def test_gap_in_file_is_skipped_with_size(capsys: pytest.CaptureFixture[str], good: Path) -> None:
     control = (made.places(good, 1, 11)[5] // made.PAGE - 1) * made.PAGE
     made.patch(good, control, b"\xa5" * 2 * made.PAGE)
     seen = Outcome(capsys, good)
@@ -245,7 +245,7 @@ def test_a_hole_is_skipped_with_its_size(capsys: pytest.CaptureFixture[str], goo
 TOGETHER = 12
 
 
-def test_any_damage_ends_well(tmp_path: Path) -> None:
+def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
     """Seeded mutations: no exception but our own, and no more rows than were written."""
     chance = draws(42)
     readable: list[Path] = []
@@ -286,7 +286,7 @@ def xml(tmp_path: Path, demo_folder: Path) -> Path:
     return Path(shutil.copy(demo_folder / demo.RMF_NAME, tmp_path))
 
 
-def test_xml_that_is_cut_off(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
+def test_truncated_xml_is_reported(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
     data = xml.read_bytes()
     xml.write_bytes(data[: len(data) * 5 // 8])
     seen = Outcome(capsys, xml)
@@ -298,7 +298,7 @@ def test_xml_that_is_cut_off(capsys: pytest.CaptureFixture[str], xml: Path) -> N
     assert json.loads(out)[0]["n"] >= 2
 
 
-def test_a_section_that_nobody_expects(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
+def test_unknown_xml_section_is_reported(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
     text = xml.read_text(encoding="utf-8")
     text = text.replace(
         "<name>Number of Physical Processors</name>", "<name>Number of Rubber Ducks</name>", 1
@@ -384,7 +384,7 @@ def test_input_names_with_unusual_characters(
     assert "\x1b" not in out
 
 
-def test_a_name_that_is_no_text(tmp_path: Path, good: Path) -> None:
+def test_undecodable_file_name_is_read(tmp_path: Path, good: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\xff\xfe.data"
     os.rename(good, path)
     done = subprocess.run([sys.executable, "-m", "zlens", "info", path], capture_output=True)
@@ -397,7 +397,7 @@ def test_a_name_that_is_no_text(tmp_path: Path, good: Path) -> None:
     assert json.loads(done.stdout)[0]["system"] == "BADTEST"
 
 
-def test_what_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_irregular_files_are_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").mkdir()
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
@@ -455,7 +455,7 @@ def peak_mib(*words: str) -> tuple[int, float, float]:
     return int(status), float(seconds), int(peak) / 1024
 
 
-def test_gigabytes_of_nothing(tmp_path: Path) -> None:
+def test_gigabytes_of_zeros(tmp_path: Path) -> None:
     """Zeros at the start, and zeros behind good data: the file is sparse, reading it is not."""
     # More than the memory it may take.
     size = iterations(4 * 2**30, 3 * 2**29)

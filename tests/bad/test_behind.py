@@ -36,7 +36,7 @@ def told(path: Path) -> list[Problem]:
         ("smf", "rmf", "an RMF Postprocessor XML report"),
     ],
 )
-def test_what_follows_is_named_and_can_be_cut_off(
+def test_trailing_data_is_reported_with_command(
     demo_files: list[Path], tmp_path: Path, first: str, second: str, what: str
 ) -> None:
     made = parts(demo_files)
@@ -54,7 +54,7 @@ def test_what_follows_is_named_and_can_be_cut_off(
         assert {problem.kind for problem in session.problems} <= {"zone"}
 
 
-def test_text_that_follows_is_named(demo_files: list[Path], tmp_path: Path) -> None:
+def test_trailing_text_is_reported(demo_files: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "both"
     share = b"q share lnx1\nUSER LNX1    : RELATIVE SHARE = 100\n"
     path.write_bytes(demo_files[0].read_bytes() + share * 100)
@@ -62,11 +62,11 @@ def test_text_that_follows_is_named(demo_files: list[Path], tmp_path: Path) -> N
     assert "are z/VM console text;" in problem.detail
 
 
-def test_what_is_of_any_reader_has_a_name() -> None:
+def test_every_reader_has_trailing_data_name() -> None:
     assert trailing_data._NAMES.keys() == {*READERS}
 
 
-def test_what_stands_before_is_named(demo_files: list[Path], tmp_path: Path) -> None:
+def test_leading_data_is_reported(demo_files: list[Path], tmp_path: Path) -> None:
     made = parts(demo_files)
     path = tmp_path / "both"
     path.write_bytes(made["rmf"] + made["monwrite"])
@@ -93,7 +93,7 @@ def archive(data: bytes) -> bytes:
         ("zip", "monwrite", "MONWRITE data"),
     ],
 )
-def test_what_follows_a_packed_dump_is_named(
+def test_data_after_compressed_dump_is_reported(
     demo_files: list[Path], tmp_path: Path, first: str, second: str, what: str
 ) -> None:
     made = parts(demo_files)
@@ -107,7 +107,7 @@ def test_what_follows_a_packed_dump_is_named(
     assert f"tail -c +{start + 1} FILE | head -c {size} > OTHER" in problem.detail
 
 
-def test_what_follows_within_gzip_is_named(demo_files: list[Path], tmp_path: Path) -> None:
+def test_trailing_data_within_gzip_is_reported(demo_files: list[Path], tmp_path: Path) -> None:
     made = parts(demo_files)
     path = tmp_path / "both.gz"
     path.write_bytes(made["gzip"] + gzip.compress(made["monwrite"]))
@@ -120,7 +120,7 @@ def test_what_follows_within_gzip_is_named(demo_files: list[Path], tmp_path: Pat
     assert told(path) == []
 
 
-def test_bytes_behind_an_archive_are_not_lost_silently(demo_files: list[Path], tmp_path: Path) -> None:
+def test_bytes_after_zip_archive_are_reported(demo_files: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "both.zip"
     path.write_bytes(archive(parts(demo_files)["smf"]) + b"junk" * 100)
     with zlens.open(path) as session:
@@ -129,7 +129,7 @@ def test_bytes_behind_an_archive_are_not_lost_silently(demo_files: list[Path], t
     assert problem.bytes == 400
 
 
-def test_two_archives_in_one_are_told(demo_files: list[Path], tmp_path: Path) -> None:
+def test_concatenated_archives_are_reported(demo_files: list[Path], tmp_path: Path) -> None:
     made = parts(demo_files)
     path = tmp_path / "both.zip"
     first = archive(made["smf"])
@@ -140,7 +140,7 @@ def test_two_archives_in_one_are_told(demo_files: list[Path], tmp_path: Path) ->
     assert told(path) == []
 
 
-def test_damage_is_not_taken_for_a_file(demo_files: list[Path], tmp_path: Path) -> None:
+def test_damage_is_not_reported_as_trailing_file(demo_files: list[Path], tmp_path: Path) -> None:
     data = bytearray(demo_files[0].read_bytes())
     data[400_000:500_000] = bytes(100_000)
     path = tmp_path / "damaged"

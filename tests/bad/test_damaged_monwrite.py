@@ -33,7 +33,7 @@ class Damaged:
         self.skipped = sum(lost for _, _, lost, _, _ in self.problems)
 
 
-def test_records_lost_to_zeros_are_told_of(tmp_path: Path, whole: bytes) -> None:
+def test_records_lost_to_zeros_are_problems(tmp_path: Path, whole: bytes) -> None:
     good = Damaged(tmp_path, whole)
     assert good.problems == []
     chance = draws(187_254)
@@ -74,7 +74,7 @@ def test_zeros_are_a_row_of_problem(tmp_path: Path, whole: bytes) -> None:
 
 
 @pytest.mark.parametrize("count", [1, -1, 7, -333, 5000])
-def test_reading_goes_on_behind_bytes_added_or_lost(tmp_path: Path, whole: bytes, count: int) -> None:
+def test_reading_resumes_after_added_or_lost_bytes(tmp_path: Path, whole: bytes, count: int) -> None:
     good = Damaged(tmp_path, whole).records
     chance = draws(count)
     for _ in range(6):

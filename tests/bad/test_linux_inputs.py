@@ -90,7 +90,7 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
-def test_what_is_whole_has_no_problem_of_reading(said: Said, tmp_path: Path, form: str) -> None:
+def test_undamaged_linux_inputs_have_no_read_problem(said: Said, tmp_path: Path, form: str) -> None:
     path = written(tmp_path / form, FORMS[form])
     _, found = said.info(path)
     assert found[0]["system"]
@@ -103,7 +103,7 @@ def test_what_is_whole_has_no_problem_of_reading(said: Said, tmp_path: Path, for
     [("utf-16", "text in UTF-16"), ("utf-16-be", "UTF-16"), ("cp037", "text in EBCDIC")],
 )
 @pytest.mark.parametrize("form", TEXTS)
-def test_text_in_another_code_is_named(
+def test_foreign_text_encoding_is_reported(
     said: Said, tmp_path: Path, form: str, encoding: str, words: str
 ) -> None:
     text = TEXTS[form].encode("ascii", "replace").decode()
@@ -112,7 +112,7 @@ def test_text_in_another_code_is_named(
     assert "UTF-8" in error
 
 
-def test_cut_anywhere_is_read_up_to_there(said: Said, tmp_path: Path, form: str) -> None:
+def test_linux_input_is_read_up_to_truncation(said: Said, tmp_path: Path, form: str) -> None:
     data = FORMS[form]
     for twelfth in range(12):
         path = written(tmp_path / f"{form}-{twelfth}", data[: len(data) * twelfth // 12])
@@ -220,7 +220,7 @@ def test_info_reports_damage_of_archive_and_folder(said: Said, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("form", quick_subset(3, ["nothing", *FORMS]))
-def test_four_gigabytes_of_zeros_behind_data(said: Said, tmp_path: Path, form: str) -> None:
+def test_four_gigabytes_of_trailing_zeros(said: Said, tmp_path: Path, form: str) -> None:
     """A hole in a file costs no room on the disk. The data before it are read, and it is kept nowhere."""
     path = written(tmp_path / "hole", FORMS.get(form, b""))
     os.truncate(path, 4 << 30)

@@ -165,7 +165,7 @@ NOT_IN_DEMO = {
 
 
 @pytest.mark.long
-def test_no_column_of_no_measure_is_left_out(demo_files: dict[str, Path], tmp_path: Path) -> None:
+def test_every_measure_column_has_aggregation(demo_files: dict[str, Path], tmp_path: Path) -> None:
     """Every column takes part above, except those that say why --every may differ."""
     reached: set[tuple[str, str]] = set()
     for name in demo_files:
@@ -249,7 +249,7 @@ def test_a_speed_is_cycles_over_time() -> None:
     assert speed == pytest.approx(20 / 7)
 
 
-def test_stubs_and_gaps_are_in_totals_only() -> None:
+def test_flagged_intervals_count_only_in_totals() -> None:
     rows = [
         row(1, userid="A", cpu_s=6.0, cpu_pct=10.0),
         row(2, 300.0, userid="A", cpu_s=150.0, cpu_pct=50.0, flag="gap"),
@@ -260,7 +260,7 @@ def test_stubs_and_gaps_are_in_totals_only() -> None:
         assert asked("guest", rows, "cpu_pct", by=["userid"], told=told) == [(10.0,)]
 
 
-def test_a_sum_with_an_unknown_part_is_unknown() -> None:
+def test_sum_with_null_part_is_null() -> None:
     first = row(1, userid="A")
     known = row(2, userid="A", cpu_s=6.0, virtual_s=5.0)
     assert asked("guest", [first, known], "cpu_s", by=["userid"]) == [(6.0,)]
@@ -268,7 +268,7 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
     assert asked("guest", [first, known, broken], "cpu_s", "virtual_s", by=["userid"]) == [(None, 10.0)]
 
 
-def test_subjects_come_before_time() -> None:
+def test_subjects_are_aggregated_before_time() -> None:
     """The rate of two devices is their sum in each interval, also where one is there for a part of them."""
     rows = [row(m, device="1000", rate=10.0, read_pct=50.0) for m in (1, 2)]
     rows += [row(1, device="1001", rate=30.0, read_pct=90.0)]
@@ -278,7 +278,7 @@ def test_subjects_come_before_time() -> None:
     assert asked("device", rows, "rate", told="max") == [(40.0,)]
 
 
-def test_each_subject_counts_for_its_own_time() -> None:
+def test_subjects_are_weighted_by_their_time() -> None:
     """One is there for half of the interval; one was away, and what it did in three intervals is told now."""
     CONNECTION.execute("INSERT INTO interval VALUES ('S', 'm', '2026-03-02 09:01:00+00', 60)")
     try:
@@ -312,14 +312,14 @@ def test_device_without_queue_keeps_queue_of_others() -> None:
     assert asked("device", rows, "queued") == [(None,)]
 
 
-def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
+def test_never_merged_columns_are_not_merged() -> None:
     rows = [row(1, zone="all", available=10), row(1, zone="below 2 GB", available=4)]
     with pytest.raises(QueryError, match="different zone are never merged"):
         asked("storage", rows, "available")
     assert asked("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
 
 
-def test_parts_of_one_whole_are_put_together() -> None:
+def test_pinned_columns_follow_filter() -> None:
     job = measures.load_measure("job")
     assert aggregation.pinned_columns(job, {"kind": ["interval", "last interval"], "job": ["A", "B"]}) == [
         "kind"
@@ -331,7 +331,7 @@ def test_parts_of_one_whole_are_put_together() -> None:
         assert set(table.parts) <= set(table.never_merged), name
 
 
-def test_a_share_is_of_what_all_have() -> None:
+def test_share_is_relative_to_all_subjects() -> None:
     rows = [
         row(1, userid="A", cpu_s=1.0, cpu_pct=1.0),
         row(1, userid="B", cpu_s=3.0, cpu_pct=3.0),
@@ -345,19 +345,19 @@ def test_a_share_is_of_what_all_have() -> None:
     assert asked("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
 
 
-def test_two_sources_of_one_system_stay_two_rows() -> None:
+def test_sources_of_one_system_have_separate_rows() -> None:
     rows = [row(1, busy_pct=50.0, online=2.0), {**row(1, busy_pct=40.0, online=2.0), "source": "rmf-xml"}]
     assert sorted(asked("load", rows, "busy_pct")) == [(40.0,), (50.0,)]
 
 
-def test_what_has_no_weight_has_no_mean() -> None:
+def test_mean_without_weight_is_null() -> None:
     rows = [row(1, userid="A", transaction_rate=2.0, cpu_s=1.0), row(2, userid="A", cpu_s=1.0)]
     assert asked("guest", rows, "transaction_rate", by=["userid"]) == [(None,)]
     assert asked("guest", rows, "transaction_rate") == [(None,)]
 
 
 @pytest.mark.long
-def test_every_column_of_every_measure_gives_sql() -> None:
+def test_every_statistic_of_every_column_runs() -> None:
     """Each statistic of each column, of one subject and of all, is a statement that runs."""
     for name in measures.measure_names():
         table = measures.load_measure(name)
@@ -373,7 +373,7 @@ def test_every_column_of_every_measure_gives_sql() -> None:
             assert CONNECTION.execute(MeasureQuery(table, wanted, empty, by).sql()).fetchall() == []
 
 
-def test_every_face_expands_the_declaration() -> None:
+def test_weights_are_declared_only_with_columns() -> None:
     """No weight, and no rule, stands anywhere but beside the column."""
     package = Path(zlens.__file__).parent
     for folder in ("facts/reports", "facts/compare", "facts/rules"):
@@ -384,7 +384,7 @@ def test_every_face_expands_the_declaration() -> None:
     ]
 
 
-def test_means_that_a_report_names_are_written_out() -> None:
+def test_report_means_are_expanded() -> None:
     written = aggregation.expand_references(
         "SELECT {mean device.resp_s of d}, {across device.rate} FROM device AS d"
     )

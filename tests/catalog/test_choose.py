@@ -92,7 +92,7 @@ def test_a_longer_record_is_decoded_up_to_the_layouts_end() -> None:
     assert "352" in problem.detail
 
 
-def test_a_shorter_record_is_decoded_up_to_its_own_end() -> None:
+def test_shorter_record_is_decoded_up_to_record_end() -> None:
     chosen = select_layout("D0R1", 96, release="5.1", root=NOWHERE)
     assert chosen.layout is not None
     assert chosen.layout.length == 116
@@ -100,7 +100,7 @@ def test_a_shorter_record_is_decoded_up_to_its_own_end() -> None:
     assert (problem.kind, problem.bytes) == ("short", 0)
 
 
-def test_a_partial_layout_says_how_far_it_goes() -> None:
+def test_partial_layout_reports_remaining_bytes() -> None:
     chosen = select_layout("D4R3", 508, root=NOWHERE)
     assert names(chosen.layout) == ["VMDUSER", "VMDCPUAD", "VMDMODE", "CALMODE", "VMDSLIST"]
     (problem,) = chosen.problems
@@ -108,7 +108,7 @@ def test_a_partial_layout_says_how_far_it_goes() -> None:
     assert select_layout("D4R3", 600, root=NOWHERE).problems[0].bytes == 600 - 33
 
 
-def test_a_partial_layout_that_knows_more_is_taken() -> None:
+def test_more_complete_partial_layout_is_selected() -> None:
     assert names(select_layout("D5R2", 28, root=NOWHERE).layout) == ["PFXCPUAD", "VOFFRSON"]
     assert names(select_layout("D5R2", 24, root=NOWHERE).layout) == ["PFXCPUAD"]
 
@@ -134,7 +134,7 @@ def test_no_layout(record: str) -> None:
     assert (chosen.problems[0].kind, chosen.problems[0].bytes) == ("no_layout", 80)
 
 
-def test_every_length_of_every_record_finds_something() -> None:
+def test_every_record_length_has_layout() -> None:
     for record in layouts.records(NOWHERE):
         known = layouts.layouts(record, NOWHERE)
         for length in (20, 21, 30, *(x.length for x in known), 2000):
@@ -143,14 +143,14 @@ def test_every_length_of_every_record_finds_something() -> None:
             assert all(problem.kind in KINDS for problem in chosen.problems)
 
 
-def test_the_exact_length_goes_before_the_release(packs: Packs) -> None:
+def test_exact_length_takes_precedence_over_release(packs: Packs) -> None:
     packs.add("6.4", layout("6.4", 352, field("NEW", 348)))
     packs.add("7.3", layout("7.3", 360, field("NEWER", 356)))
     assert names(select_layout("D0R2", 352, release="7.3", root=packs.root).layout) == ["NEW"]
     assert names(select_layout("D0R2", 360, release="6.4", root=packs.root).layout) == ["NEWER"]
 
 
-def test_the_nearest_release_that_is_not_newer(packs: Packs) -> None:
+def test_nearest_older_release_is_selected(packs: Packs) -> None:
     for release in ("6.2", "6.4", "7.2"):
         packs.add(release, layout(release, 352, field(f"R{release.replace('.', '')}", 340)))
 
@@ -166,7 +166,7 @@ def test_the_nearest_release_that_is_not_newer(packs: Packs) -> None:
     assert chosen(None) == "7.2"
 
 
-def test_layouts_that_fit_alike_and_disagree_lose_the_field(packs: Packs) -> None:
+def test_disagreeing_layouts_drop_field(packs: Packs) -> None:
     packs.add(
         "6.2", layout("6.2", 352, field("SAME", 20), field("MOVED", 24), field("ITS", 40, kind="gauge"))
     )
@@ -193,7 +193,7 @@ def test_renamed_bytes_disagree_and_reserved_bytes_agree(packs: Packs) -> None:
     assert names(select_layout("D0R2", 352, release="7.1", root=packs.root).layout) == ["MORE"]
 
 
-def test_an_unknown_kind_is_no_disagreement(packs: Packs) -> None:
+def test_unknown_kind_does_not_disagree(packs: Packs) -> None:
     packs.add("6.2", layout("6.2", 352, field("X", 20, kind="unknown")))
     packs.add("6.4", layout("6.4", 352, field("X", 20)))
     assert names(select_layout("D0R2", 352, release="7.1", root=packs.root).layout) == ["X"]
@@ -215,7 +215,7 @@ def test_callevel_bits_select_layout_of_same_length(packs: Packs) -> None:
     assert chosen(b"\xff") == ["BEFORE"]
 
 
-def test_a_pack_goes_before_the_built_in_layout_of_its_release(packs: Packs) -> None:
+def test_pack_overrides_built_in_layout(packs: Packs) -> None:
     (own,) = (x for x in layouts.layouts("D0R2", NOWHERE) if x.release == "5.3")
     packs.add("5.3", own)
     chosen = select_layout("D0R2", 108, release="5.3", root=packs.root)
@@ -224,7 +224,7 @@ def test_a_pack_goes_before_the_built_in_layout_of_its_release(packs: Packs) -> 
     assert chosen.problems == ()
 
 
-def test_a_later_layout_serves_what_follows_an_older_one(packs: Packs) -> None:
+def test_later_layout_extends_older_one(packs: Packs) -> None:
     (own,) = (x for x in layouts.layouts("D0R2", NOWHERE) if x.release == "5.3")
     more = (
         *own.fields,
@@ -246,7 +246,7 @@ def test_a_later_layout_serves_what_follows_an_older_one(packs: Packs) -> None:
     assert apart.problems[0].bytes == 244
 
 
-def test_a_page_that_was_cut_short_does_not_hide_what_is_known(packs: Packs) -> None:
+def test_incomplete_page_keeps_known_fields(packs: Packs) -> None:
     packs.add("7.3", layout("7.3", 352, field("PFXCPUAD", 20, 2, "identifier"), complete=False))
     assert "PFXTOTWT" in names(select_layout("D0R2", 352, release="7.3", root=packs.root).layout)
 
@@ -254,7 +254,7 @@ def test_a_page_that_was_cut_short_does_not_hide_what_is_known(packs: Packs) -> 
 # Needs
 
 
-def test_needs_name_the_pages_that_would_add_fields() -> None:
+def test_needs_list_pages_with_missing_fields() -> None:
     inventory = {
         "D0R2": [352],
         "D4R3": [508],
@@ -279,7 +279,7 @@ def test_needs_name_the_pages_that_would_add_fields() -> None:
     assert (found["D31R9"].page, found["D31R9"].url) == (None, None)
 
 
-def test_an_imported_page_is_needed_no_more(packs: Packs) -> None:
+def test_imported_page_is_not_needed(packs: Packs) -> None:
     packs.add("6.4", layout("6.4", 352, field("ALL", 20)))
     assert missing_pages({"D0R2": [352]}, release="6.4", root=packs.root) == []
 
@@ -294,5 +294,5 @@ def test_an_imported_page_is_needed_no_more(packs: Packs) -> None:
         (None, "https://www.ibm.com/support/pages/zvm/pubs/mon750/mrsytprp.html"),
     ],
 )
-def test_where_a_page_is_published(release: str | None, start: str) -> None:
+def test_record_page_url(release: str | None, start: str) -> None:
     assert page_url("MRSYTPRP", release) == start

@@ -91,7 +91,7 @@ def test_no_row_is_lost_or_added(sql: str) -> None:
         "SELECT a, x FROM here LEFT JOIN (SELECT 1 AS k, count(x) AS x FROM role.gone) AS gone USING (k)",
     ],
 )
-def test_joins_that_can_affect_rows_are_kept(sql: str) -> None:
+def test_joins_that_can_affect_rows_are_retained(sql: str) -> None:
     assert "role.gone" in dropped(sql, ["a", "x"])[1]
 
 
@@ -110,7 +110,7 @@ def test_joins_that_can_affect_rows_are_kept(sql: str) -> None:
         ("WITH role AS (SELECT 1 AS x) SELECT x FROM role", False),
     ],
 )
-def test_what_surely_gives_no_rows(sql: str, nothing: bool) -> None:
+def test_returns_no_rows(sql: str, nothing: bool) -> None:
     node = parse(sql)["statements"][0]["node"]  # type: ignore[index]
     assert missing_tables.returns_no_rows(node, gone) is nothing
 

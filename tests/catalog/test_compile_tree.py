@@ -94,7 +94,7 @@ def narrowed(connection, sql, *wanted):
         ("SELECT count(*) AS n FROM a", ["n"], {"a": set()}),
     ],
 )
-def test_only_what_is_wanted_is_read(connection, sql, wanted, reads):
+def test_narrowed_query_reads_requested_columns(connection, sql, wanted, reads):
     if "FULL JOIN" in sql:
         sql = sql.replace("k, x", "k, a.x")
     text, found = narrowed(connection, sql, *wanted)
@@ -121,7 +121,7 @@ def test_roles_are_read_by_the_names_of_queries(connection):
     assert "nothing" not in text
 
 
-def test_what_only_questions_hold_is_no_sql_of_the_catalog(connection):
+def test_catalog_sql_rejects_query_only_syntax(connection):
     with pytest.raises(CatalogError, match="RECURSIVE"):
         sql_tree.names(
             parsed(connection, "WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i FROM r) FROM r"),

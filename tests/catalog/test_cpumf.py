@@ -222,7 +222,7 @@ BY_NAME |= {"z15": BY_NAME["z14"], "z17": BY_NAME["z16"]}
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_shares_are_of_the_counters_whose_names_say_so(name: str) -> None:
+def test_shares_use_counters_named_after_source(name: str) -> None:
     generation = cpumf.generation(name)
     for share, pattern in BY_NAME[name].items():
         added = {int(number) for number in re.findall(r"(?<!- )E(\d+)", generation.metrics[share].formula)}
@@ -269,7 +269,7 @@ def test_rni_and_finite_cpi_by_generation() -> None:
     assert statuses == [*["verified"] * 2, *["verified-secondary"] * 2, *["unverified"] * 4]
 
 
-def test_what_is_unverified_is_told_only_to_those_who_ask() -> None:
+def test_unverified_formulas_need_permission() -> None:
     allowed = FormulaPolicy(unverified=True)
     for name in ("z14", "z15", "z16"):
         assert counter_formula(name, "rni") is None
@@ -283,14 +283,14 @@ def test_what_is_unverified_is_told_only_to_those_who_ask() -> None:
     assert "1.67" not in counter_formula("z196", "rni", allowed).formula
 
 
-def test_a_machine_nobody_knows_has_what_all_have() -> None:
+def test_unknown_machine_has_common_formulas() -> None:
     for metric in ("cpi", "l1mp", "problem_state_pct", "lpar_cpu_pct", "ghz", "sha_fn_rate", "core_busy_pct"):
         assert counter_formula(None, metric) is not None
     for metric in ("l3p", "rni", "est_finite_cpi", "est_instr_cmplx_cpi", "transactions", "tlb_pte_pct"):
         assert counter_formula(None, metric) is None
 
 
-def test_columns_are_told_once_where_machines_do_not_differ() -> None:
+def test_common_formulas_are_written_once() -> None:
     assert cpumf_formulas.column_formula("cpi") == "counter.c0 / counter.c1"
     assert cpumf_formulas.column_formula("lpar_cpu_pct") == "100 * counter.used / seconds"
     assert cpumf_formulas.column_formula("l15p") == (
@@ -304,7 +304,7 @@ def test_columns_are_told_once_where_machines_do_not_differ() -> None:
             assert cpumf_formulas.column_formula(column.name, FormulaPolicy(unverified=True)), column.name
 
 
-def test_what_is_built_from_the_doubtful_is_doubtful() -> None:
+def test_status_propagates_to_derived_formulas() -> None:
     mine = FormulaPolicy(weights=CpumfWeights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
     assert counter_formula("z196", "rni", mine).status == "user"
     assert counter_formula("z196", "est_finite_cpi", mine).status == "user"
@@ -403,7 +403,7 @@ def test_wrong_weights(text: str, said: str, expected: str | None) -> None:
     assert expected is None or expected in (caught.value.expected or "")
 
 
-def test_files_of_weights_that_are_none(tmp_path: Path) -> None:
+def test_unreadable_weight_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         cpumf_weights.read(str(tmp_path / "nothing.toml"))
     with pytest.raises(InputError, match="cannot be read"):

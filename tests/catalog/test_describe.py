@@ -29,7 +29,7 @@ def test_a_record_with_everything() -> None:
     assert "kinds: 2 stated, 7 inferred" in text
 
 
-def test_what_a_release_would_be_decoded_with() -> None:
+def test_describe_shows_layout_of_release() -> None:
     text = describe("D0R2", "6.4", NOWHERE)
     assert "For release 6.4 (records of 352 bytes):" in text
     assert "records of 352 bytes are longer than the layout of 5.3 (108)" in text
@@ -38,13 +38,13 @@ def test_what_a_release_would_be_decoded_with() -> None:
     assert "timer down" in text
 
 
-def test_counters_say_what_resets_them() -> None:
+def test_describe_lists_reset_evidence() -> None:
     text = describe("D0R2", root=NOWHERE)
     assert "IPL (D1R4), vary on (D5R1), vary off (D5R2), SMT change (D5R21)" in text
     assert "resets" not in describe("D5R1", root=NOWHERE)
 
 
-def test_a_record_of_which_nothing_is_known() -> None:
+def test_describe_record_without_layout() -> None:
     text = describe("D5R13", "7.3", NOWHERE)
     assert "No field is known." in text
     assert "https://www.ibm.com/support/pages/zvm/pubs/mon730/mrprcmfc.html" in text

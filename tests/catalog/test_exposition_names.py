@@ -82,7 +82,7 @@ def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         ("slot", "int", "", "state", "ticks_info", "info"),
     ],
 )
-def test_a_new_measure_is_exported_without_more(
+def test_new_measure_is_exported(
     with_measure: object, name: str, type: str, unit: str, aggregate: str, sample: str, kind: str
 ) -> None:
     group = with_measure(NEW + column(name, type, unit, aggregate))  # type: ignore[operator]
@@ -106,7 +106,7 @@ def test_a_name_that_another_column_has_is_refused(with_measure: object) -> None
         )
 
 
-def test_names_are_as_prometheus_wants_them() -> None:
+def test_names_follow_prometheus_conventions() -> None:
     for group in exposition.names().groups:
         for family in group.families:
             assert family.name == family.name.lower()
@@ -124,7 +124,7 @@ def test_every_source_has_a_prefix() -> None:
     assert used == {*names.prefixes}
 
 
-def test_others_name_what_is_exported() -> None:
+def test_other_conventions_name_exported_metrics() -> None:
     exported = {family.sample for group in exposition.names().groups for family in group.families}
     labels = {"system", *exposition.names().system_labels}
     for program in exposition.other_conventions():
@@ -132,5 +132,5 @@ def test_others_name_what_is_exported() -> None:
         assert {ours for ours, _ in program.names()} <= exported | labels
 
 
-def test_the_check_finds_no_fault() -> None:
+def test_exposition_check_passes() -> None:
     assert exposition.check() == []

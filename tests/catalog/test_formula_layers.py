@@ -17,7 +17,7 @@ def _columns(name: str, *, grouped: bool) -> LayeredSelect:
 
 
 @pytest.mark.parametrize(("name", "grouped"), [("guest", True), ("load", True), ("storage", False)])
-def test_what_must_be_finite_is_a_column_of_the_layer_below(name: str, grouped: bool) -> None:
+def test_finite_values_are_columns_of_lower_layer(name: str, grouped: bool) -> None:
     columns = _columns(name, grouped=grouped)
     assert not any("isfinite" in item for item in columns.first)
     bounded = [item for layer in columns.above for item in layer if "isfinite" in item]

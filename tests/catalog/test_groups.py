@@ -77,7 +77,7 @@ def test_rates_are_added_and_times_weighted_by_rate() -> None:
     assert {key: value for key, value in alone.items() if value is not None} == {**rows[3], "seconds": 60.0}
 
 
-def test_what_one_member_does_not_tell_the_group_does_not_tell() -> None:
+def test_group_value_is_null_if_member_is_null() -> None:
     rows = [device("1000", rate=10.0, queued=1.0), device("1001", rate=5.0, queued=None)]
     group = one(grouped("device", rows, PAGING), "device", "PAGING")
     assert (group["rate"], group["queued"]) == (15.0, None)
@@ -108,7 +108,7 @@ def test_virtual_processors_of_a_group_are_one_row() -> None:
     assert one(found, "userid", "CMS")["vcpu"] == 0
 
 
-def test_partitions_keep_their_types_apart() -> None:
+def test_partition_groups_are_per_processor_type() -> None:
     head = {"system": "S", "source": "m", "machine": "z"}
     rows = [
         {
@@ -132,7 +132,7 @@ def test_partitions_keep_their_types_apart() -> None:
     ]
 
 
-def test_a_subject_called_as_a_group_is_belongs_to_it() -> None:
+def test_subject_named_like_group_belongs_to_it() -> None:
     wanted = groups.parse('[device]\n"1000" = "20AB"', "groups.toml")
     found = grouped("device", [device("1000", rate=1.0), device("20AB", rate=2.0)], wanted)
     assert [(row["device"], row["rate"]) for row in found] == [("20AB", 3.0)]
@@ -145,13 +145,13 @@ def test_group_matches_volume_name_if_device_does_not() -> None:
     assert sorted((row["device"], row["rate"]) for row in found) == [("first", 1.0), ("paging", 2.0)]
 
 
-def test_wildcards_of_sql_are_none_of_ours() -> None:
+def test_sql_wildcards_are_literal_in_groups() -> None:
     wanted = groups.parse('[guest]\n"A_%\'*" = "odd"', "groups.toml")
     rows = [{"system": "S", "source": "m", "userid": name} for name in ("A_%'X", "ABCD", "A_%")]
     assert sorted(row["userid"] for row in grouped("guest_wait", rows, wanted)) == ["ABCD", "A_%", "odd"]
 
 
-def test_a_stub_of_one_member_does_not_make_the_group_a_stub() -> None:
+def test_short_member_interval_does_not_flag_group() -> None:
     rows = [device("1000", rate=1.0, flag="short"), device("1001", rate=1.0)]
     assert one(grouped("device", rows, PAGING), "device", "PAGING")["flag"] is None
     rows[1]["flag"] = "gap"
@@ -229,7 +229,7 @@ def test_groups_of_one_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bo
     assert sorted(grouped("device", once, own), key=key) == sorted(once, key=key)
 
 
-def test_every_measure_that_shows_groups_gives_sql() -> None:
+def test_every_grouped_measure_runs() -> None:
     everything = groups.Groups(dict.fromkeys(groups.KINDS, (("*", "all"),)))
     assert set(groups.groupings()) == {"guest", "guest_cpu", "guest_wait", "device", "paging", "partition"}
     # DuckDB takes seconds to bind the statement of all columns of `guest`, which other tests run as well.
@@ -251,7 +251,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "said", "cure"), BAD)
-def test_bad_files_are_told_of(text: str, said: str, cure: str) -> None:
+def test_invalid_group_files_are_reported(text: str, said: str, cure: str) -> None:
     with pytest.raises(InputError) as caught:
         groups.parse(text, "mine.toml")
     assert said in str(caught.value)

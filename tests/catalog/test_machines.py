@@ -75,7 +75,7 @@ def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: 
     assert said in wrong[0]
 
 
-def test_a_curve_that_is_not_complete_is_an_error(generation: Callable[..., None]) -> None:
+def test_incomplete_curve_is_rejected(generation: Callable[..., None]) -> None:
     generation(z14=GOOD.replace('text = "a machine"\n', ""))
     with pytest.raises(CatalogError, match="not complete"):
         capacity_curves.capacity_curves()

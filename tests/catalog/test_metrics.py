@@ -16,7 +16,7 @@ from zlens.explain.reference import measures as reference_measures
 ROOT = Path(__file__).parents[2]
 
 
-def test_measures_begin_alike() -> None:
+def test_measures_share_leading_columns() -> None:
     for name in measures.measure_names():
         table = measures.load_measure(name)
         if not table.plain:
@@ -62,7 +62,7 @@ def test_a_bare_column_is_found_in_every_table_that_has_it() -> None:
     assert measures.find_columns("nothing.busy_pct") == []
 
 
-def test_the_reference_page_tells_every_column() -> None:
+def test_reference_page_has_every_measure_column() -> None:
     text = reference_measures.measures_page()
     for table, column in measures.all_columns():
         assert f"## {table.name}\n" in text
@@ -168,7 +168,7 @@ def test_wrong_files_are_errors(text: str, said: str) -> None:
     assert any(said in finding for finding in found(text))
 
 
-def test_a_finding_says_where() -> None:
+def test_catalog_issue_has_file_and_line() -> None:
     [finding] = check_metrics.check_text(GOOD.replace('unit = "%"', 'unit = "s"'), Path("thing.toml"))
     assert finding.line == 1 + GOOD[: GOOD.index('name = "used_pct"')].count("\n")
     assert finding.file == "thing.toml"

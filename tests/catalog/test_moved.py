@@ -13,7 +13,7 @@ from zlens.catalog import layout_selection, layouts, plans
 
 
 @pytest.mark.parametrize("record", layouts.sim_records())
-def test_pages_with_other_places_give_the_same_fields(
+def test_relocated_pages_give_same_fields(
     record: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own,) = layouts.sim_layouts(record)
@@ -34,7 +34,7 @@ def test_pages_with_other_places_give_the_same_fields(
 
 
 @pytest.mark.parametrize(("style", "markup"), [("4.x", True), ("6.2", True), ("flat", False)])
-def test_pages_of_every_form_give_the_same_fields(
+def test_page_styles_give_same_fields(
     style: str, markup: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """moved() holds each layout it reads in against the one that the page was made of."""
@@ -43,7 +43,7 @@ def test_pages_of_every_form_give_the_same_fields(
     assert list(elsewhere.layouts) == records
 
 
-def test_what_is_ours_reads_the_same_in_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_synthetic_fields_read_same_from_both_packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = relocated_layouts.moved(tmp_path, ["D0R2"], "7.3", monkeypatch)
     (own,) = layouts.sim_layouts("D0R2")
     names = [f.name for f in own.fields if f.has_difference and f.unit == "count" and f.count == 1]
@@ -61,7 +61,7 @@ def test_what_is_ours_reads_the_same_in_both(tmp_path: Path, monkeypatch: pytest
     assert found[0][2] == tuple(range(1, len(names) + 1))
 
 
-def test_reports_are_the_same_but_for_the_release() -> None:
+def test_relocated_reports_differ_only_in_release() -> None:
     one = "PRCLOG     z/VM zlens-sim\n 1  2\n"
     assert relocated_layouts.same(one, "PRCLOG        z/VM V.7.3\n 1  2\n")
     assert not relocated_layouts.same(one, "PRCLOG        z/VM V.7.3\n 1   2\n")

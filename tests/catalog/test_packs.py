@@ -70,14 +70,14 @@ def test_a_release_has_one_name(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "..", "../7.3", "7", "7.3/..", "7.3.0.0", "seven", "\0", "123.4", "7.3\n/x"]
 )
-def test_what_is_no_release_is_refused(text: str, base: Path) -> None:
+def test_invalid_release_is_rejected(text: str, base: Path) -> None:
     with pytest.raises(CatalogError, match="not a z/VM release"):
         packs.release_name(text)
     with pytest.raises(CatalogError, match="not a z/VM release"):
         pages.import_pages([base], release=text, pack_root=base)
 
 
-def test_a_pack_says_what_it_was_made_of(base: Path) -> None:
+def test_pack_lists_its_pages(base: Path) -> None:
     bring(base, with_new(layout_of("D0R2")))
     [pack] = packs.installed_packs(base)
     [entry] = pack.pages
@@ -91,7 +91,7 @@ def test_a_pack_says_what_it_was_made_of(base: Path) -> None:
     assert "new_fields = 1" in text
 
 
-def test_packs_stand_side_by_side(base: Path) -> None:
+def test_packs_of_several_releases_coexist(base: Path) -> None:
     bring(base, layout_of("D0R2"), release="6.4")
     bring(base, layout_of("D0R2"), release="7.3")
     (base / "made-by-hand").mkdir()
@@ -123,7 +123,7 @@ def test_a_record_that_becomes_null_loses_its_layout(base: Path, tmp_path: Path)
     assert not (base / "7.3" / "d00r02.toml").exists()
 
 
-def test_a_page_cut_off_does_not_take_the_place_of_a_whole_one(base: Path, tmp_path: Path) -> None:
+def test_truncated_page_does_not_replace_complete_one(base: Path, tmp_path: Path) -> None:
     layout = layout_of("D0R2")
     bring(base, layout)
     text = page_render.page(layout)
@@ -144,7 +144,7 @@ def say(base: Path, text: str) -> list[str]:
     return packs.apply_user_settings("7.3", base)
 
 
-def test_the_user_says_what_a_field_is_and_it_stays(base: Path) -> None:
+def test_user_field_settings_survive_import(base: Path) -> None:
     bring(base, with_new(layout_of("D0R2")))
     assert seen(base, "D0R2", "SYTPRP_NEW").kind == "unknown"
     assert say(base, '[D0R2.SYTPRP_NEW]\nkind = "timer"\nunit = "tod"\ntext = "time of mine"\n') == []
@@ -161,7 +161,7 @@ def test_the_user_says_what_a_field_is_and_it_stays(base: Path) -> None:
     assert report.text() == f"user.toml applied to the pack {base / '7.3'}\n"
 
 
-def test_a_new_pack_explains_the_users_file(base: Path) -> None:
+def test_new_pack_has_commented_user_file(base: Path) -> None:
     (own,) = layouts.sim_layouts("D5R13")
     fields = (replace(f, name=f.name.replace("PRCMFC_ZLCPUAD", "PRCMFC_NEWFIELD")) for f in own.fields)
     page = replace(own, release="7.3", fields=tuple(fields), subject=())
@@ -180,7 +180,7 @@ def test_a_new_pack_explains_the_users_file(base: Path) -> None:
     assert path.read_text(encoding="utf-8") == said
 
 
-def test_what_the_user_takes_back_is_as_imported(base: Path) -> None:
+def test_removed_user_setting_restores_import(base: Path) -> None:
     bring(base, with_new(layout_of("D0R2")))
     before = (base / "7.3" / "d00r02.toml").read_bytes()
     say(base, '[D0R2.SYTPRP_NEW]\nkind = "gauge"\n')
@@ -191,7 +191,7 @@ def test_what_the_user_takes_back_is_as_imported(base: Path) -> None:
     assert not (base / "7.3" / "imported").exists()
 
 
-def test_the_user_says_whose_record_it_is(base: Path) -> None:
+def test_user_sets_record_subject(base: Path) -> None:
     new = replace(
         layout_of("D0R2"),
         record="D6R99",
@@ -213,7 +213,7 @@ def test_the_user_says_whose_record_it_is(base: Path) -> None:
     assert layouts.layouts("D6R99", base)[0].subject == ("IODNEW_RDEVDEV",)
 
 
-def test_the_user_places_a_section(base: Path) -> None:
+def test_user_sets_section_location(base: Path) -> None:
     old = layout_of("D0R2")
     section = replace(
         layout_of("D0R16").sections[0],
@@ -237,7 +237,7 @@ def test_the_user_places_a_section(base: Path) -> None:
     assert (made.offset, made.stride, made.count) == ("SYTPRP_PLSCUHAF", 8, 2)
 
 
-def test_the_user_says_whose_entries_a_section_has(base: Path) -> None:
+def test_user_sets_section_subject(base: Path) -> None:
     entry = (
         MonitorField("SYTPRP_WHO", 0, 2, "unsigned"),
         MonitorField("SYTPRP_USES", 2, 4, "unsigned", text="number of times"),
@@ -265,7 +265,7 @@ def test_the_user_says_whose_entries_a_section_has(base: Path) -> None:
     assert not any(f.has_difference for f in made.fields)
 
 
-def test_the_user_says_which_systems_write_a_record_so(base: Path) -> None:
+def test_user_sets_callevel_bits(base: Path) -> None:
     bring(base, with_new(layout_of("D0R2")))
     length = layout_of("D0R2").length + 8
     assert say(base, "[D0R2]\ncallevel = [9]\n") == []
@@ -297,7 +297,7 @@ def test_the_user_says_which_systems_write_a_record_so(base: Path) -> None:
         ('[D0R2.section.GHOST]\noffset = "X"', "no field or section GHOST"),
     ],
 )
-def test_what_does_not_fit_is_told_and_the_rest_holds(base: Path, text: str, what: str) -> None:
+def test_invalid_user_setting_is_reported_and_rest_applies(base: Path, text: str, what: str) -> None:
     bring(base, with_new(layout_of("D0R2")), layout_of("D4R1"))
     wrong = say(base, text + '\n[D4R1.USELON_VMDUSER]\ntext = "mine"\n')
     assert len(wrong) == 1, wrong
@@ -315,13 +315,13 @@ def test_what_does_not_fit_is_told_and_the_rest_holds(base: Path, text: str, wha
         ('[D0R2]\nSYTPRP_NEW.text = "x"\nSYTPRP_PFXUTIME = { kind = "speed" }\n', 3),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_line(base: Path, text: str, line: int) -> None:
+def test_invalid_user_setting_has_line(base: Path, text: str, line: int) -> None:
     bring(base, with_new(layout_of("D0R2")))
     [wrong] = say(base, text)
     assert wrong.startswith(f"user.toml:{line}: ")
 
 
-def test_a_broken_user_file_stops_the_import_with_a_sentence(base: Path) -> None:
+def test_invalid_user_file_stops_import(base: Path) -> None:
     bring(base, layout_of("D0R2"))
     before = sorted((p.name, p.read_bytes()) for p in (base / "7.3").glob("d*.toml"))
     with pytest.raises(CatalogError, match="not valid TOML"):
@@ -358,7 +358,7 @@ def interrupted(at: int, function: Callable[..., object], error: BaseException) 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 @pytest.mark.parametrize("at", [1, 2, 3])
 @pytest.mark.parametrize("place", ["save", "rename", "write_text"])
-def test_an_interrupted_import_leaves_the_pack_as_it_was(
+def test_interrupted_import_leaves_pack_unchanged(
     base: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, at: int, place: str
 ) -> None:
     bring(base, layout_of("D0R2"), layout_of("D0R3"), layout_of("D4R1"))
@@ -375,7 +375,7 @@ def test_an_interrupted_import_leaves_the_pack_as_it_was(
     assert seen(base, "D0R2", "SYTPRP_NEW").length == 8
 
 
-def test_an_import_killed_between_the_folders_is_put_right(base: Path) -> None:
+def test_killed_import_is_repaired(base: Path) -> None:
     bring(base, layout_of("D0R2"))
     before = files(base)
     (base / "7.3").rename(base / ".old-7.3-abc")
@@ -406,7 +406,7 @@ def test_concurrent_imports_keep_all_records(base: Path) -> None:
     assert sorted(pack.records) == sorted(records)
 
 
-def test_a_file_in_the_way_is_a_sentence(tmp_path: Path) -> None:
+def test_import_into_existing_file_is_error(tmp_path: Path) -> None:
     (tmp_path / "packs").write_text("not a folder")
     with pytest.raises(CatalogError, match="cannot be written"):
         packs.save("7.3", [], [], base=tmp_path / "packs")

@@ -48,7 +48,7 @@ def refused(path: Path) -> str:
     return str(caught.value)
 
 
-def test_a_zip_is_read_like_the_folder_it_was_made_of(tmp_path: Path) -> None:
+def test_zip_import_equals_folder_import(tmp_path: Path) -> None:
     report = bring(good(tmp_path / "mon730.zip"))
     assert [record.record for record in report.imported] == ["D0R2", "D0R16", "D5R1"]
     assert report.disagreements == ()
@@ -57,7 +57,7 @@ def test_a_zip_is_read_like_the_folder_it_was_made_of(tmp_path: Path) -> None:
     assert [page.file for page in pack.pages] == ["MRSYTPRP.HTML", "MRSYTCUP.HTML", "MRPRCVON.HTML"]
 
 
-def test_a_zip_lies_in_a_folder_or_has_another_name(tmp_path: Path) -> None:
+def test_zip_in_folder_or_with_other_name(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     good(tmp_path / "in" / "mon730.ZIP")
     other = good(tmp_path / "download.bin")
@@ -88,7 +88,7 @@ def test_zip_path_traversal_is_rejected(tmp_path: Path, name: str) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["x.zip"]
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+def test_zip_bomb_is_rejected_before_extraction(tmp_path: Path) -> None:
     zeros = bytes(page_text.MAX_BYTES)
     members: dict[str, str | bytes] = {f"MR{at}.html": zeros for at in range(33)}
     path = zipped(tmp_path / "bomb.zip", members)
@@ -96,12 +96,12 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     assert "unpacks to more than" in refused(path)
 
 
-def test_a_page_of_many_bytes_is_not_unpacked_whole(tmp_path: Path) -> None:
+def test_oversized_page_is_rejected(tmp_path: Path) -> None:
     path = zipped(tmp_path / "one.zip", {"MRSYTPRP.html": b"A " * (5 * page_text.MAX_BYTES)})
     assert "too large for a record page" in refused(path)
 
 
-def test_a_member_that_says_it_is_small_gives_no_more(tmp_path: Path) -> None:
+def test_member_is_not_read_past_declared_size(tmp_path: Path) -> None:
     path = zipped(tmp_path / "liar.zip", {"MRSYTPRP.html": b"A" * 1_000_000})
     data = path.read_bytes()
     said = struct.pack("<L", 1_000_000)
@@ -115,7 +115,7 @@ def test_more_members_than_pages_are_refused(tmp_path: Path, monkeypatch: pytest
     assert "more than 3 members" in refused(good(tmp_path / "x.zip"))
 
 
-def test_a_long_list_of_members_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_zip_directory_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_files, "_MAX_LIST", 100)
     monkeypatch.setattr(zipfile, "ZipFile", None)
     (tmp_path / "x").mkdir()
@@ -126,14 +126,14 @@ def test_a_long_list_of_members_is_not_read(tmp_path: Path, monkeypatch: pytest.
         assert "member list is too long" in refused(path)
 
 
-def test_the_form_for_huge_archives_is_refused(tmp_path: Path) -> None:
+def test_zip64_archive_is_rejected(tmp_path: Path) -> None:
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 46, 0, 0)
     path = tmp_path / "x.zip"
     path.write_bytes(bytes(100) + b"PK\6\7" + bytes(16) + end)
     assert "more than 65,535 members" in refused(path)
 
 
-def test_what_is_encrypted_or_packed_unusually_is_left_out(tmp_path: Path) -> None:
+def test_encrypted_and_unsupported_members_are_skipped(tmp_path: Path) -> None:
     path = good(tmp_path / "x.zip")
     with zipfile.ZipFile(path, "a", zipfile.ZIP_LZMA) as archive:
         archive.writestr("MRIODDEV.html", "packed")
@@ -152,7 +152,7 @@ def test_what_is_encrypted_or_packed_unusually_is_left_out(tmp_path: Path) -> No
     assert "more.zip: an archive inside an archive" in said
 
 
-def test_a_link_in_a_zip_is_no_page(tmp_path: Path) -> None:
+def test_zip_links_are_skipped(tmp_path: Path) -> None:
     path = good(tmp_path / "x.zip")
     link = zipfile.ZipInfo("MRLINK.html")
     link.create_system = 3
@@ -166,7 +166,7 @@ def test_a_link_in_a_zip_is_no_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 3, 4, 30, 0.5, 0.9, 0.999])
-def test_a_zip_that_is_cut_off_is_a_sentence(tmp_path: Path, keep: float) -> None:
+def test_truncated_zip_is_rejected(tmp_path: Path, keep: float) -> None:
     path = good(tmp_path / "x.zip")
     data = path.read_bytes()
     path.write_bytes(data[: int(keep * len(data)) if 0 < keep < 1 else int(keep)])
@@ -191,7 +191,7 @@ def damaged(data: bytearray, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def test_damaged_zips_give_pages_or_a_sentence(tmp_path: Path) -> None:
+def test_damaged_zips_give_pages_or_error(tmp_path: Path) -> None:
     chance = draws(20261122)
     small = {
         "MRPRCVON.txt": page_render.page(GOOD[1]),

@@ -58,7 +58,7 @@ def test_storage_map_before_cross_reference_is_skipped(style: str) -> None:
 
 
 @pytest.mark.parametrize("markup", [False, True])
-def test_what_publishers_put_around_a_page_does_no_harm(markup: bool) -> None:
+def test_text_around_page_is_ignored(markup: bool) -> None:
     text = page_render.page(D0R2, markup=markup)
     if markup:
         text = text.replace("<body>", f"<body><nav>Home 20 14 Unsigned</nav><p>{BOILERPLATE}</p>")
@@ -69,7 +69,7 @@ def test_what_publishers_put_around_a_page_does_no_harm(markup: bool) -> None:
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
-def test_a_length_with_a_plus_is_the_least_one(style: str) -> None:
+def test_length_with_plus_is_minimum(style: str) -> None:
     open_ended = replace(D0R2, variable=True)
     text = page_render.page(open_ended, style)
     assert "108+" in text
@@ -80,7 +80,7 @@ def test_a_length_with_a_plus_is_the_least_one(style: str) -> None:
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
-def test_labels_of_groups_are_no_fields(style: str) -> None:
+def test_group_labels_are_not_fields(style: str) -> None:
     """A row of no length marks the place where several fields begin."""
     at = D0R2.fields[3].offset
     label = MonitorField("SYTPRP_TIMES", at, 0, "character", text="times begin here")

@@ -56,7 +56,7 @@ def file(path: Path, layout: RecordLayout, names: dict[str, str]) -> Path:
     return made.write(path, groups)
 
 
-def test_names_of_the_page_bring_its_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_renamed_fields_keep_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there, names, user = page_of(tmp_path, monkeypatch)
     path = file(tmp_path / "real.mon", there, names)
     with zlens.open([path]) as session:
@@ -67,7 +67,7 @@ def test_names_of_the_page_bring_its_counters(tmp_path: Path, monkeypatch: pytes
         assert session.sql("SELECT cpi, generation FROM cpumf").rows == [(2.0, "z14"), (2.0, "z14")]
 
 
-def test_names_that_cannot_be_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_user_field_names_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, _, user = page_of(tmp_path, monkeypatch)
     wrong = told(
         user,

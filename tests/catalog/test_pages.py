@@ -74,7 +74,7 @@ def agree(made: tuple[MonitorField, ...], wanted: tuple[MonitorField, ...]) -> b
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
-def test_every_complete_layout_comes_back(style: str) -> None:
+def test_complete_layouts_round_trip(style: str) -> None:
     assert len(LAYOUTS) >= 125
     for layout in LAYOUTS:
         made = built(page_render.page(layout, style))
@@ -95,7 +95,7 @@ def test_every_complete_layout_comes_back(style: str) -> None:
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)
-def test_sections_come_back_with_their_places(style: str) -> None:
+def test_sections_round_trip_with_locations(style: str) -> None:
     sections = 0
     for layout in LAYOUTS:
         wanted = [s for s in layout.sections if not s.derived]
@@ -141,7 +141,7 @@ def test_html_and_text_of_a_page_are_the_same(style: str) -> None:
         assert imported(page_render.page(layout, style, markup=True)) == plain
 
 
-def test_lines_that_are_missing_are_told() -> None:
+def test_missing_page_lines_are_reported() -> None:
     layout = layout_of("D0R2")
     lines = page_render.page(layout, "6.2", cross=False).split("\n")
     kept = [line for line in lines if not line.startswith(("  48  30", "  56  38"))]
@@ -152,7 +152,7 @@ def test_lines_that_are_missing_are_told() -> None:
     assert made.file.layouts[0].length == layout.length
 
 
-def test_closed_up_columns_are_read() -> None:
+def test_adjacent_columns_are_split() -> None:
     """Some copies keep the lines and lose the columns, so that nothing marks a continued description."""
     for layout in LAYOUTS:
         text = page_render.page(layout, "6.2")
@@ -162,7 +162,7 @@ def test_closed_up_columns_are_read() -> None:
         assert placed(imported(" Offsets ".join(one_line)).fields) == placed(layout.fields)
 
 
-def test_a_table_made_of_cells_is_read() -> None:
+def test_table_of_html_cells_is_read() -> None:
     rows = [
         "<tr><td>0</td><td>0</td><td>Structure</td><td>24</td><td>MTRSUS</td><td>all of it</td></tr>",
         "<tr><td>20</td><td>14</td><td>Unsigned</td><td>4</td><td>MTRSUS_CALLOST</td>"
@@ -207,7 +207,7 @@ def shuffled(draw: st.DrawFn) -> RecordLayout:
 
 @settings(max_examples=iterations(60, 12), deadline=None, derandomize=True)
 @given(shuffled(), st.sampled_from(page_render.STYLES))
-def test_known_names_keep_their_kind_wherever_they_stand(layout: RecordLayout, style: str) -> None:
+def test_moved_fields_keep_known_kind(layout: RecordLayout, style: str) -> None:
     made = built(page_render.page(layout, style))
     one = made.file.layouts[0]
     assert placed(one.fields) == placed(layout.fields)
@@ -304,7 +304,7 @@ def test_full_width_name_is_split_from_description() -> None:
             assert [f.text for f in made.fields] == [f.text for f in layout.fields]
 
 
-def test_bounds_that_the_column_cuts_are_worked_out() -> None:
+def test_truncated_array_bounds_are_inferred() -> None:
     layout = replace(
         layout_of("D5R3"),
         fields=(
@@ -346,12 +346,12 @@ def test_bounds_that_the_column_cuts_are_worked_out() -> None:
         ("", "unsigned", 4, None),
     ],
 )
-def test_only_plain_words_make_a_kind(text: str, type_: str, length: int, kind: str | None) -> None:
+def test_ambiguous_words_determine_no_kind(text: str, type_: str, length: int, kind: str | None) -> None:
     rule = page_kinds.match_rule(text, type_, length)
     assert (rule.kind if rule else None) == kind
 
 
-def test_words_say_the_kind_of_a_new_field_and_the_rule_is_named() -> None:
+def test_kind_of_new_field_cites_rule() -> None:
     layout = layout_of("D0R2")
     new = MonitorField("SYTPRP_NEW", layout.length, 8, "unsigned", text="number of times something happened")
     other = MonitorField("SYTPRP_OTHER", layout.length + 8, 8, "unsigned", text="how much of something")
@@ -403,7 +403,7 @@ def findings(text: str) -> list[str]:
     return built(text).findings
 
 
-def test_a_cross_reference_that_disagrees_is_told() -> None:
+def test_disagreeing_cross_reference_is_reported() -> None:
     layout = layout_of("D0R2")
     text = page_render.page(layout, cross_changes={"SYTPRP_PFXUTIME": (40, 4)})
     [finding] = findings(text)
@@ -415,7 +415,7 @@ def test_a_cross_reference_that_disagrees_is_told() -> None:
     )
 
 
-def test_names_on_one_side_only_are_told() -> None:
+def test_names_missing_in_table_or_reference_are_reported() -> None:
     layout = layout_of("D0R2")
     assert findings(page_render.page(layout, cross_changes={"SYTPRP_GHOST": (40, 4)})) == [
         "SYTPRP_GHOST is in the cross reference but not in the table"
@@ -427,14 +427,14 @@ def test_names_on_one_side_only_are_told() -> None:
     assert "not in the cross reference" in finding
 
 
-def test_a_page_without_a_cross_reference_is_read_and_says_so() -> None:
+def test_page_without_cross_reference_is_reported() -> None:
     layout = layout_of("D0R2")
     made = built(page_render.page(layout, cross=False))
     assert made.findings == ["the page has no cross reference; the table was not checked against it"]
     assert placed(made.file.layouts[0].fields) == placed(layout.fields)
 
 
-def test_a_wrong_bit_value_is_told() -> None:
+def test_invalid_bit_value_is_reported() -> None:
     layout = layout_of("D2R10")
     flags = next(f for f in layout.fields if f.type == "bitstring")
     text = page_render.page(layout, bits={flags.name: [(0x08, "SCLSQD_BIT")]})
@@ -455,7 +455,7 @@ def test_too_short_record_length_follows_cross_reference() -> None:
     assert any("run past its 100 bytes" in f for f in made.findings)
 
 
-def test_a_record_length_that_is_too_long_is_told() -> None:
+def test_too_long_record_length_is_reported() -> None:
     made = built(page_render.page(layout_of("D0R2"), length=124))
     assert any("16 of its 124 bytes are not described" in f for f in made.findings)
     assert not made.file.layouts[0].complete
@@ -468,12 +468,12 @@ def test_prolog_with_wrong_number_is_reported() -> None:
     assert any("domain 5 record 2" in f for f in made.findings)
 
 
-def test_a_wrong_dsect_name_does_no_harm() -> None:
+def test_wrong_dsect_name_is_ignored() -> None:
     text = page_render.page(layout_of("D5R11")).replace("DSECT NAME - PRCINS", "DSECT NAME - PRCPRP")
     assert built(text).record == "D5R11"
 
 
-def test_a_field_that_stands_twice_is_taken_once() -> None:
+def test_repeated_field_is_read_once() -> None:
     layout = layout_of("D0R2")
     twice = replace(layout, fields=(*layout.fields[:3], layout.fields[2], *layout.fields[3:]))
     made = built(page_render.page(twice))
@@ -493,7 +493,7 @@ def write(
     return path
 
 
-def test_a_folder_becomes_a_pack_that_layouts_and_the_choice_see(tmp_path: Path) -> None:
+def test_imported_pack_is_selected(tmp_path: Path) -> None:
     folder, root = tmp_path / "mon730", tmp_path / "packs"
     folder.mkdir()
     old = layout_of("D0R2")
@@ -549,7 +549,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
         "This page is based on z/VM 6.4",
     ],
 )
-def test_the_release_is_read_in_each_of_its_forms(tmp_path: Path, footer: str) -> None:
+def test_release_formats_are_read(tmp_path: Path, footer: str) -> None:
     page = tmp_path / "page.txt"
     page.write_text(page_render.page(layout_of("D0R2"), release=None) + "\n" + footer, encoding="utf-8")
     assert pages.import_pages([page], pack_root=tmp_path / "packs").release == "6.4"
@@ -564,7 +564,7 @@ def test_a_page_without_a_release_needs_one(tmp_path: Path) -> None:
     assert report.release == "7.2"
 
 
-def test_a_release_that_is_asked_for_goes_before_the_page(tmp_path: Path) -> None:
+def test_requested_release_overrides_page(tmp_path: Path) -> None:
     page = write(tmp_path, layout_of("D0R2"), release="7.2")
     report = pages.import_pages([page], release="7.3", pack_root=tmp_path / "packs")
     assert report.release == "7.3"
@@ -579,7 +579,7 @@ def test_pages_of_several_releases_go_to_their_packs(tmp_path: Path) -> None:
     assert [pack.release for pack in packs.installed_packs(tmp_path / "packs")] == ["6.4", "7.2"]
 
 
-def test_of_two_pages_of_a_record_the_longer_one_is_taken(tmp_path: Path) -> None:
+def test_longer_of_two_pages_is_imported(tmp_path: Path) -> None:
     old = layout_of("D0R2")
     longer = replace(old, fields=(*old.fields, MonitorField("SYTPRP_NEW", 108, 8, "unsigned")), length=116)
     write(tmp_path, longer, name="a.html")

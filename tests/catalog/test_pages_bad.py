@@ -107,7 +107,7 @@ def row(line: str) -> str:
         (PAGE.replace("MRSYTPRP", "MR../../x").encode(), "not a monitor record page"),
     ],
 )
-def test_what_is_no_page_is_a_sentence_with_a_place(tmp_path: Path, data: bytes, what: str) -> None:
+def test_invalid_page_error_has_location(tmp_path: Path, data: bytes, what: str) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(data)
     with pytest.raises(CatalogError, match=re.escape(what)) as caught:
@@ -124,7 +124,7 @@ def test_an_unknown_record_without_a_prolog_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("domain", "number"), [("99", "2"), ("0", "0"), ("0", "99999"), ("999", "1")])
-def test_a_domain_or_number_that_cannot_be_is_refused(domain: str, number: str) -> None:
+def test_invalid_domain_or_number_is_rejected(domain: str, number: str) -> None:
     text = (
         PAGE.replace("MRSYTPRP", "MRSYTNEW")
         .replace("Domain 0 ", f"Domain {domain} ")
@@ -134,7 +134,7 @@ def test_a_domain_or_number_that_cannot_be_is_refused(domain: str, number: str) 
         layout_of(text)
 
 
-def test_a_page_cannot_take_the_number_of_another_record() -> None:
+def test_page_with_number_of_other_record_is_rejected() -> None:
     with pytest.raises(CatalogError, match="which is MRSYTPRP"):
         layout_of(PAGE.replace("MRSYTPRP", "MRSYTNEW"))
 
@@ -157,7 +157,7 @@ def test_a_page_cannot_take_the_number_of_another_record() -> None:
         (" 104  68  Quaternion    1  SYTPRP_ODD            odd", "type Quaternion is unknown"),
     ],
 )
-def test_a_row_that_cannot_be_is_left_out_and_told(line: str, what: str) -> None:
+def test_invalid_page_row_is_skipped_and_reported(line: str, what: str) -> None:
     text = row(line)
     assert text != PAGE
     layout = layout_of(text)
@@ -187,7 +187,7 @@ def test_a_row_before_its_structure_is_left_out() -> None:
     assert layout_of(text).field("SYTPRP_EARLY") is None
 
 
-def test_a_name_with_a_path_in_it_becomes_no_name() -> None:
+def test_name_with_path_is_dropped() -> None:
     layout = layout_of(row(" 104  68  Unsigned      4  ../../etc/passwd       trick"))
     assert all("/" not in f.name for f in layout.fields)
 
@@ -205,7 +205,7 @@ def test_more_rows_than_any_page_has_are_refused() -> None:
         layout_of(row(many))
 
 
-def test_thousands_of_overlaid_rows_end_soon() -> None:
+def test_thousands_of_overlaid_rows_are_read_quickly() -> None:
     wide = replace(GOOD, length=4096)
     text = page_render.page(wide)
     many = "\n".join(f" 108  6C  Character  3988  SYTPRP_N{number}" for number in range(3_500))
@@ -252,7 +252,7 @@ def test_thousands_of_overlaid_rows_end_soon() -> None:
         "é ",
     ],
 )
-def test_a_page_made_of_one_thing_ends_soon(unit: str) -> None:
+def test_repetitive_page_is_read_quickly(unit: str) -> None:
     began = time.process_time()
     size, times = iterations(500_000, 100_000), iterations(10_000, 2_000)
     for text in (unit * (size // len(unit)), PAGE + unit * times, unit * times + PAGE):
@@ -264,7 +264,7 @@ def test_a_page_made_of_one_thing_ends_soon(unit: str) -> None:
 # Folders
 
 
-def test_bad_pages_do_not_keep_good_ones_from_being_imported(tmp_path: Path) -> None:
+def test_invalid_pages_do_not_block_valid_ones(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     (folder / "deep").mkdir(parents=True)
     (folder / ".hidden").mkdir()
@@ -288,13 +288,13 @@ def test_bad_pages_do_not_keep_good_ones_from_being_imported(tmp_path: Path) -> 
     assert packs.installed_packs(tmp_path / "packs")[0].records == ["D0R2"]
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_pipe_as_page_is_rejected(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CatalogError, match="neither a file nor a folder"):
         pages.import_pages([tmp_path / "pipe"], pack_root=tmp_path / "packs")
 
 
-def test_an_empty_folder_and_no_path_are_sentences(tmp_path: Path) -> None:
+def test_empty_folder_and_missing_path_are_errors(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="gave a layout"):
         pages.import_pages([tmp_path], pack_root=tmp_path / "packs")
     with pytest.raises(CatalogError, match="no pages are named"):
@@ -335,7 +335,7 @@ def test_line_ends_of_every_system() -> None:
         assert [(f.name, f.offset) for f in made.fields] == [(f.name, f.offset) for f in GOOD.fields]
 
 
-def test_tags_in_the_middle_of_everything() -> None:
+def test_tags_within_text_are_removed() -> None:
     text = page_render.page(GOOD, markup=True)
     text = re.sub(r"(SYTPRP_\w+)", r'<a href="#\1"><b>\1</b></a>', text).replace(
         "Unsigned", "<i>Unsigned</i>"
@@ -401,7 +401,7 @@ def mutated(text: str, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
+def test_mutated_pages_give_valid_layout_or_error() -> None:
     chance = draws(20261121)
     refused, tried = 0, iterations(3_000, 300)
     for round_ in range(tried):
@@ -422,7 +422,7 @@ def test_layouts_of_mutated_pages_round_trip() -> None:
     assert read > tried / 3
 
 
-def test_a_field_of_no_length_in_the_middle_is_no_field() -> None:
+def test_zero_length_field_is_skipped() -> None:
     fields = (
         *GOOD.fields[:2],
         MonitorField("SYTPRP_LABEL", GOOD.fields[2].offset, 0, "character"),

@@ -7,7 +7,7 @@ import pytest
 from zlens.catalog import codes, measures, processor_types
 
 
-def test_what_holds_for_types() -> None:
+def test_processor_type_properties() -> None:
     assert processor_types.modeled_types() == ("CP", "IFL", "ZIIP", "ICF")
     assert processor_types.cpu_pool_types() == ("CP", "IFL")
     assert "CP" not in processor_types.full_speed_types()

@@ -51,7 +51,7 @@ def test_the_report_of_monitor_iii() -> None:
     assert "unverified" not in {c.status for s in facts.sections.values() for c in s.columns}
 
 
-def test_sections_are_found_whatever_blanks_and_case() -> None:
+def test_sections_match_ignoring_blanks_and_case() -> None:
     facts = rmf_reports.report("postprocessor_cpu")
     found = facts.find("PARTITION  data report", " Partition Data", "table")
     assert found is facts.sections["partitions"]
@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 
 
 @pytest.mark.parametrize(("spoil", "words"), FAULTS.values(), ids=FAULTS)
-def test_faults_are_named(spoil: Callable[[dict[str, Any]], Any], words: str) -> None:
+def test_invalid_rmf_report_facts_are_named(spoil: Callable[[dict[str, Any]], Any], words: str) -> None:
     facts = copy.deepcopy(FACTS)
     spoil(facts)
     with pytest.raises(CatalogError, match=words) as caught:

@@ -51,14 +51,14 @@ def test_invalid_section_layouts_are_found(name: str, change: dict[str, Any], wo
     assert any(words in one for one in found), found
 
 
-def test_sections_that_are_not_told_apart_are_found() -> None:
+def test_ambiguous_sections_are_found() -> None:
     twice = replace(LAYOUT, sections=(*LAYOUT.sections, LAYOUT.sections[0]))
     found = list(check_sections._layout(twice))
     assert "section product is defined twice" in found
     assert "two sections have the same triplet" in found
 
 
-def test_what_there_is_not() -> None:
+def test_unknown_section_and_field_are_errors() -> None:
     with pytest.raises(CatalogError, match="no section nowhere"):
         LAYOUT.section("nowhere")
     with pytest.raises(CatalogError, match="no field NO"):

@@ -68,7 +68,7 @@ def written(path: Path, config: dict[str, str] | None, record: str = "sim") -> P
     return made.write(path, groups)
 
 
-def test_a_file_that_says_so_is_read_with_our_own_pack(own: Path, tmp_path: Path) -> None:
+def test_synthetic_file_uses_synthetic_pack(own: Path, tmp_path: Path) -> None:
     with zlens.open([written(tmp_path / "sim.mon", dict(made.SIM_CONFIG))]) as session:
         rows = session.sql(
             "SELECT sytprp_zlown, sytprp_zlown_d, sytprp_pfxutime_d FROM d0r2 ORDER BY tod"
@@ -81,20 +81,20 @@ def test_a_file_that_says_so_is_read_with_our_own_pack(own: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("mark", ["5.3.0", "ZLENS-SI", "zlenssim", "ZLENSSI"])
-def test_no_other_file_is(own: Path, tmp_path: Path, mark: str) -> None:
+def test_real_file_ignores_synthetic_pack(own: Path, tmp_path: Path, mark: str) -> None:
     config = {"MTRSYS_SYSTMID": "SIMTEST", "MTRSYS_HCPCPEID": mark}
     with zlens.open([written(tmp_path / "real.mon", config)]) as session:
         assert "sytprp_zlown" not in session.table("d0r2").columns
         assert session.sql("SELECT layout FROM inventory WHERE name = 'D0R2'").rows == [("zlens 5.3",)]
 
 
-def test_a_file_without_configuration_is_not(own: Path, tmp_path: Path) -> None:
+def test_file_without_configuration_is_not_synthetic(own: Path, tmp_path: Path) -> None:
     with zlens.open([written(tmp_path / "bare.mon", None)]) as session:
         assert "sytprp_zlown" not in session.table("d0r2").columns
 
 
 @pytest.mark.parametrize("first", ["real.mon", "aside.mon"])
-def test_a_made_file_never_joins_a_real_system_of_its_name(own: Path, tmp_path: Path, first: str) -> None:
+def test_synthetic_file_is_separate_system(own: Path, tmp_path: Path, first: str) -> None:
     name = {"MTRSYS_SYSTMID": "SAME"}
     written(tmp_path / first, {**name, "MTRSYS_HCPCPEID": "5.3.0"}, "5.3")
     written(tmp_path / "made.mon", {**name, "MTRSYS_HCPCPEID": "ZLENSSIM"})
@@ -106,7 +106,9 @@ def test_a_made_file_never_joins_a_real_system_of_its_name(own: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("first", ["real", "made"])
-def test_nor_in_a_lake(own: Path, tmp_path: Path, first: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_synthetic_file_is_separate_system_in_lake(
+    own: Path, tmp_path: Path, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     name = {"MTRSYS_SYSTMID": "SAME"}
     files = {
         "real": written(tmp_path / "real.mon", {**name, "MTRSYS_HCPCPEID": "5.3.0"}, "5.3"),
@@ -122,7 +124,7 @@ def test_nor_in_a_lake(own: Path, tmp_path: Path, first: str, capsys: pytest.Cap
         assert [info.release for info in session.systems] == [{"real": "5.3", "made": "zlens-sim"}[first]]
 
 
-def test_choosing_takes_it_for_its_release_alone(own: Path) -> None:
+def test_synthetic_layout_is_selected_only_for_its_release(own: Path) -> None:
     chosen = layout_selection.select_layout("D0R2", 40, release="zlens-sim", root=NOWHERE)
     assert chosen.layout is not None
     assert (chosen.layout.pack, chosen.problems) == ("zlens-sim", ())
@@ -133,7 +135,7 @@ def test_choosing_takes_it_for_its_release_alone(own: Path) -> None:
     assert [one.pack for one in layouts.layouts("D0R2", NOWHERE)] == ["zlens", "zlens"]
 
 
-def test_what_held_before_a_release_holds_not_for_our_own(own: Path) -> None:
+def test_release_conditions_exclude_synthetic_pack(own: Path) -> None:
     columns = {"d0r2": frozenset({"sytprp_pfxcpuad"})}
     wanted = roles.entity("processor").roles
     before = rows("processor", wanted, columns, {"5.3": ["A"]}).sql
@@ -142,7 +144,7 @@ def test_what_held_before_a_release_holds_not_for_our_own(own: Path) -> None:
     assert "CAST(0 AS BIGINT)" not in made_up
 
 
-def test_show_prints_it(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_catalog_show_prints_synthetic_layout(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "show", "D0R2", "--release", "zlens-sim"]) == 0
     said = capsys.readouterr().out
     assert "Layout of release zlens-sim (zlens' own, for files made with it): 40 bytes, complete" in said
@@ -152,9 +154,7 @@ def test_show_prints_it(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "ZLOWN" not in describe.describe("D0R2", None, NOWHERE)
 
 
-def test_info_says_what_it_is_written_with(
-    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_info_names_synthetic_pack(own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sim = written(tmp_path / "sim.mon", dict(made.SIM_CONFIG))
     assert main(["info", str(sim)]) == 0
     assert "written with zlens' own pack" in capsys.readouterr().out
@@ -174,26 +174,26 @@ def test_info_says_what_it_is_written_with(
         ('record = "D0R2"', 'record = "D0R3"', "name it d00r03.toml"),
     ],
 )
-def test_check_finds_what_is_wrong_in_it(own: Path, old: str, new: str, words: str) -> None:
+def test_check_finds_invalid_synthetic_layout(own: Path, old: str, new: str, words: str) -> None:
     assert check.check_sim(own / "d00r02.toml") == []
     (own / "d00r02.toml").write_text(OWN.replace(old, new), encoding="utf-8")
     layouts.clear_cache()
     assert any(words in str(finding) for finding in check.check(NOWHERE))
 
 
-def test_check_wants_a_real_file_beside_it(own: Path) -> None:
+def test_synthetic_layout_needs_real_record_file(own: Path) -> None:
     (own / "d00r99.toml").write_text(OWN.replace('"D0R2"', '"D0R99"'), encoding="utf-8")
     assert any("no real layout file describes D0R99" in str(one) for one in check.check(NOWHERE))
 
 
-def test_a_real_layout_cannot_call_itself_so(own: Path, tmp_path: Path) -> None:
+def test_real_layout_cannot_use_synthetic_release(own: Path, tmp_path: Path) -> None:
     path = tmp_path / "d00r02.toml"
     path.write_text(OWN, encoding="utf-8")
     assert any("and only it" in finding.what for finding in check.check_file(path, "7.3"))
 
 
 @pytest.mark.parametrize("record", layouts.sim_records())
-def test_every_layout_of_it_is_in_order_and_reads_what_it_writes(record: str) -> None:
+def test_synthetic_layouts_round_trip(record: str) -> None:
     path = layouts.sim_root() / layouts.file_name(record)
     assert check.check_sim(path) == []
     (layout,) = layouts.sim_layouts(record)
@@ -203,7 +203,7 @@ def test_every_layout_of_it_is_in_order_and_reads_what_it_writes(record: str) ->
     assert {name: plans.decode(layout, data)[name] for name in values} == values
 
 
-def test_explain_knows_what_only_our_own_pack_has(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_synthetic_only_field(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "SYTPRP_ZLOWN"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "D0R2 SYTPRP_ZLOWN: meaning not known" in said

@@ -51,7 +51,7 @@ def test_invalid_smf_layouts_are_found(change: dict[str, object], words: str) ->
     assert any(words in one for one in found), found
 
 
-def test_a_field_that_there_is_not() -> None:
+def test_unknown_smf_field_is_error() -> None:
     with pytest.raises(CatalogError, match="has no field COREID"):
         LAYOUT.field("COREID", 2)
     assert LAYOUT.field("COREID", 1).offset == 76
@@ -73,7 +73,7 @@ def test_smf_record_titles() -> None:
 
 
 @given(st.data())
-def test_what_is_written_is_read(data: st.DataObject) -> None:
+def test_smf_record_round_trips(data: st.DataObject) -> None:
     subtype = data.draw(st.sampled_from(LAYOUT.order))
     values: dict[str, object] = {}
     for field in LAYOUT.fields:
@@ -103,6 +103,6 @@ def test_what_is_written_is_read(data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_can_be_asked(record: bytes) -> None:
+def test_smf_decode_accepts_any_bytes(record: bytes) -> None:
     smf_record.decode(LAYOUT, record)
     smf_record.local_us(record)

@@ -17,7 +17,7 @@ def text(name: str) -> str:
     return (ROOT / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def test_subjects_stand_in_their_order() -> None:
+def test_subjects_have_declared_order() -> None:
     assert [one.table for one in subjects.declared()] == ["guest", "workload", "job"]
 
 
@@ -37,13 +37,13 @@ def test_figures_have_the_words_of_their_columns() -> None:
     assert by_key["storage_bytes_last"].unit == "MiB"
 
 
-def test_a_new_figure_needs_no_more_than_its_entry() -> None:
+def test_new_figure_needs_only_its_entry() -> None:
     more = text("guest") + '\n[[figure]]\ncolumn = "spool_pages"\nheading = "Spool"\n'
     found = subject_file.parse(more, "guest.toml").figure[-1]
     assert (found.key, found.unit, found.statistic) == ("spool_pages_mean", "pages", "mean")
 
 
-def test_the_file_to_copy_is_understood() -> None:
+def test_subject_skeleton_is_valid() -> None:
     copied = subject_file.parse(text("_skeleton"), "_skeleton.toml")
     assert copied.records[0].where == {"basis": ["sample"]}
     assert aggregation.pinned_columns(measures.load_measure("guest"), dict(copied.records[0].where)) == [

@@ -12,7 +12,7 @@ from zlens.catalog.zos_messages import facts
 from zlens.errors import CatalogError
 
 
-def test_facts_fit_each_other() -> None:
+def test_zos_text_facts_are_consistent() -> None:
     known = facts()
     assert known.status == "verified-secondary"
     assert set(known.sets.values()) <= set(cpumf.sets())
@@ -36,6 +36,6 @@ def _label(**changes: Any) -> dict[str, Any]:
         [_label(), _label(label="Y")],
     ],
 )
-def test_labels_that_cannot_be(entries: list[dict[str, Any]]) -> None:
+def test_invalid_labels_are_rejected(entries: list[dict[str, Any]]) -> None:
     with pytest.raises(CatalogError, match=r"label '[XY]'"):
         list(zos_messages._labels(entries, Path("texts.toml")))

@@ -37,7 +37,7 @@ def test_other_shells(shell, capsys):
     assert all(name in text for name in COMMANDS)
 
 
-def test_a_shell_that_is_none(capsys):
+def test_unknown_shell_is_rejected(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["complete", "ksh"])
     assert ended.value.code == 2

@@ -98,14 +98,14 @@ def _deleted(process: int) -> list[str]:
         (("-", "--keep", "long"), b"long"),
     ],
 )
-def test_what_cannot_be_followed_says_so(words: tuple[str, ...], sentence: bytes) -> None:
+def test_live_rejects_unusable_input(words: tuple[str, ...], sentence: bytes) -> None:
     found = live(*words, "--no-serve", data=b"" if "-" in words else None)
     assert found.returncode == 2
     assert sentence in found.stderr
     assert found.stderr.count(b"\n") == 1
 
 
-def test_a_stream_of_another_kind_says_so() -> None:
+def test_live_rejects_foreign_stream() -> None:
     found = live("-", "--no-serve", data=b"nothing of the kind\n" * 1000)
     assert b"this stream cannot be followed" in found.stderr
     assert found.returncode == 2

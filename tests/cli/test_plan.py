@@ -29,7 +29,7 @@ def rows_of(text: str, table: str) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in json.loads(text)["tables"][table]["rows"]}
 
 
-def test_list_shows_each_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_list_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "--list")
     assert (status, err) == (0, "")
     assert out == run(capsys, "--keys")[1]
@@ -38,9 +38,7 @@ def test_list_shows_each_with_an_example(capsys: pytest.CaptureFixture[str]) -> 
         assert f"--set {example}" in out
 
 
-def test_without_set_it_says_what_can_be_asked_of_the_file(
-    monwrite: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_without_set_lists_settings(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, monwrite)
     assert status == 0
     assert "What-ifs for ZLSIM, interval that ended" in out
@@ -91,7 +89,7 @@ def test_html_of_an_interval_by_its_time_to_a_file(
     assert "use_of_parts" in page
 
 
-def test_multithreading_is_asked_by_itself(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_smt_setting_excludes_other_settings(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, monwrite, "--set", "smt=off", "--set", "path=1.6")
     assert (status, "Published by IBM" in out) == (0, True)
     assert "predicted" in out

@@ -37,7 +37,7 @@ def test_table_puts_numbers_right_and_text_left() -> None:
     ]
 
 
-def test_small_numbers_do_not_vanish_beside_large_ones() -> None:
+def test_small_numbers_keep_digits_next_to_large_ones() -> None:
     lines = table(["x"], ["float"], [(1234.0,), (0.0025,)])
     assert [line.strip() for line in lines[2:]] == ["1234.0000", "0.0025"]
 
@@ -70,13 +70,13 @@ def test_csv_and_json_have_the_digits_of_duckdbs_csv(value: float) -> None:
     assert json.loads(out.getvalue())[0]["x"] == value
 
 
-def test_json_is_exact_and_knows_no_nan() -> None:
+def test_json_is_exact_without_nan() -> None:
     out = io.StringIO()
     rows.write_json(out, ["n", "x", "t"], [(2**63 - 1, float("nan"), WHEN)])
     assert json.loads(out.getvalue()) == [{"n": 9223372036854775807, "x": None, "t": "2026-03-02T09:15:00Z"}]
 
 
-def test_json_keeps_columns_of_one_name_apart() -> None:
+def test_json_renames_repeated_columns() -> None:
     out = io.StringIO()
     rows.write_json(out, ["a", "b", "a", "a_1", "a"], [(1, 2, 3, 4, 5)])
     assert json.loads(out.getvalue()) == [{"a": 1, "b": 2, "a_2": 3, "a_1": 4, "a_3": 5}]

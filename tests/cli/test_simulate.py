@@ -46,7 +46,9 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, said.out, said.err
 
 
-def test_the_file_that_is_solved(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_accepts_solver_scenario(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     output = str(tmp_path / "shares.data")
     status, out, err = run(capsys, scenario, "-o", output, "--format", "json")
     assert (status, err) == (0, "")
@@ -84,7 +86,7 @@ def test_settings(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("start", ["2027-01-02T03:00:00Z", '"2027-01-02T03:00:00Z"', "1798858800"])
-def test_a_start_in_every_form(
+def test_start_time_formats(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], start: str
 ) -> None:
     output = str(tmp_path / "shares.data")
@@ -93,7 +95,7 @@ def test_a_start_in_every_form(
         assert session.sql("SELECT epoch(min(interval_start)) FROM interval").rows == [(1_798_858_800,)]
 
 
-def test_hours_that_are_no_whole_intervals(
+def test_hours_with_partial_interval(
     scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = str(tmp_path / "shares.data")
@@ -138,7 +140,7 @@ def test_an_interrupted_run(
         assert len(session.sql("SELECT interval_end FROM load").rows) == 1
 
 
-def test_what_is_assumed(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_explain_lists_constants(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, scenario, "--explain", "--format", "json", "--set", "cp.slice=2.5")
     assert status == 0
     rows = {row["name"]: row for row in json.loads(out)["tables"]["constants"]["rows"]}
@@ -167,7 +169,7 @@ def test_the_example_is_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
         (["{}", "-o", "x", "--set", "user.A.relative=0"], "user[1].relative is 0"),
     ],
 )
-def test_what_cannot_be_simulated(
+def test_invalid_simulate_arguments(
     words: list[str], says: str, scenario: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = run(capsys, *(scenario if word == "{}" else word for word in words))

@@ -110,7 +110,7 @@ def test_help_on_a_model(model: str, capsys: pytest.CaptureFixture[str]) -> None
             assert re.search(line, fields, re.MULTILINE), column.key
 
 
-def test_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_lists_models_and_keys(capsys: pytest.CaptureFixture[str]) -> None:
     listed = run(capsys, "--list")[1]
     assert [line.split()[0] for line in listed.splitlines()] == list(models.MODELS)
     assert run(capsys, "shares", "--example")[1].startswith("# ")
@@ -126,7 +126,7 @@ def test_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
         (["shares", "/none/x.toml"], "cannot be read"),
     ],
 )
-def test_what_cannot_be_solved(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_solve_arguments(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, *words)
     assert (status, out) == (2, "")
     assert says in err

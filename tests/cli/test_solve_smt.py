@@ -34,7 +34,7 @@ def test_solve_smt_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> No
     assert any(line.startswith("Note: SMT-2, 4 cores: path factors apply to") for line in lines)
 
 
-def test_what_if_without_calibration(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_smt_without_calibration_has_only_bounds(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Bounds and a range, and the reason why there is no more."""
     text = Path(scenario).read_text(encoding="utf-8").replace('calibrated_by = "SMT-2" ', "")
     Path(scenario).write_text(text, encoding="utf-8")

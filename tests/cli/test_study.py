@@ -115,7 +115,7 @@ def test_examples_and_keys(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
         (["scaling", "RUNS", "--set", 'run.small.file="x"'], "x: no such file"),
     ],
 )
-def test_what_is_wrong_is_one_line(
+def test_invalid_study_arguments(
     words: list[str], said: str, runs: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = run(capsys, *(runs if word == "RUNS" else word for word in words))
@@ -170,7 +170,7 @@ def test_a_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert any("covers" in note for note in rows["notes"])
 
 
-def test_a_window_of_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_run_of_window(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, rows, _ = measured(folder, capsys, 'throughput = "load.csv"', 'from = "09:02"', 'to = "09:04"')
     found = of(rows, "measured")
     assert (found["first"], found["last"]) == ("2026-03-02 09:02:00", "2026-03-02 09:04:00")
@@ -179,9 +179,7 @@ def test_a_window_of_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert of(rows, "beside")["response_ms"] == pytest.approx((103 * 30 + 104 * 40) / 207)
 
 
-def test_numbers_told_beside_a_file_hold_before_its_own(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explicit_run_numbers_override_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, rows, _ = measured(folder, capsys, "etr = 50.0", "busy = 25.0")
     assert of(rows, "scaling")["itr"] == pytest.approx(200.0)
     # Parts of the busy that was measured are none of the busy that is told.
@@ -198,7 +196,7 @@ def test_numbers_told_beside_a_file_hold_before_its_own(
         (["etr = 1.0", 'from = "soon"'], "'soon' is not a time"),
     ],
 )
-def test_a_measured_run_that_cannot_be(
+def test_invalid_measured_run(
     lines: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, rows, err = measured(folder, capsys, *lines)

@@ -33,7 +33,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 @pytest.mark.parametrize("command", quick_subset(2, COMMANDS), ids=lambda command: " ".join(command[:2]))
-def test_at_takes_back_the_time_that_is_printed(
+def test_at_accepts_printed_time(
     sim_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     path = tmp_path / "sim.monwrite"
@@ -57,7 +57,7 @@ def test_at_takes_back_the_time_that_is_printed(
     [command for command in COMMANDS if "smt" not in command],
     ids=lambda command: " ".join(command[:2]),
 )
-def test_one_of_several_systems_is_not_taken_silently(
+def test_several_systems_require_choice(
     demo_folder: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     files = str(demo_folder)

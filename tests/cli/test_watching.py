@@ -34,7 +34,7 @@ def started(folder: Path, *words: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(
     ("sign", "status"), quick_subset(1, [(signal.SIGINT, 130), (signal.SIGTERM, 143)], several=True)
 )
-def test_a_signal_ends_what_the_engine_does_not(
+def test_signal_ends_uninterruptible_query(
     demo_files: list[Path], tmp_path: Path, sign: signal.Signals, status: int
 ) -> None:
     with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
@@ -47,7 +47,7 @@ def test_a_signal_ends_what_the_engine_does_not(
     assert list(tmp_path.iterdir()) == [], "what was spilled is removed"
 
 
-def test_the_end_of_the_program_ends_its_question(demo_files: list[Path], tmp_path: Path) -> None:
+def test_killed_program_ends_its_query(demo_files: list[Path], tmp_path: Path) -> None:
     with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         until(lambda: children.read_text())
@@ -64,7 +64,7 @@ def test_the_end_of_the_program_ends_its_question(demo_files: list[Path], tmp_pa
         pytest.param("SELECT length(repeat('x', 3000000000 + range)) FROM range(20)", marks=pytest.mark.long),
     ],
 )
-def test_memory_has_a_limit_that_the_error_names(demo_files: list[Path], tmp_path: Path, query: str) -> None:
+def test_memory_limit_is_named_in_error(demo_files: list[Path], tmp_path: Path, query: str) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     with started(tmp_path, str(demo_files[0]), "-q", query) as process:
         out, told = process.communicate(timeout=120)

@@ -95,7 +95,7 @@ def test_compare_command_prints_published_tcpnje(
     assert first < out.index("CPU/tx  ", first) < out.index("Samples:")
 
 
-def test_windows_of_one_file_take_inputs_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_windows_inherit_inputs_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = minutes_of(tmp_path / "day.monwrite", [0.2] * 15 + [0.5] * 15)
     status, out, _ = run(capsys, path, "--to", "09:15", "--", "--from", "09:15", "--name", "after")
     assert status == 0
@@ -105,7 +105,7 @@ def test_windows_of_one_file_take_inputs_of_base(tmp_path: Path, capsys: pytest.
     assert row.split() == ["Busy", "%", "20.00", "50.00", "+30.00", "points", "±0.0000", "*", "15", "/", "15"]
 
 
-def test_hours_of_base_hold_for_a_side_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_side_inherits_hours_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = minutes_of(tmp_path / "a.monwrite", [0.2] * 5 + [0.9] * 5)
     second = minutes_of(tmp_path / "b.monwrite", [0.3] * 5 + [0.1] * 5)
     # A window of its own is a window of its own: --to of BASE is no part of it.
@@ -153,7 +153,7 @@ def without_a_story() -> dict[str, Any]:
     return values
 
 
-def test_halves_of_a_steady_run_hardly_differ(steady: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_of_steady_halves_finds_little(steady: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = differences(capsys, steady, "--to", "09:00", "--", "--from", "09:00")
     tested = [each for each in found if each["beyond_noise"] is not None]
     assert len(tested) >= 20
@@ -161,7 +161,7 @@ def test_halves_of_a_steady_run_hardly_differ(steady: str, capsys: pytest.Captur
 
 
 @pytest.mark.long
-def test_a_change_in_a_steady_run_is_found(
+def test_compare_finds_change_in_steady_run(
     steady: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The same machine with CP working harder for its guests by a tenth."""
@@ -181,7 +181,7 @@ def test_a_change_in_a_steady_run_is_found(
     assert not found["load.guest_pct"]["beyond_noise"]
 
 
-def test_what_is_not_alike_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_reports_differing_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
     two = minutes_of(tmp_path / "two.mon", [0.2] * 30, cpus=4)
     status, out, _ = run(capsys, one, "--", two)

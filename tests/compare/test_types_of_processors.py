@@ -28,7 +28,7 @@ def side(name: str, **cpi: float) -> Side:
     return Side(name, [SideRun(name, {"SYSA": run})])
 
 
-def test_other_types_are_no_pair() -> None:
+def test_different_processor_types_are_not_paired() -> None:
     [compared] = compare([side("a", CP=2.0), side("b", IFL=3.0)], CompareOptions()).systems
     found = {each.subject: each for each in compared.rows if each.metric.key == CPI}
     assert set(found) == {("CP",), ("IFL",)}
@@ -37,13 +37,13 @@ def test_other_types_are_no_pair() -> None:
     assert all(change.value is None for each in found.values() for change in each.changes)
 
 
-def test_the_same_type_is_a_pair() -> None:
+def test_same_processor_types_are_paired() -> None:
     [compared] = compare([side("a", CP=2.0, IFL=4.0), side("b", IFL=3.0, CP=1.0)], CompareOptions()).systems
     found = {each.subject: each.changes[0].value for each in compared.rows if each.metric.key == CPI}
     assert found == {("CP",): pytest.approx(0.5), ("IFL",): pytest.approx(0.75)}
 
 
-def test_every_metric_of_a_table_with_types_goes_by_type() -> None:
+def test_metrics_of_typed_tables_are_per_type() -> None:
     """Else values of different types would be added up in one row."""
     tables = {each.table for each in declared.compared_metrics()}
     typed = {
@@ -57,7 +57,7 @@ def test_every_metric_of_a_table_with_types_goes_by_type() -> None:
     ] == []
 
 
-def test_measured_types_stay_apart() -> None:
+def test_measured_types_stay_separate() -> None:
     rows = [
         row({"B0": 3000.0, "B1": 1000.0}, generation="z15"),
         row({"B0": 9000.0, "B1": 1000.0}, generation="z15", cpu_id=1, cpu_type="IFL"),
@@ -72,7 +72,7 @@ def test_measured_types_stay_apart() -> None:
     assert cpi == {("CP",): [pytest.approx(3.0)], ("IFL",): [pytest.approx(9.0)]}
 
 
-def test_systems_on_other_types_are_not_alike() -> None:
+def test_systems_on_different_types_are_not_comparable() -> None:
     """Whole systems can be held against each other, and it is said that their processors are others."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
         ziips = measure_run(made, "ziips")

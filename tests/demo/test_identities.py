@@ -357,7 +357,7 @@ def opened(request: pytest.FixtureRequest, demo_folder: Path) -> Iterator[tuple[
 
 
 @pytest.mark.parametrize("name", HOLD)
-def test_every_row_holds(opened: tuple[str, Session], name: str) -> None:
+def test_demo_identities_hold(opened: tuple[str, Session], name: str) -> None:
     file, session = opened
     rows, condition = HOLD[name]
     told(file, name, session.sql(f"SELECT {condition} FROM {rows}").rows)

@@ -22,7 +22,7 @@ def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:
     assert {active for _, _, active in rows} == {11, 12}
 
 
-def test_guests_ran_what_emulation_time_says(session: Session) -> None:
+def test_guest_virtual_time_equals_emulation_time(session: Session) -> None:
     rows = session.sql(
         "SELECT g.virtual, l.guest_pct / 100 * l.online * l.seconds FROM load AS l JOIN "
         "(SELECT interval_end, sum(virtual_s) AS virtual FROM guest GROUP BY interval_end) AS g "

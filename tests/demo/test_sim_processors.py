@@ -11,7 +11,7 @@ from zlens.api import Session
 from zlens.catalog import layouts
 
 
-def test_it_says_what_it_is(session: Session) -> None:
+def test_simulated_system_is_described(session: Session) -> None:
     rows = session.sql("SELECT system, release, synthetic, mt_cp, mt_ifl, nominal_s FROM system").rows
     assert rows == [("ZLSIM", layouts.SIM, True, 1, 2, 60.0)]
     assert session.all_problems() == []
@@ -50,7 +50,7 @@ def test_threads_and_cores_agree(session: Session) -> None:
         assert threads == pytest.approx(ran, abs=0.01)
 
 
-def test_what_is_left_of_the_entitlement(session: Session) -> None:
+def test_available_capacity_is_entitlement_less_use(session: Session) -> None:
     """Used: MT utilization of the cores sampled, added; left: the entitlement less that."""
     rows = session.sql(
         "SELECT t.mt_used_pct, t.mt_available_pct, t.entitlement_pct, "
@@ -79,7 +79,7 @@ def test_the_two_state_model_holds(session: Session) -> None:
         assert utilization == pytest.approx(productivity * busy / 100)
 
 
-def test_the_low_core_is_parked_while_there_is_little_to_do(session: Session) -> None:
+def test_vertical_low_core_is_parked_at_low_load(session: Session) -> None:
     """As many cores are unparked as CP decided to leave so, every two seconds."""
     rows = session.sql("SELECT interval_end, cores FROM core_type ORDER BY interval_end").rows
     decided = session.sql(
@@ -109,7 +109,7 @@ def test_two_records_count_as_many_diagnoses(session: Session) -> None:
     assert first == second > 0
 
 
-def test_cores_have_their_place(session: Session) -> None:
+def test_cores_have_location(session: Session) -> None:
     rows = session.sql("SELECT DISTINCT core_id, polarity, threads, nesting FROM core ORDER BY core_id").rows
     assert rows[0] == (0, "Vh", 2, "1/1/1")
     assert rows[-1][:3] == (5, "Vl", 2)

@@ -13,7 +13,7 @@ EXPECTED = Path(__file__).parent / "numbers-of-the-simulation.txt"
 APART = ("system", "problem", "event", "inventory")
 
 
-def test_every_column_has_the_sum_that_it_had(sim_session: Session) -> None:
+def test_demo_column_sums_are_unchanged(sim_session: Session) -> None:
     """A change of the simulation or of a measure shows here, whatever else looks at that column."""
     lines = []
     for name in measures.measure_names():

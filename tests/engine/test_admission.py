@@ -108,7 +108,7 @@ def asked():
 
 
 @pytest.mark.parametrize("query", WRITING + HIDDEN)
-def test_what_does_not_only_read_is_refused_and_changes_nothing(asked, query):
+def test_writing_statements_are_refused(asked, query):
     before = asked.sql("SELECT busy_pct FROM load").rows
     with pytest.raises(QueryError) as refused:
         asked.sql(query).rows  # noqa: B018
@@ -117,31 +117,31 @@ def test_what_does_not_only_read_is_refused_and_changes_nothing(asked, query):
 
 
 @pytest.mark.parametrize("query", READING)
-def test_what_only_reads_is_answered(asked, query):
+def test_reading_statements_are_allowed(asked, query):
     assert asked.sql(query).columns
 
 
-def test_the_refusal_names_what_and_the_cure(asked):
+def test_refusal_names_clause_and_fix(asked):
     with pytest.raises(QueryError, match=r"not allowed in a question: UPDATE"):
         asked.sql(WRITING[0])
     with pytest.raises(QueryError, match="table function duckdb_settings"):
         asked.sql(HIDDEN[0])
 
 
-def test_variables_of_the_program_are_no_tables(asked):
+def test_python_variables_are_not_tables(asked):
     secret = asked.sql("SELECT 42 AS answer")
     assert secret.rows == [(42,)]
     with pytest.raises(QueryError, match="secret does not exist"):
         asked.sql("SELECT * FROM secret").rows  # noqa: B018
 
 
-def test_a_deep_question_gets_no_advice_that_it_may_not_follow(asked):
+def test_deep_query_error_does_not_suggest_settings(asked):
     with pytest.raises(QueryError, match="nested too deeply; expected at most 1,000") as caught:
         _ = asked.sql(f"SELECT {'1 + ' * 3000}1").rows
     assert "SET" not in str(caught.value)
 
 
-def test_a_very_deep_question_is_an_error_of_ours(asked):
+def test_very_deep_query_is_rejected(asked):
     with pytest.raises(QueryError, match="nested too deeply; expected at most 1,000 expressions"):
         asked.sql("SELECT " + "(" * 2000 + "1" + ")" * 2000).rows  # noqa: B018
     with pytest.raises(QueryError, match="characters"):
@@ -156,7 +156,7 @@ def _digests(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_lake_stays_as_it_is(tmp_path, demo_folder, capsys):
+def test_queries_cannot_change_lake(tmp_path, demo_folder, capsys):
     """Paths that the engine may read are not paths that a question may write."""
     lake = tmp_path / "lake"
     assert main(["import", str(demo_folder / demo.MONWRITE_NAME), "--lake", str(lake)]) == 0

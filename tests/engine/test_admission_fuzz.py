@@ -138,7 +138,7 @@ def test_settings_are_not_shown(asked: zlens.Session, query: str) -> None:
         asked.sql(query).rows  # noqa: B018
 
 
-def test_the_database_of_a_query_can_read_no_file(asked: zlens.Session, lake: Path) -> None:
+def test_query_database_reads_no_file(asked: zlens.Session, lake: Path) -> None:
     """Even if the list let something through."""
     assert {row[0] for row in asked.sql("SELECT DISTINCT system FROM d0r2").rows} == {"ZLSIM"}
     engine = asked.engine
@@ -163,7 +163,7 @@ def test_views_and_plans_name_no_file_of_the_lake(asked: zlens.Session, lake: Pa
         assert str(lake) not in str(asked.sql(query).rows)
 
 
-def test_answers_of_a_lake_are_those_of_its_files(asked: zlens.Session, demo_folder: Path) -> None:
+def test_lake_results_equal_file_results(asked: zlens.Session, demo_folder: Path) -> None:
     with zlens.open(demo_folder / "sim.monwrite") as files:
         for query in (
             "SELECT system, count(*), sum(sytprp_pfxutime_d), min(interval_end) FROM d0r2 GROUP BY ALL",
@@ -179,7 +179,7 @@ def test_answers_of_a_lake_are_those_of_its_files(asked: zlens.Session, demo_fol
             assert asked.sql(query).rows == files.sql(query).rows
 
 
-def test_a_refusal_names_the_function_and_what_to_do(asked: zlens.Session) -> None:
+def test_refusal_names_function_and_alternative(asked: zlens.Session) -> None:
     with pytest.raises(QueryError, match=r"function uper; .*did you mean upper"):
         asked.sql("SELECT uper('a')")
     with pytest.raises(QueryError, match=r"table function read_parquet .files.*SHOW TABLES"):
@@ -298,7 +298,7 @@ class Grammar:
 
 
 @pytest.mark.parametrize("part", quick_subset(4, range(10)))
-def test_no_made_statement_shows_what_is_outside(asked: zlens.Session, lake: Path, part: int) -> None:
+def test_generated_statements_read_no_outside_data(asked: zlens.Session, lake: Path, part: int) -> None:
     engine = connect(None, threads=1)
     listed = engine.execute("SELECT DISTINCT function_name, function_type FROM duckdb_functions()").fetchall()
     functions = sorted(name for name, kind in listed if kind not in ("table", "pragma", "table_macro"))

@@ -173,7 +173,7 @@ class Data:
 
 
 @pytest.mark.long
-def test_what_is_named_and_what_is_planned(engine: Engine) -> None:
+def test_named_columns_equal_planned_columns(engine: Engine) -> None:
     """What a statement names is all that the planner finds; what either knows gives the whole answer."""
     whole, partly = Data(), Data()
     every = {name: {*columns} for name, columns in TABLES.items()}
@@ -210,6 +210,6 @@ def test_what_is_named_and_what_is_planned(engine: Engine) -> None:
         ),
     ],
 )
-def test_what_the_planner_finds(engine: Engine, query: str, read: Mapping[str, set[str]]) -> None:
+def test_planner_lists_columns_read(engine: Engine, query: str, read: Mapping[str, set[str]]) -> None:
     statement = engine._parse(engine._store.cursor(), query)
     assert engine._planner.reads(statement, engine._named_tables(statement)) == read

@@ -37,7 +37,7 @@ class _Counted:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def test_an_answer_is_computed_once_to_be_written(tmp_path: Path) -> None:
+def test_result_is_computed_once_for_output(tmp_path: Path) -> None:
     source = duckdb.connect()
     source.execute("SET TimeZone = 'UTC'")
     types = "1::BIGINT AS i, 2.5::DOUBLE AS f, 'x' AS t, true AS b, TIMESTAMPTZ '2026-01-05' AS time"

@@ -65,7 +65,7 @@ def answers(files: list[Path]) -> list[tuple[list[str], list[str], list[tuple[An
 
 
 @pytest.mark.long
-def test_the_second_process_works_nothing_out_again(
+def test_second_process_uses_cache(
     files: list[Path], compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = answers(files)
@@ -82,7 +82,7 @@ def test_the_second_process_works_nothing_out_again(
 
 
 @pytest.mark.long
-def test_the_shape_of_an_answer_is_bound_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_shape_is_bound_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     first = answers(files)
     bound: list[str] = []
     real = PreparedQuery.bind
@@ -96,7 +96,7 @@ def test_the_shape_of_an_answer_is_bound_once(files: list[Path], monkeypatch: py
 
 
 @pytest.mark.parametrize("damage", quick_subset(1, [b"x" * 40, b"damaged", b""]))
-def test_what_is_damaged_is_worked_out(files: list[Path], folder: Path, damage: bytes) -> None:
+def test_damaged_cache_entries_are_recomputed(files: list[Path], folder: Path, damage: bytes) -> None:
     first = answers(files[:1])
     entries = [path for path in folder.rglob("*") if path.is_file()]
     assert {path.parent.name for path in entries} == {"plans", "statements"}
@@ -116,7 +116,7 @@ def with_columns(*names: str) -> Session:
     return session([FakeSource([info], [FakeTable("d9r99", columns, rows)])])
 
 
-def test_a_raw_table_with_other_columns_is_another(compiled: list[str]) -> None:
+def test_raw_table_columns_are_part_of_cache_key(compiled: list[str]) -> None:
     for names in (("first",), ("second", "third"), ("first",)):
         with with_columns(*names) as opened:
             asked = opened.sql("SELECT * FROM d9r99 LIMIT 1")
@@ -126,7 +126,7 @@ def test_a_raw_table_with_other_columns_is_another(compiled: list[str]) -> None:
         opened.sql("SELECT first FROM d9r99")
 
 
-def test_a_file_of_the_catalog_that_changes_gives_another_stamp(tmp_path: Path) -> None:
+def test_changed_catalog_file_changes_digest(tmp_path: Path) -> None:
     for name in ("a/b.toml", "a/c.py", "d.sql", "a/__pycache__/e.py", "f.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("one")
@@ -148,7 +148,7 @@ def test_a_file_of_the_catalog_that_changes_gives_another_stamp(tmp_path: Path) 
     assert stamp() in stamps
 
 
-def test_roles_of_the_user_are_part_of_what_a_plan_depends_on(
+def test_user_roles_are_part_of_cache_key(
     files: list[Path], compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
@@ -162,7 +162,7 @@ def test_roles_of_the_user_are_part_of_what_a_plan_depends_on(
     assert "load" in compiled
 
 
-def test_without_a_folder_all_is_worked_out(files: list[Path], folder: Path) -> None:
+def test_missing_cache_folder_recomputes_all(files: list[Path], folder: Path) -> None:
     first = answers(files[:1])
     for path in sorted(folder.rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()

@@ -75,7 +75,7 @@ def test_the_busiest_complete_window(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(iterations(20, 3)))
-def test_it_is_whole_buckets_where_intervals_are_summed(seed: int) -> None:
+def test_peak_uses_whole_buckets(seed: int) -> None:
     """Buckets end on hours of the system, whose clock is half an hour ahead here."""
     minutes = random_load(draws(f"buckets {seed}"), 240, 0)
     options = Options(peak_minutes=60, every_s=3600)
@@ -138,7 +138,7 @@ def test_data_shorter_than_the_window() -> None:
     assert asked(opened(minutes, Options(peak_minutes=29))) == (21, 49, 29)
 
 
-def test_counters_have_all_intervals_of_the_stretch(demo_folder: Path) -> None:
+def test_counters_have_all_intervals_of_peak(demo_folder: Path) -> None:
     """Counters have one minute where processors have fifteen."""
     with zlens.open(str(demo_folder / "zlzos.smf"), options=Options(peak_minutes=30)) as peak:
         rows = peak.sql("SELECT max(interval_end), count(*) FROM interval").rows

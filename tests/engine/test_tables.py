@@ -11,7 +11,7 @@ from zlens.engine.connection import Connection
 from zlens.engine.table_store import TableStore
 
 
-def test_who_has_all_columns_does_not_wait_for_others(
+def test_query_with_materialized_columns_does_not_wait(
     sim_file: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()

@@ -19,7 +19,7 @@ QUERIES = (
 )
 
 
-def test_the_rows_are_those_of_each_question(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_together_returns_rows_of_each_query(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         alone = [session.sql(query).rows for query in QUERIES]
         asked: list[str] = []
@@ -35,7 +35,7 @@ def test_the_rows_are_those_of_each_question(demo_folder: Path, monkeypatch: pyt
     assert [query in whole for query, whole in zip(QUERIES[3:], asked, strict=True)] == [True, True]
 
 
-def test_no_question_is_answered_by_nothing(demo_folder: Path) -> None:
+def test_run_together_of_no_queries(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zldemo.monwrite") as session:
         assert session.run_together([]) == []
 

@@ -40,7 +40,7 @@ def test_promtool_accepts_the_file() -> None:
     assert "SUCCESS" in checked.stdout
 
 
-def test_the_file_is_fresh() -> None:
+def test_alert_file_is_current() -> None:
     assert RULES.read_text(encoding="utf-8") == alerts.rules_file(), "make contrib"
 
 
@@ -70,13 +70,13 @@ def test_alert_conditions(made: list[alerts.PrometheusAlert], rule: str, prefix:
 
 
 @pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "RMF-001", "CPU-008"])
-def test_what_is_no_plain_threshold_is_left_out(made: list[alerts.PrometheusAlert], rule: str) -> None:
+def test_rules_without_plain_threshold_have_no_alert(made: list[alerts.PrometheusAlert], rule: str) -> None:
     """Several measures, all intervals, windows, events, roles, and a text that is no label of the value."""
     assert rule in rules.builtin()
     assert rule not in {one.rule.id for one in made}
 
 
-def test_rules_of_thumb_are_left_out(made: list[alerts.PrometheusAlert]) -> None:
+def test_heuristic_rules_have_no_alert(made: list[alerts.PrometheusAlert]) -> None:
     """As findings leave them out: only balances are always checked."""
     assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in made)
 
@@ -111,7 +111,7 @@ def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
 
 
 @pytest.mark.long
-def test_alerts_hold_where_rules_hold(
+def test_alerts_agree_with_rules(
     tmp_path: Path, everything: CoreSession, made: list[alerts.PrometheusAlert]
 ) -> None:
     """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""

@@ -71,7 +71,7 @@ def write(folder: Path, text: str, name: str = "own-001.toml") -> Path:
 # Order and value
 
 
-def test_the_worst_comes_first() -> None:
+def test_worst_finding_is_first() -> None:
     found = find(Made(FULL))
     severities = [rules.SEVERITIES.index(each.severity) for each in found.rows]
     assert severities == sorted(severities)
@@ -80,7 +80,7 @@ def test_the_worst_comes_first() -> None:
     assert [each.value for each in busy] == sorted((each.value or 0 for each in busy), reverse=True)
 
 
-def test_a_finding_says_when_it_held() -> None:
+def test_finding_has_time_range() -> None:
     (page,) = [each for each in find(Made(FULL)).rows if each.rule.id == "PAG-002"]
     row = page.to_row()
     assert row["value"] == pytest.approx(81.2)
@@ -116,7 +116,7 @@ def test_amount_formats_value_with_unit(value: float | None, unit: str, text: st
 # Which rules
 
 
-def test_our_own_rules_of_thumb_are_off_unless_asked_for() -> None:
+def test_heuristic_rules_are_off_by_default() -> None:
     waiting = {"guest": minutes(**GUEST, cpu_wait_pct=60.0)}
     usual = find(Made(waiting))
     assert "USR-001" not in {each.rule.id for each in usual.rows}
@@ -127,7 +127,7 @@ def test_our_own_rules_of_thumb_are_off_unless_asked_for() -> None:
     assert {each.rule.id for each in find(Made(waiting), only=["usr-001"]).rows} == {"USR-001"}
 
 
-def test_our_own_rules_hold_where_the_baseline_was_better() -> None:
+def test_heuristic_rules_compare_with_baseline() -> None:
     now = {"guest": minutes(**GUEST, page_wait_pct=9.0)}
     for before, expected in ((2.0, ["USR-002"]), (8.9, []), (30.0, [])):
         baseline = Made({"guest": minutes(**GUEST, page_wait_pct=before)})
@@ -145,7 +145,7 @@ def test_a_baseline_may_have_another_name() -> None:
     assert page.limit == "more than 20 % above the baseline's 10"
 
 
-def test_text_tells_what_differs_from_the_baseline() -> None:
+def test_text_shows_differences_from_baseline() -> None:
     now = {"system": system(machine_type="8561", model="704", release="7.3.0"), "load": minutes(**LOAD)}
     before = {**now, "system": system(machine_type="8561", model="703", release="7.3.0")}
     text = render(find(Made(now), baseline=Made(before)))
@@ -154,7 +154,7 @@ def test_text_tells_what_differs_from_the_baseline() -> None:
     assert "level:" not in text
 
 
-def test_what_cannot_be_computed_is_named() -> None:
+def test_rules_without_inputs_are_named() -> None:
     found = find(Made({"load": minutes(**LOAD)}))
     missing = {rule.id: names for rule, names in found.missing}
     assert missing["PAG-002"] == ("paging.slots", "paging.slots_used")
@@ -169,7 +169,7 @@ class _Disks(Made):
         return name == "device"
 
 
-def test_a_rule_without_a_whole_table_costs_nothing() -> None:
+def test_rule_without_table_runs_no_query() -> None:
     """PAG-007 needs the cache of devices, which is dear, and paging volumes, of which there are none."""
     made = _Disks({"device": minutes(**DISK)})
     missing = {rule.id: names for rule, names in find(made).missing}
@@ -193,7 +193,7 @@ def test_the_text_of_many_rows_is_that_of_the_worst() -> None:
         ({"classes": ["mine"]}, "there is no class mine"),
     ],
 )
-def test_strange_wishes(asked: dict[str, list[str]], sentence: str) -> None:
+def test_invalid_finding_options(asked: dict[str, list[str]], sentence: str) -> None:
     with pytest.raises(QueryError, match=sentence):
         find(Made({}), **asked)
 
@@ -253,12 +253,12 @@ def test_text_has_a_block_for_each_rule() -> None:
     assert text.endswith("them.\n")
 
 
-def test_text_can_list_what_is_missing() -> None:
+def test_text_lists_missing_inputs() -> None:
     text = render(find(Made({"load": minutes(**LOAD)})), missing=True)
     assert re.search(r"^  PAG-002   Page space is too full: without paging.slots", text, re.MULTILINE)
 
 
-def test_nothing_found() -> None:
+def test_text_without_findings() -> None:
     quiet = find(Made({"load": minutes(**LOAD)}))
     assert quiet.rows == []
     assert "Nothing found" in render(quiet)
@@ -267,7 +267,7 @@ def test_nothing_found() -> None:
     assert len(render(quiet, "csv").splitlines()) == 1
 
 
-def test_csv_and_json_hold_the_same() -> None:
+def test_finding_csv_equals_json() -> None:
     found = find(Made(FULL))
     rows = list(csv.DictReader(io.StringIO(render(found, "csv"))))
     objects = json.loads(render(found, "json"))
@@ -283,7 +283,7 @@ def test_csv_and_json_hold_the_same() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_names_of_the_input_do_no_harm(format: str) -> None:
+def test_input_names_are_escaped(format: str) -> None:
     wild = {**FULL, "guest": minutes(**{**GUEST, "userid": "<b>\x1b[2J", "cpu_pct": 199.0})}
     text = render(find(Made(wild)), format)
     assert "CPU-001" in text
@@ -306,7 +306,7 @@ def test_rules_of_the_user(tmp_path: Path) -> None:
     assert {each.rule.id for each in found.rows} == {"OWN-001"}
 
 
-def test_a_rule_of_the_user_stands_in_the_place_of_ours(tmp_path: Path) -> None:
+def test_user_rule_replaces_built_in_rule(tmp_path: Path) -> None:
     write(tmp_path, USER.replace("OWN-001", "CPU-002").replace("T = 10", "T = 45"))
     found = find(Made({"load": minutes(**LOAD)}), only=["CPU-002"], folders=[tmp_path])
     assert [(each.rule.title, each.threshold) for each in found.rows] == [("Not idle", 45)]
@@ -386,7 +386,7 @@ def test_the_page_on_findings_names_every_class() -> None:
     )
 
 
-def test_a_critical_finding_names_its_own_threshold() -> None:
+def test_critical_finding_has_critical_threshold() -> None:
     """A rule with a second threshold says from where on a finding is critical."""
     from zlens.catalog.rules import load
     from zlens.findings.evaluate import _limit_of
