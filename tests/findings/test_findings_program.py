@@ -80,7 +80,7 @@ def test_a_quiet_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert ids(out) == {"MF-003"}
 
 
-def test_the_options_of_every_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_accept_input_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     busy = str(folder / "busy.monwrite")
     _, out, _ = run(capsys, "findings", busy, "--from", "09:02", "--to", "09:04", "--rule", "CPU-002")
     assert "in 2 of 2 intervals" in out
@@ -106,7 +106,9 @@ def test_lost_records_are_critical(folder: Path, capsys: pytest.CaptureFixture[s
     assert "CRITICAL  DQ-002  Monitor records were lost" in out
 
 
-def test_a_file_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_findings_are_written_to_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     target = tmp_path / "found.html"
     words = ["--rule", "CPU-002", "--format", "html", "-o", str(target)]
     status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"), *words)
@@ -173,7 +175,7 @@ def test_all_rules_are_listed() -> None:
     assert "option rules" in text
 
 
-def test_a_name_nearly_right() -> None:
+def test_misspelled_rule_has_suggestion() -> None:
     with pytest.raises(QueryError, match=r"did you mean PAG-00\d"):
         explain("PAG-02")
 
@@ -208,7 +210,7 @@ def footnotes(report: str, **system: str) -> list[str]:
     return header.known_faults(load_report(report), block)
 
 
-def test_a_fault_is_a_footnote_at_its_level_only() -> None:
+def test_caveat_is_footnote_only_at_its_level() -> None:
     at_63 = footnotes("device", source="zvm-monitor", release="6.3.0")
     assert any("Paging I/O queues are not counted" in note for note in at_63)
     assert footnotes("device", source="zvm-monitor", release="7.3.0") == []
@@ -217,14 +219,14 @@ def test_a_fault_is_a_footnote_at_its_level_only() -> None:
     assert "VM66026" in aliases
 
 
-def test_faults_of_zos_are_told_apart() -> None:
+def test_zos_caveats_do_not_apply_to_zvm() -> None:
     notes = footnotes("cpumf", source="smf", release="1.10")
     assert any("OA27623" in note for note in notes)
     assert footnotes("cpumf", source="zvm-monitor", release="1.10") == []
 
 
 @pytest.mark.parametrize("name", ["device.queued", "device", "D6R3"])
-def test_faults_are_explained(name: str) -> None:
+def test_caveats_are_explained(name: str) -> None:
     text = " ".join(explain(name).split())
     assert "z/VM 6.3 and later, before 6.4: Paging I/O queues are not counted" in text
 
@@ -239,12 +241,12 @@ def test_a_footnote_in_a_report(folder: Path) -> None:
     assert "IBM prints LOCKLOG (FCX265) only for data from before z/VM 6.4" in text
 
 
-def test_all_faults_are_listed() -> None:
+def test_caveats_are_listed() -> None:
     text = " ".join(explain("caveats").split())
     assert all(" ".join(each.text.split()) in text for each in caveats.caveats())
 
 
-def test_the_reference_page_has_every_rule_and_fault() -> None:
+def test_reference_page_has_every_rule_and_caveat() -> None:
     text = reference_rules.rules_page()
     for rule in rules.builtin().values():
         assert f"### {rule.id}\n\n{rule.title}\n" in text
@@ -276,7 +278,7 @@ def guests_of(path: Path, charged_s: float) -> Path:
     return guests.write(path, intervals)
 
 
-def test_rules_of_guests_share_what_was_worked_out(tmp_path: Path) -> None:
+def test_guest_rules_share_computed_columns(tmp_path: Path) -> None:
     with zlens.open(guests_of(tmp_path / "guests", 54.2)) as session:
         found, again = (
             {each.rule.id: each for each in session.findings(only=["BAL-001", "CPU-001", "USR-002"])}

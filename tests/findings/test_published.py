@@ -114,7 +114,7 @@ def test_the_pool_whose_minidisks_wait() -> None:
 @pytest.mark.parametrize(
     ("disc_ms", "conn_ms", "hit", "held"), [(0.479, 0.229, 97, False), (10.5, 0.480, 58, True)]
 )
-def test_paging_volumes_behind_a_cache(disc_ms: float, conn_ms: float, hit: float, held: bool) -> None:
+def test_paging_volumes_with_cache(disc_ms: float, conn_ms: float, hit: float, held: bool) -> None:
     disk = {"device": "0A00", "read_hit_pct": hit, "disc_s": disc_ms / 1000, "conn_s": conn_ms / 1000}
     tables = {"device": minutes(**disk), "paging": minutes(device="0A00", volume="PAG001", area="PAGE")}
     assert ("PAG-007" in found(tables)) == held
@@ -130,7 +130,7 @@ def test_servers_wait_longer_when_fewer_are_unparked() -> None:
     assert "LPAR-008" not in found(run(2.43), run(2.20))
 
 
-def test_shares_as_the_solver_gives_them() -> None:
+def test_shares_agree_with_solver() -> None:
     # 100:200:100:400 on two processors is 25, 50, 25 and 100 percent.
     def run(*used: float) -> Tables:
         wants = {"vcpus": 4.0, "share_kind": "relative", "running_pct": 50.0, "cpu_wait_pct": 50.0}

@@ -53,7 +53,7 @@ def everything(made: Path) -> None:
         session.sql("SELECT * FROM interval")
 
 
-def test_the_whole_lake_is_good(made: Path) -> None:
+def test_sound_lake_has_no_faults(made: Path) -> None:
     everything(made)
     assert lake.check(made).faults == []
 
@@ -148,7 +148,7 @@ MANIFEST: list[tuple[Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "said"), MANIFEST, ids=range(len(MANIFEST)))
-def test_a_manifest_that_is_wrong(made: Path, change: Change, said: str) -> None:
+def test_invalid_manifest_value_is_rejected(made: Path, change: Change, said: str) -> None:
     path = made / "manifest.json"
     facts = json.loads(path.read_bytes())
     change(facts)
@@ -180,7 +180,7 @@ def test_a_manifest_that_is_wrong(made: Path, change: Change, said: str) -> None
     ],
     ids=["cut", "nested", "infinite"],
 )
-def test_a_manifest_that_is_cut_or_odd(made: Path, text: str, said: str) -> None:
+def test_malformed_manifest_is_rejected(made: Path, text: str, said: str) -> None:
     (made / "manifest.json").write_text(text)
     with pytest.raises(InputError, match=f"manifest.json: {said}"):
         zlens.open(made)
@@ -188,7 +188,7 @@ def test_a_manifest_that_is_cut_or_odd(made: Path, text: str, said: str) -> None
         lake.add([made / "manifest.json", made], made)
 
 
-def test_a_manifest_of_something_else_makes_no_lake(tmp_path: Path) -> None:
+def test_foreign_manifest_is_not_a_lake(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"name": "a page"}')
     assert not is_lake(tmp_path)
     with pytest.raises(InputError, match="which zlens cannot read"):
@@ -243,14 +243,14 @@ def _redo(made: Path, change: Change) -> None:
 
 
 @pytest.mark.parametrize(("change", "said"), DOCUMENT, ids=range(len(DOCUMENT)))
-def test_a_document_that_is_wrong(made: Path, change: Change, said: str) -> None:
+def test_invalid_document_is_rejected(made: Path, change: Change, said: str) -> None:
     _redo(made, change)
     with pytest.raises(InputError, match=re.escape(said)) as caught:
         everything(made)
     assert "\n" not in str(caught.value)
 
 
-def test_a_document_that_is_another_one(made: Path) -> None:
+def test_replaced_document_is_rejected(made: Path) -> None:
     told = next(made.rglob(documents.NAME))
     told.write_bytes(told.read_bytes().replace(b"LAKETEST", b"LAKETASTE"))
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
@@ -258,7 +258,7 @@ def test_a_document_that_is_another_one(made: Path) -> None:
     assert [(fault.kind, fault.path) for fault in lake.check(made).faults] == [("changed", str(told))]
 
 
-def test_what_check_finds(made: Path) -> None:
+def test_lake_check_finds_file_faults(made: Path) -> None:
     one, two, three, *_ = sorted(made.glob("d*/**/*.parquet"))
     data = one.read_bytes()
     one.unlink()
@@ -271,7 +271,7 @@ def test_what_check_finds(made: Path) -> None:
     assert found == {("changed", str(one)), ("changed", str(two)), ("missing", str(three))}
 
 
-def test_files_that_are_gone_or_no_parquet_are_a_sentence(made: Path) -> None:
+def test_missing_or_invalid_parquet_is_error(made: Path) -> None:
     paths = sorted(made.glob("d0r2/**/*.parquet"))
     paths[0].unlink()
     with (
@@ -295,7 +295,7 @@ def swap(one: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["swapped", "another size", "the same size"])
-def test_a_file_that_is_not_the_one_listed_is_named(made: Path, how: str) -> None:
+def test_replaced_parquet_file_is_named(made: Path, how: str) -> None:
     """Valid Parquet with the rows of another input, or of nobody: no number of it is shown."""
     one, other = sorted(made.glob("d0r2/**/*.parquet"))[:2]
     if how == "swapped":
@@ -329,7 +329,7 @@ def test_import_refuses_lake_with_replaced_file(made: Path, tmp_path: Path) -> N
     assert (made / "manifest.json").read_bytes() == before
 
 
-def test_any_change_of_a_byte_is_read_or_refused(made: Path) -> None:
+def test_changed_byte_is_read_or_rejected(made: Path) -> None:
     """Bytes changed by chance: a manifest or an InputError, nothing else."""
     data = (made / "manifest.json").read_bytes()
     chance = draws(5)

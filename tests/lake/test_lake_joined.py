@@ -31,7 +31,7 @@ def piece(path: Path, minutes: range) -> Path:
 
 
 @pytest.mark.parametrize("turned", quick_subset(1, [True, False]))
-def test_differences_at_the_seam_are_those_of_one_file(turned: bool, tmp_path: Path) -> None:
+def test_differences_at_boundary_equal_one_file(turned: bool, tmp_path: Path) -> None:
     files = [piece(tmp_path / "a.mon", range(1, 4)), piece(tmp_path / "b.mon", range(4, 7))]
     query = f"SELECT {COLUMNS} FROM d5r13_counters ORDER BY tod, prcmfc_zlcpuad"
     with zlens.open(files) as session:

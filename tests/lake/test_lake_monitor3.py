@@ -10,7 +10,7 @@ from rmf_builder import document, monitor3
 from zlens import lake
 
 
-def test_answers_that_stand_in_two_files(tmp_path: Path) -> None:
+def test_monitor3_responses_in_two_files_count_once(tmp_path: Path) -> None:
     ends = ("140140", "140320", "140500")
     files = []
     for at, some in enumerate((ends[:2], ends[1:], ends)):

@@ -71,7 +71,7 @@ def number(plan: str, what: str) -> list[str]:
 QUESTION = "SELECT count(*), sum(sytprp_pfxutime_d) FROM d0r2"
 
 
-def test_a_day_of_a_system_opens_its_files_only(made: Path) -> None:
+def test_query_of_day_opens_its_files(made: Path) -> None:
     chosen = Options(
         systems=("OTHER",),
         start=parse_time_spec("2026-03-03 00:05Z"),
@@ -88,7 +88,7 @@ def test_a_day_of_a_system_opens_its_files_only(made: Path) -> None:
     assert sum(int(count) for count in number(plan, "Total Files Read:")) == 2
 
 
-def test_a_question_opens_the_files_of_its_table_and_system_only(made: Path) -> None:
+def test_query_opens_files_of_its_table_and_system(made: Path) -> None:
     rows, plan = opened(made, f"{QUESTION} WHERE system = 'OTHER'", Options())
     assert rows[0][0] == 48
     # Three inputs of three days, the first and last rows of each in files of their own.
@@ -125,7 +125,7 @@ def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (Options(start=parse_time_spec("10:03"), end=parse_time_spec("10:05"), utc=True), 2 * 3 * 2 * 2),
     ],
 )
-def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options, count: int) -> None:
+def test_lake_options_select_same_rows_as_files(folder: Path, options: Options, count: int) -> None:
     question = "SELECT count(*) FROM d0r2"
     with zlens.open(sorted(folder.glob("*.data")), options=options) as session:
         expected = session.sql(question).rows
@@ -137,7 +137,7 @@ def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options
         assert expected == [(count,)]
 
 
-def test_times_without_data_are_told(made: Path) -> None:
+def test_lake_time_range_without_data_is_error(made: Path) -> None:
     with (
         zlens.open(made, options=Options(start=parse_time_spec("2027-01-01"))) as session,
         pytest.raises(QueryError, match="no interval lies in the selected times; expected times within"),
@@ -145,12 +145,12 @@ def test_times_without_data_are_told(made: Path) -> None:
         session.sql(QUESTION)
 
 
-def test_a_system_that_is_not_there(made: Path) -> None:
+def test_unknown_lake_system_is_error(made: Path) -> None:
     with pytest.raises(InputError, match="there is no system NOSUCH in the input; expected one of LAKETEST"):
         zlens.open(made, options=Options(systems=("NOSUCH",)))
 
 
-def test_no_file_beside_the_listed_ones_is_read(tmp_path: Path, made: Path) -> None:
+def test_unlisted_files_are_ignored(tmp_path: Path, made: Path) -> None:
     mine = tmp_path / "lake"
     shutil.copytree(made, mine)
     listed = next(mine.glob("d0r2/**/*.parquet"))
@@ -166,7 +166,7 @@ def test_no_file_beside_the_listed_ones_is_read(tmp_path: Path, made: Path) -> N
     assert [fault.kind for fault in lake.check(mine).faults] == ["orphan"]
 
 
-def test_a_lake_and_files_together(folder: Path, made: Path, tmp_path: Path) -> None:
+def test_lake_is_opened_with_files(folder: Path, made: Path, tmp_path: Path) -> None:
     more = write(tmp_path / "more.data", piece(range(3000, 3004), system="THIRD"))
     with zlens.open([made, more]) as session:
         rows = session.sql("SELECT system, count(*) FROM d0r2 GROUP BY system ORDER BY system").rows
@@ -175,9 +175,7 @@ def test_a_lake_and_files_together(folder: Path, made: Path, tmp_path: Path) -> 
         assert session.sql("SELECT count(DISTINCT system) FROM cpu").rows == [(3,)]
 
 
-def test_what_is_in_the_lake_and_given_as_a_file_is_read_once(
-    folder: Path, made: Path, tmp_path: Path
-) -> None:
+def test_file_already_in_lake_is_duplicate(folder: Path, made: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "OTHER1.data", tmp_path / "copy.data")
     with zlens.open([made, tmp_path / "copy.data"]) as session:
         assert session.sql("SELECT count(*) FROM d0r2").rows == [(96,)]
@@ -186,7 +184,7 @@ def test_what_is_in_the_lake_and_given_as_a_file_is_read_once(
         assert "OTHER1.data in the lake" in problem.detail
 
 
-def test_info_tells_of_inputs_as_it_does_of_files(folder: Path, made: Path) -> None:
+def test_lake_inventory_equals_file_inventory(folder: Path, made: Path) -> None:
     files = [str(path) for path in sorted(folder.glob("*.data"))]
     with zlens.open(files) as session, zlens.open(made) as held:
         of_files = [row for source in session.sources for row in source.inventory()]
@@ -198,7 +196,7 @@ def test_info_tells_of_inputs_as_it_does_of_files(folder: Path, made: Path) -> N
         } == {json.dumps(one, sort_keys=True) for one in infos}
 
 
-def test_a_table_is_a_stream_as_any_other(made: Path) -> None:
+def test_lake_table_is_arrow_stream(made: Path) -> None:
     with zlens.open(made, options=Options(systems=("OTHER",))) as session:
         (table,) = session.sources[0].tables["d0r2"]
         stream = table.stream(["system", "sytprp_pfxcpuad", "interval_end"])
@@ -209,7 +207,7 @@ def test_a_table_is_a_stream_as_any_other(made: Path) -> None:
         assert pa.schema(stream).names == ["system", "sytprp_pfxcpuad", "interval_end"]
 
 
-def test_times_are_those_of_the_import(made: Path, tmp_path: Path) -> None:
+def test_lake_times_have_import_zone(made: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; give Options"):
         zlens.open(made, options=Options(leap=27))
     zlens.open(made, options=Options(leap=0, tz=parse_zone("Europe/Berlin"))).close()
@@ -218,7 +216,7 @@ def test_times_are_those_of_the_import(made: Path, tmp_path: Path) -> None:
     assert differences(tables(tmp_path / "lake"), tables(tmp_path / "leap.data", Options(leap=27))) == []
 
 
-def test_columns_are_stored_as_is_said(made: Path) -> None:
+def test_columns_have_documented_encoding(made: Path) -> None:
     paths = [str(path) for path in made.glob("d0r2/**/*.parquet")]
     rows = duckdb.sql(
         f"SELECT DISTINCT path_in_schema, compression, encodings FROM parquet_metadata({paths})"
@@ -287,7 +285,7 @@ def test_hours_of_many_inputs_read_a_document_for_each_system(
     assert len(set(read)) == 6
 
 
-def test_a_part_with_tables_of_another_is_refused(made: Path, tmp_path: Path) -> None:
+def test_part_with_tables_of_other_part_is_rejected(made: Path, tmp_path: Path) -> None:
     into = tmp_path / "lake"
     shutil.copytree(made, into)
     manifest = LakeFolder(into).load()

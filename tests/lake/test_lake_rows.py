@@ -57,7 +57,7 @@ def same(data: bytes) -> None:
 
 
 @given(st.lists(_END | _ROW, max_size=3), st.lists(_MARK | _ROW, max_size=3))
-def test_rows_are_those_that_the_kinds_accept(ends: list[Any], marks: list[Any]) -> None:
+def test_row_lists_agree_with_validators(ends: list[Any], marks: list[Any]) -> None:
     same(json.dumps({"ends": ends, "marks": marks}).encode())
 
 
@@ -80,7 +80,7 @@ def test_files_that_zlens_did_not_write(text: str) -> None:
     same(text.encode())
 
 
-def test_lists_are_as_long_as_what_was_imported() -> None:
+def test_manifest_lists_have_sufficient_limits() -> None:
     """So many days have a thousand systems in a hundred days, and so many seconds a recording of two days."""
     made = Manifest()
     for number in range(100_001):
@@ -92,7 +92,7 @@ def test_lists_are_as_long_as_what_was_imported() -> None:
     assert load_intervals(intervals.dump(), "0.intervals.json") == intervals
 
 
-def test_usual_rows_are_checked_by_msgspec_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_valid_rows_skip_slow_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kinds take three times as long."""
     monkeypatch.setattr(row_lists.validators, "load_checked", None)
     data = msgspec.json.encode({"ends": [[1, 60.0, None], [2, 60, "gap"]], "marks": [[1, 2, "a"]]})

@@ -39,7 +39,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     ]
 
 
-def test_the_system_is_worth_comparing(one: dict[str, Table]) -> None:
+def test_boundary_sample_has_all_tables(one: dict[str, Table]) -> None:
     columns, _, rows = one["d0r2"]
     at = columns.index("sytprp_pfxutime_d") - 2
     assert len(rows) == 30 * 3 - 2
@@ -50,7 +50,7 @@ def test_the_system_is_worth_comparing(one: dict[str, Table]) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", quick_subset(1, sorted(itertools.permutations(range(3)), reverse=True)))
-def test_the_order_of_imports_does_not_matter(
+def test_import_order_does_not_matter(
     tmp_path: Path, one: dict[str, Table], three: list[str], order: tuple[int, ...]
 ) -> None:
     made = imported(tmp_path / "lake", *(three[at] for at in order))
@@ -88,7 +88,7 @@ def test_an_interval_whose_end_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", quick_subset(1, [(2, 0, 1), (0, 1, 2)]))
-def test_a_subject_that_was_away(tmp_path: Path, order: tuple[int, ...]) -> None:
+def test_subject_missing_in_one_file(tmp_path: Path, order: tuple[int, ...]) -> None:
     """A device that a whole file does not know is compared with the file before that."""
     few = {"devices": (0x100, 0x101)}
     groups = [piece(range(0, 4)), piece(range(4, 8), **few), piece(range(8, 12))]
@@ -176,7 +176,7 @@ def test_counter_step_back_is_problem_of_second_file(tmp_path: Path) -> None:
     assert len(problems(made)) == 3
 
 
-def test_what_is_forgotten_leaves_no_trace(tmp_path: Path, three: list[str]) -> None:
+def test_removed_input_leaves_no_trace(tmp_path: Path, three: list[str]) -> None:
     made = imported(tmp_path / "lake", *three)
     low, high = "2026-03-02 10:10Z", "2026-03-02 10:20Z"
     told = lake.forget(made, Options(start=parse_time_spec(low), end=parse_time_spec(high)))
@@ -190,7 +190,7 @@ def test_what_is_forgotten_leaves_no_trace(tmp_path: Path, three: list[str]) -> 
 
 
 @pytest.mark.long
-def test_only_neighbors_are_made_again(tmp_path: Path, three: list[str]) -> None:
+def test_import_rewrites_only_neighbors(tmp_path: Path, three: list[str]) -> None:
     made = imported(tmp_path / "lake", *three)
     before = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
     other = write(tmp_path / "later.data", piece(range(30, 33)))

@@ -59,7 +59,7 @@ def folder_of(area: Path, file: str) -> Path:
     )
 
 
-def test_parts_in_any_order_are_the_whole(tmp_path: Path) -> None:
+def test_parts_committed_in_any_order_equal_import(tmp_path: Path) -> None:
     parts = [write(tmp_path / f"{at}.data", piece(range(at, at + 6))) for at in (0, 6, 12)]
     # Each in an area of its own, as by three machines; committed in two calls, the last one first.
     for at, part in enumerate(parts):
@@ -72,7 +72,7 @@ def test_parts_in_any_order_are_the_whole(tmp_path: Path) -> None:
     assert not [left for area in tmp_path.glob("area*") for left in area.iterdir()]
 
 
-def test_a_lake_is_the_one_that_an_import_makes(demo_folder: Path, tmp_path: Path) -> None:
+def test_committed_lake_equals_import(demo_folder: Path, tmp_path: Path) -> None:
     few = [demo_folder / name for name in (demo.RMF_NAME, demo.SMF_NAME)]
     inputs = iterations([demo_folder], few)
     lake.stage(inputs, tmp_path / "staged")
@@ -116,7 +116,7 @@ def test_two_commit_at_once(own: Path, files: list[str], tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Path) -> None:
+def test_killed_commits_can_be_repeated(area: Path, files: list[str], tmp_path: Path) -> None:
     moments = draws(31)
     expected = seen(files)
     began = time.monotonic()
@@ -139,7 +139,7 @@ def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Pa
         assert lake.check(made).faults == []
 
 
-def test_a_killed_stage_leaves_nothing_that_counts(files: list[str], tmp_path: Path) -> None:
+def test_killed_stage_leaves_nothing_to_commit(files: list[str], tmp_path: Path) -> None:
     area = tmp_path / "staged"
     moments = draws(37)
     for _ in range(iterations(10, 2)):
@@ -153,7 +153,7 @@ def test_a_killed_stage_leaves_nothing_that_counts(files: list[str], tmp_path: P
     assert seen(tmp_path / "lake") == seen(files)
 
 
-def test_what_another_one_has_committed_meanwhile(
+def test_folder_committed_by_other_process_is_skipped(
     own: Path, files: list[str], tmp_path: Path, monkeypatch
 ) -> None:
     """Its folder goes while this one copies it: that is no fault."""
@@ -170,7 +170,7 @@ def test_what_another_one_has_committed_meanwhile(
     assert seen(made) == seen(files)
 
 
-def test_damage_on_the_way_is_found(own: Path, files: list[str], tmp_path: Path) -> None:
+def test_damage_of_staged_files_is_found(own: Path, files: list[str], tmp_path: Path) -> None:
     """A file cut, changed or lost in transfer keeps its input out, and no other one."""
     damaged = [folder_of(own, file) for file in files[:3]]
     paths = [next(path.rglob("*.parquet")) for path in damaged]
@@ -207,7 +207,7 @@ def test_damage_on_the_way_is_found(own: Path, files: list[str], tmp_path: Path)
         lambda value: value.pop("input"),
     ],
 )
-def test_what_zlens_has_not_staged_is_refused(change, own: Path, files: list[str], tmp_path: Path) -> None:
+def test_invalid_staged_file_is_rejected(change, own: Path, files: list[str], tmp_path: Path) -> None:
     file = folder_of(own, files[0]) / staging.NAME
     value = json.loads(file.read_bytes())
     change(value)
@@ -248,7 +248,7 @@ def test_inputs_of_a_system_are_alike(files: list[str], tmp_path: Path) -> None:
     assert seen(tmp_path / "lake") == seen(files[:1])
 
 
-def test_a_removed_input_comes_back(own: Path, files: list[str], tmp_path: Path) -> None:
+def test_removed_input_can_be_committed_again(own: Path, files: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.commit([own], made, keep=True)
     lake.forget(made, Options(systems=("LAKETEST",)))
@@ -258,7 +258,7 @@ def test_a_removed_input_comes_back(own: Path, files: list[str], tmp_path: Path)
     assert seen(made) == seen(files)
 
 
-def test_a_part_of_an_input_comes_back_by_import_alone(tmp_path: Path) -> None:
+def test_partly_removed_input_needs_import(tmp_path: Path) -> None:
     """Of an input of several systems, the staged folder has all, and the lake would get some twice."""
     both = write(tmp_path / "both.data", [*piece(range(3)), *piece(range(3), system="OTHER")])
     lake.stage([both], tmp_path / "staged")
@@ -272,7 +272,7 @@ def test_a_part_of_an_input_comes_back_by_import_alone(tmp_path: Path) -> None:
     assert differences(tables(made), tables(both)) == []
 
 
-def test_the_commands(files: list[str], tmp_path: Path, capsys) -> None:
+def test_stage_and_commit_commands(files: list[str], tmp_path: Path, capsys) -> None:
     area, made = str(tmp_path / "staged"), str(tmp_path / "lake")
     assert main(["import", *files[:2], "--stage", area]) == 0
     assert "LAKETEST, 2026-03-02 " in capsys.readouterr().out

@@ -36,7 +36,7 @@ class Kept:
         ]
 
 
-def test_what_appears_and_clears_is_told_once() -> None:
+def test_appearing_and_clearing_is_notified_once() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=0)
     for second, findings in enumerate([A, A, A | B, B, {}, {}]):
@@ -45,7 +45,7 @@ def test_what_appears_and_clears_is_told_once() -> None:
     assert kept.told == [(["A"], []), (["B"], []), ([], ["A"]), ([], ["B"])]
 
 
-def test_nothing_is_told_of_nothing() -> None:
+def test_no_finding_sends_no_notification() -> None:
     kept = Kept()
     hooks = Notifier([kept])
     hooks.observe({}, 0)
@@ -53,7 +53,7 @@ def test_nothing_is_told_of_nothing() -> None:
     assert kept.told == []
 
 
-def test_what_comes_and_goes_is_held_back() -> None:
+def test_flapping_findings_are_held_back() -> None:
     """Hysteresis: open for 10 s before it is told, away for 10 s before it is cleared."""
     kept = Kept()
     hooks = Notifier([kept], hold_s=10, pause_s=0)
@@ -90,7 +90,7 @@ def test_messages_are_not_sent_more_often_than_allowed() -> None:
     assert kept.told == [(["A"], []), (["B"], ["A"])]
 
 
-def test_what_is_back_before_the_next_message_was_not_away() -> None:
+def test_finding_back_before_next_message_is_not_cleared() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=60)
     hooks.observe(A, 0)
@@ -101,7 +101,7 @@ def test_what_is_back_before_the_next_message_was_not_away() -> None:
     assert kept.told == [(["A"], [])]
 
 
-def test_the_end_sends_what_is_left() -> None:
+def test_close_sends_pending_notifications() -> None:
     kept = Kept()
     hooks = Notifier([kept], pause_s=60)
     hooks.observe(A, 0)
@@ -120,7 +120,7 @@ def test_a_message_is_bounded() -> None:
     assert message["more"] == 7
 
 
-def test_a_slow_receiver_delays_nothing() -> None:
+def test_slow_webhook_does_not_delay_monitor() -> None:
     """What it cannot take is dropped, said, and counted in the next message."""
     release, kept, said = threading.Event(), Kept(), []
 
@@ -152,13 +152,13 @@ def test_a_command_gets_json_without_a_shell(tmp_path: Path) -> None:
     ("code", "timeout_s", "said"),
     [("raise SystemExit(3)", 60, "status 3"), ("import time; time.sleep(60)", 0.5, "ended after 0.5 s")],
 )
-def test_a_command_that_fails_is_told(code: str, timeout_s: float, said: str) -> None:
+def test_failing_command_hook_is_reported(code: str, timeout_s: float, said: str) -> None:
     found = CommandHook((sys.executable, "-c", code), timeout_s=timeout_s).send(b"{}")
     assert found is not None
     assert said in found
 
 
-def test_a_program_must_be_there() -> None:
+def test_command_hook_needs_program() -> None:
     assert CommandHook.from_line(f"'{sys.executable}' -c pass").send(b"{}") is None
     for text, said in (
         ("no-such-program-here --now", "there is no program 'no-such-program-here'"),
@@ -211,7 +211,7 @@ def receiving(*statuses: int) -> Iterator[tuple[str, list[bytes]]]:
         ((302,), 1, "answered 302"),
     ],
 )
-def test_a_webhook_tries_a_few_times(statuses: tuple[int, ...], tries: int, said: str | None) -> None:
+def test_webhook_retries(statuses: tuple[int, ...], tries: int, said: str | None) -> None:
     waited: list[float] = []
     with receiving(*statuses) as (url, got):
         problem = Webhook(url, sleep=waited.append).send(b"{}")
@@ -220,7 +220,7 @@ def test_a_webhook_tries_a_few_times(statuses: tuple[int, ...], tries: int, said
     assert problem is None if said is None else said in str(problem)
 
 
-def test_a_webhook_that_is_not_there_is_told() -> None:
+def test_unreachable_webhook_is_reported() -> None:
     with receiving() as (url, _):
         pass
     problem = Webhook(url, tries=1).send(b"{}")
@@ -231,10 +231,10 @@ def test_a_webhook_that_is_not_there_is_told() -> None:
 @pytest.mark.parametrize(
     "url", ["", "file:///etc/passwd", "ftp://host/x", "http://", "http://a:b@host/", "http://[::1"]
 )
-def test_addresses_that_are_none(url: str) -> None:
+def test_invalid_webhook_addresses_are_rejected(url: str) -> None:
     with pytest.raises(QueryError, match="not an address"):
         Webhook.from_url(url)
 
 
-def test_an_address() -> None:
+def test_webhook_address() -> None:
     assert Webhook.from_url("https://hooks.example/zlens").url == "https://hooks.example/zlens"

@@ -118,7 +118,7 @@ def test_steps_do_not_wait_for_the_lake(
 
 
 @pytest.mark.long
-def test_what_cannot_be_imported_is_told_and_tried_again(
+def test_failed_import_is_reported_and_retried(
     tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add, failures = lake.add, [LakeError("the disk is full")]
@@ -141,7 +141,7 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
 
 
 @pytest.mark.long
-def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: Path) -> None:
+def test_live_lake_resumes_after_restart(tmp_path: Path, recording: Path) -> None:
     cuts = split_points(recording, iterations(7, 6))
     into = str(tmp_path / "lake")
     seen = len(cuts) // 2 + 1

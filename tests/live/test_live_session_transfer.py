@@ -64,7 +64,7 @@ def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: 
     live.close()
 
 
-def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
+def test_removed_part_is_error(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     live = Watcher([Pieces(path, split_points(path, 4)[:5])], findings=False)
     for _ in range(3):

@@ -70,7 +70,7 @@ def test_a_replaced_file_is_read_from_its_beginning(tmp_path: Path) -> None:
     assert "replaced" in arrived.notes[0]
 
 
-def test_a_folder_gives_its_files_in_order_and_names_apart(tmp_path: Path) -> None:
+def test_folder_feeds_are_ordered_and_per_name(tmp_path: Path) -> None:
     for name, data in (("a-01.mon", b"1"), ("a-02.mon", b"2"), ("b-01.mon", b"x"), ("a-03.mon.part", b"-")):
         (tmp_path / name).write_bytes(data)
         age(tmp_path / name)
@@ -82,7 +82,7 @@ def test_a_folder_gives_its_files_in_order_and_names_apart(tmp_path: Path) -> No
     assert [read_all(feed) for feed in folder.current_feeds()] == [b"3", b""]
 
 
-def test_a_folder_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_folder_feed_resumes_at_position(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         (tmp_path / f"a-{number}").write_bytes(b"%d" % number)
         age(tmp_path / f"a-{number}")
@@ -108,7 +108,7 @@ def test_a_pipe_ends_with_its_writer() -> None:
     assert feed.ended
 
 
-def test_the_device_gives_sets_and_tells_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_feed_delivers_sets_and_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A read without bytes ends a set; EOVERFLOW keeps it, EIO discards it (Linux, monreader)."""
     steps: list[bytes | int] = [
         b"ab",
@@ -154,7 +154,7 @@ def test_a_replay_follows_the_clock_of_its_records(tmp_path: Path) -> None:
     assert feed.ended
 
 
-def test_what_cannot_be_played_says_so(tmp_path: Path) -> None:
+def test_foreign_recording_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("nothing of the kind")
     with pytest.raises(InputError, match="this is text, which zlens cannot read"):

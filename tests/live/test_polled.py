@@ -110,7 +110,7 @@ class Given:
         return poll
 
 
-def test_samples_get_time_stamps_where_they_have_none() -> None:
+def test_timestamps_are_added_to_samples_without_one() -> None:
     made = add_timestamps(b'# HELP zhmc_a A\r\nzhmc_a{cpc="B"} 1\n\nzhmc_a{cpc="C"} 2 77\nother 1', 5000)
     assert made == b'# HELP zhmc_a A\nzhmc_a{cpc="B"} 1 5000\nzhmc_a{cpc="C"} 2 77\nother 1\n'
 
@@ -204,14 +204,14 @@ def test_a_recording_of_scrapes_can_be_played(tmp_path: Path) -> None:
     live.close()
 
 
-def test_an_address_gives_its_text_now() -> None:
+def test_polled_address_returns_current_text() -> None:
     with serving(text(scrape("0.5"))) as url:
         place = PolledAddress.parse(url)
         place.now = lambda: 12.5
         assert place.fetch() == (scrape("0.5"), 12_500)
 
 
-def test_what_an_address_gives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_polled_response_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "MOST", 1000)
     with serving(text(b"x" * 1001)) as url:
         found = missed(PolledAddress.parse(url))
@@ -219,7 +219,7 @@ def test_what_an_address_gives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     assert not found.again
 
 
-def test_an_answer_byte_by_byte_ends() -> None:
+def test_slow_poll_response_times_out() -> None:
     """Each read of the socket is in time; the whole answer is not."""
     done = threading.Event()
 
@@ -241,7 +241,7 @@ def test_an_answer_byte_by_byte_ends() -> None:
     assert found.again
 
 
-def test_what_may_help_later_is_tried_again() -> None:
+def test_temporary_poll_errors_are_retried() -> None:
     statuses = [503, 503, 200]
 
     def answer(request: http.server.BaseHTTPRequestHandler) -> None:
@@ -255,7 +255,7 @@ def test_what_may_help_later_is_tried_again() -> None:
     assert statuses == []
 
 
-def test_polls_that_bring_nothing_are_one_gap() -> None:
+def test_consecutive_failed_polls_are_one_gap() -> None:
     gone = PollError("it is gone")
     feed = PollingFeed(Given((scrape("1"), 1000), gone, gone, gone, None, (scrape("1"), 9000)), 0.01)
     found = wait_for(feed, 3)
@@ -282,7 +282,7 @@ def test_stale_polled_file_is_a_gap() -> None:
     ]
 
 
-def test_a_text_of_something_else_is_a_gap() -> None:
+def test_foreign_poll_text_is_gap() -> None:
     feed = PollingFeed(Given((b"# HELP zhmc_a A\npython_info 1\n", 1000)), 3600)
     (found,) = wait_for(feed, 1)
     feed.close()
@@ -290,7 +290,7 @@ def test_a_text_of_something_else_is_a_gap() -> None:
     assert found.notes == ("a poll failed: it gave no sample of an HMC exporter or of RMF",)
 
 
-def test_polls_that_nobody_takes_are_left_out() -> None:
+def test_unread_polls_are_dropped() -> None:
     feed = PollingFeed(Given(*((scrape("1"), 1000 * number) for number in range(1, 60))), 0.001)
     end = time.monotonic() + PATIENCE_S
     while feed._place.polls and time.monotonic() < end:  # type: ignore[attr-defined]
@@ -322,7 +322,7 @@ def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
         assert "word" not in said
 
 
-def test_a_login_does_not_go_over_the_network_in_the_clear() -> None:
+def test_login_requires_tls() -> None:
     with pytest.raises(QueryError, match="unencrypted"):
         PolledAddress.parse("http://exporter.example.com/metrics", Login("me", "word"))
     with pytest.raises(QueryError) as raised:

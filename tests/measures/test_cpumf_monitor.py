@@ -125,7 +125,7 @@ def test_contradicting_monitor_counters_are_withheld(tmp_path: Path) -> None:
         assert any("more cycles in problem state than in total" in detail for detail in details)
 
 
-def test_what_the_core_counted_is_asked_of_its_first_thread(tmp_path: Path) -> None:
+def test_core_counters_are_read_from_first_thread(tmp_path: Path) -> None:
     groups = [made.configuration(made.START_US, config())]
     for number in range(3):
         end = made.START_US + number * made.MINUTE_US
@@ -149,7 +149,7 @@ def test_what_the_core_counted_is_asked_of_its_first_thread(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["cpumflog", "$CPUMFLG"])
-def test_the_report_is_the_same_wherever_the_fields_stand(
+def test_cpumf_report_does_not_depend_on_offsets(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with zlens.open([file(tmp_path / "sim.mon", (MINUTE, MINUTE))]) as session:

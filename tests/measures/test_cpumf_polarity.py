@@ -75,12 +75,12 @@ def test_several_records_in_one_interval_of_the_counters() -> None:
     assert parked == pytest.approx(sum(w * v for w, v in shares) / sum(w for w, _ in shares))
 
 
-def test_a_polarity_that_changed_within_the_interval_is_none() -> None:
+def test_changed_polarity_is_null() -> None:
     other = told((15, 15, "0", "CP", "HIGH", 0.0), (30, 15, "0", "CP", "MED", 0.0))
     assert [row[0] for row in placed(opened(counted(10, 20, 30), others=[other]))] == ["Vh", None, "Vm"]
 
 
-def test_stamps_a_little_apart_are_the_same_end() -> None:
+def test_close_timestamps_are_one_interval_end() -> None:
     """RMF ends its interval two seconds after the counters: the next one's polarity does not count."""
     other = told((10.03, 10, "0", "CP", "HIGH", 0.0), (20.03, 10, "0", "CP", "LOW", 50.0))
     assert placed(opened(counted(10, 20), others=[other])) == [("Vh", 0.0, "CP"), ("Vl", 50.0, "CP")]
@@ -89,18 +89,18 @@ def test_stamps_a_little_apart_are_the_same_end() -> None:
     assert found == [("Vh", pytest.approx(0), "CP"), ("Vl", 50.0, "CP")]
 
 
-def test_less_than_nine_tenths_say_nothing() -> None:
+def test_polarity_needs_nine_tenths_overlap() -> None:
     inside, outside = told((9.2, 9.2, "0", "CP", "LOW", 5.0)), told((8.5, 8.5, "0", "CP", "LOW", 5.0))
     assert placed(opened(counted(10), others=[inside])) == [("Vl", 5.0, "CP")]
     assert placed(opened(counted(10), others=[outside])) == [(None, None, "CP")]
 
 
-def test_a_share_that_is_not_known_in_a_part_is_not_known() -> None:
+def test_parked_share_is_null_if_part_is_null() -> None:
     other = told((5, 5, "0", "CP", "LOW", None), (10, 5, "0", "CP", "LOW", 40.0))
     assert placed(opened(counted(10), others=[other])) == [("Vl", None, "CP")]
 
 
-def test_the_type_is_that_of_the_other_record() -> None:
+def test_processor_type_is_from_other_record() -> None:
     """Before APAR OA30486 SMF 113 has class 0 for every processor (Burg, SHARE session 8882, 2011)."""
     other = told(
         (10, 10, "0", "CP", None, 0.0), (10, 10, "4", "IIP", None, 0.0), (10, 10, "5", "AAP", None, 0.0)
@@ -150,7 +150,7 @@ def details(session: Session) -> list[tuple[str, str]]:
     return [(problem.kind, problem.detail) for problem in session.all_problems()]
 
 
-def test_intervals_that_are_not_synchronized_are_told() -> None:
+def test_unsynchronized_intervals_are_reported() -> None:
     other = told(*((7 + 15 * k, 15, "0", "CP", "HIGH", 0.0) for k in range(4)))
     [(kind, text)] = details(opened(counted(10, 20, 30, 40), others=[other]))
     assert kind == "time"
@@ -160,14 +160,14 @@ def test_intervals_that_are_not_synchronized_are_told() -> None:
 
 
 @pytest.mark.parametrize("length", [5, 30])
-def test_intervals_that_are_parts_of_others_are_not_doubted(length: int) -> None:
+def test_nested_intervals_are_not_reported(length: int) -> None:
     other = told(*((30 + 0.02 - k * length, length, "0", "CP", "HIGH", 0.0) for k in range(30 // length)))
     session = opened(counted(10, 20, 30), others=[other])
     assert [row[0] for row in placed(session)] == ["Vh"] * 3
     assert details(session) == []
 
 
-def test_types_that_differ_are_told() -> None:
+def test_differing_processor_types_are_reported() -> None:
     other = told(
         (10, 10, "0", "CP", None, 0.0), (10, 10, "4", "IIP", None, 0.0), (10, 10, "A", "IIP", None, 0.0)
     )
@@ -181,7 +181,7 @@ def test_types_that_differ_are_told() -> None:
     ]
 
 
-def test_more_cycles_than_there_were() -> None:
+def test_cycles_above_capacity_are_reported() -> None:
     rows = [
         row(
             {**BASIC, "B0": busy * 5e9 * 600},
@@ -201,7 +201,7 @@ def test_more_cycles_than_there_were() -> None:
     )
 
 
-def test_a_name_that_two_machines_have() -> None:
+def test_polarity_of_same_name_on_two_machines() -> None:
     rows = counted(10, 20, serial="00000000000A1B2C") + counted(30, serial="00000000000D3E4F")
     [(kind, text)] = details(opened(rows))
     assert kind == "changed"

@@ -241,7 +241,7 @@ def test_cpumf_of_eighty_processors() -> None:
         assert (cpi["finite_cpi_status"], cpi["rni"], cpi["rni_status"]) == ("linux", None, "unverified")
 
 
-def test_the_worked_example_of_multithreading() -> None:
+def test_published_multithreading_example() -> None:
     """Core busy 80, thread density 1.25, maximum capacity factor 156: productivity 73, MT utilization 59.
 
     The slide cuts some of its numbers. The maximum comes from counters of the z17 here, which is younger than
@@ -275,7 +275,7 @@ def samples() -> list[dict[str, Any]]:
 
 @needs(SAMPLE)
 @pytest.mark.parametrize("machine", ["z13", "z16"])
-def test_what_perf_counted_and_printed(machine: str) -> None:
+def test_perf_counts_as_published(machine: str) -> None:
     [measured] = [each for each in samples() if each["machine"] == machine]
     numbers = {counter.name: number for number, counter in cpumf.generation(machine).counters.items()}
     letters = {each.name: each.letter for each in cpumf.sets().values()}
@@ -289,7 +289,7 @@ def test_what_perf_counted_and_printed(machine: str) -> None:
 
 
 @needs(SAMPLE)
-def test_what_lshwc_counted() -> None:
+def test_lshwc_counts_as_published() -> None:
     """Counters without a machine type, but with versions: those of a z17."""
     [measured] = [each for each in samples() if "rows" in each]
     assert measured["machine"] == "CFVN 3, CSVN 8"

@@ -52,7 +52,7 @@ def allowed():
 # Machines
 
 
-def test_every_machine_has_its_own_formulas(each_machine) -> None:
+def test_formulas_of_every_machine(each_machine) -> None:
     assert list(each_machine) == list(generations.names())
     for name, found in each_machine.items():
         sourced = cpumf.l1_source_counters(name)
@@ -77,7 +77,7 @@ def test_every_machine_has_its_own_formulas(each_machine) -> None:
     assert each_machine["z17"]["transactions"] == 5_000_000
 
 
-def test_tlb_metrics_say_what_they_are_of(each_machine) -> None:
+def test_tlb_metrics_have_basis(each_machine) -> None:
     assert len({each_machine[name]["basis"] for name in EARLY}) == 1
     assert len({each_machine[name]["basis"] for name in ("z14", "z15", "z16", "z17")}) == 1
     assert len({found["basis"] for found in each_machine.values()}) == 3
@@ -88,7 +88,7 @@ def test_tlb_metrics_say_what_they_are_of(each_machine) -> None:
         assert found["tlb_cpu_miss_pct"] == pytest.approx(100 * 2e6 / 4e9 * scale)
 
 
-def test_what_is_unverified_is_null_and_says_so(each_machine) -> None:
+def test_unverified_metrics_are_null_with_status(each_machine) -> None:
     for name, found in each_machine.items():
         status = cpumf.generation(name).metrics["rni"].status
         assert found["rni_status"] == status
@@ -104,7 +104,7 @@ def test_what_is_unverified_is_null_and_says_so(each_machine) -> None:
     assert each_machine["z13"]["finite_cpi_status"] == "linux"
 
 
-def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed) -> None:
+def test_unverified_metrics_can_be_allowed(each_machine, allowed) -> None:
     unverified = FormulaPolicy(unverified=True)
     for name, found in allowed.items():
         assert found["rni_status"] == each_machine[name]["rni_status"]
@@ -123,7 +123,7 @@ def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed
     assert early["est_instr_cmplx_cpi"] == pytest.approx(2 - early["est_finite_cpi"])
 
 
-def test_the_users_own_weights(tmp_path: Path, each_machine) -> None:
+def test_user_weights_are_applied(tmp_path: Path, each_machine) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
         "z16 = { rni = [2, 1, 1, 1, 1] }\nz17 = { rni = [1, 0, 0, 0, 1], finite = [0.5, 0.1] }\n"
@@ -152,7 +152,7 @@ def test_weights_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
         session.sql("SELECT rni FROM cpumf")
 
 
-def test_a_machine_nobody_knows() -> None:
+def test_unknown_machine_has_common_metrics() -> None:
     z17 = counters("z17")
     rows = [
         row(z17, cpu_id=0, machine_type="9999", version1=3, version2=9),
@@ -201,7 +201,7 @@ def test_contradicting_counters_are_withheld() -> None:
     assert "(processor 4, 2023-11-14 22:15:00 UTC: 3000000000 against 2000000000; 1 times in all)" in detail
 
 
-def test_a_damaged_sample_is_left_out_alone() -> None:
+def test_single_damaged_sample_is_dropped() -> None:
     """One of twenty: damage, which says nothing of what the counters mean."""
     good = counters("z13")
     rows = [row(good, generation="z13", minute=minute) for minute in range(20)]
@@ -213,7 +213,7 @@ def test_a_damaged_sample_is_left_out_alone() -> None:
     assert told.detail.startswith("CPU MF of 1 of 20 samples is left out: more instructions in problem state")
 
 
-def test_each_balance_is_held() -> None:
+def test_counter_balances_hold() -> None:
     good = counters("z14")
     details = withheld(
         row({**good, "P32": 5e9}, generation="z14"),

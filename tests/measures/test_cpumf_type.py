@@ -61,7 +61,7 @@ def test_crypto_of_three_processors() -> None:
     assert found["dea_busy_pct"] == pytest.approx(2.515, abs=0.0005)
 
 
-def test_processors_with_intervals_of_their_own() -> None:
+def test_processors_with_different_intervals() -> None:
     """One that was offline counts with its part of its longer time."""
     rows = [
         row({"B0": 3e11, "B1": 1e11}, generation="z13", cpu_id=0, cpsp=5000),

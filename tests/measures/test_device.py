@@ -28,7 +28,7 @@ def made(path: Path, areas: list[tuple[int, str]], samples: list[dict[int, dict[
     return write(path, groups)
 
 
-def test_what_a_device_is_used_for(tmp_path: Path) -> None:
+def test_device_use(tmp_path: Path) -> None:
     areas = [(1, "spol"), (1, "page"), (2, "spol")]
     links = {device: {"IODDEV_RDEVLCNT": 5 * (device in (1, 3))} for device in (1, 2, 3, 4)}
     with zlens.open([made(tmp_path / "a", areas, [links] * 3)]) as session:
@@ -69,7 +69,7 @@ def test_times_are_of_the_operations_measured(tmp_path: Path) -> None:
     assert (round(pend, 6), rate, alone) == (0.001, 10.0, 0.0)
 
 
-def test_a_counter_that_wrapped_and_one_that_began_again(tmp_path: Path) -> None:
+def test_device_counter_wrap_and_reset(tmp_path: Path) -> None:
     near = 2**32 - 600
     samples = [{1: {"IODDEV_SCGSSCH": value}} for value in (near, 0, 600, 60, 120)]
     with zlens.open([made(tmp_path / "a", [], samples)]) as session:

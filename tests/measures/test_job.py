@@ -38,7 +38,7 @@ def test_times_and_instructions(tmp_path: Path) -> None:
     assert found == [(*(n * MILLION for n in millions), round(8490 / 11, 3), 650.0, None)]
 
 
-def test_each_kind_of_record_stands_for_itself(tmp_path: Path) -> None:
+def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
     """The start of a job and a record that goes on with data sets have used nothing."""
     start = record(1, cas=None, counts=None)
     more = record(STEP, 30, cas=None, counts=None)
@@ -66,7 +66,7 @@ def test_each_kind_of_record_stands_for_itself(tmp_path: Path) -> None:
     assert {row[2:] for row in found} == {names}
 
 
-def test_records_of_intervals_tell_the_zone(tmp_path: Path) -> None:
+def test_interval_records_determine_zone(tmp_path: Path) -> None:
     """Ends of steps have local times only."""
     (interval, step) = asked(tmp_path, "interval_end, begun", [record(INTERVAL), record(STEP, 30)])
     utc = dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
@@ -79,14 +79,14 @@ def test_records_of_intervals_tell_the_zone(tmp_path: Path) -> None:
     assert given == [(utc + dt.timedelta(seconds=31),)]
 
 
-def test_a_dump_that_is_there_twice(tmp_path: Path) -> None:
+def test_repeated_smf30_records_count_once(tmp_path: Path) -> None:
     made = [record(INTERVAL), record(STEP, 30), record(JOB, 31)]
     assert len(asked(tmp_path, "kind", made * 2)) == 3
     other = record(INTERVAL, cas=TIMES | {"CPT": 1001})
     assert len(asked(tmp_path, "kind", [*made, other])) == 4
 
 
-def test_what_the_record_calls_not_valid(tmp_path: Path) -> None:
+def test_invalid_smf30_fields_are_null(tmp_path: Path) -> None:
     select = "tcb_s, srb_s, cp_s, ziip_s, ziip_on_cp_s"
     flags = {"TFL": ["CPT"], "T32": ["ON_ZIIP"]}
     assert asked(tmp_path, select, [record(INTERVAL, cas=TIMES | flags)]) == [(None, 1.0, None, None, 0.8)]
@@ -114,7 +114,7 @@ def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
         ({"every_s": 3600}, ["interval", "step", "interval"]),
     ],
 )
-def test_times_asked_for(tmp_path: Path, options: dict[str, Any], kinds: list[str]) -> None:
+def test_jobs_of_selected_times(tmp_path: Path, options: dict[str, Any], kinds: list[str]) -> None:
     """Times of day are local ones. Jobs are no sums of an interval: --every leaves them as they are."""
     made = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
     assert [row[0] for row in asked(tmp_path, "kind", made, **options)] == kinds

@@ -28,7 +28,7 @@ def mean(table: str, column: str) -> str:
     return aggregation.mean_sql(declared)
 
 
-def test_a_guest_that_logs_off_leaves_the_sum_unknown(sim_file: Path) -> None:
+def test_guest_logoff_makes_sum_null(sim_file: Path) -> None:
     """Of BATCH1, the virtual I/O of the 35 seconds after its last sample is in no record."""
     (unknown,) = rows(sim_file, "SELECT interval_end FROM load WHERE virtual_io_rate IS NULL")
     assert f"{unknown[0].astimezone(UTC):%H:%M}" == "08:15"
@@ -54,7 +54,7 @@ def test_a_long_transaction_counts_for_its_length(userid: str, pct: float, demo_
     assert rows(demo_files[0], query) == [(pytest.approx(pct, abs=5e-5), 0)]
 
 
-def test_a_span_over_recorded_intervals_is_no_gap(demo_files: list[Path]) -> None:
+def test_difference_over_recorded_intervals_is_not_gap(demo_files: list[Path]) -> None:
     """A device is in no record for two minutes: its next difference is over three, and counts."""
     query = "SELECT seconds, flag FROM cache WHERE seconds > 60"
     assert rows(demo_files[0], query) == [(180, None)]
@@ -93,7 +93,7 @@ def test_a_longer_interval_has_the_rate_of_its_known_minutes(column: str, demo_f
 
 
 @pytest.mark.parametrize(("recorded", "flag"), [(range(10), None), ([*range(6), *range(7, 10)], "gap")])
-def test_a_span_has_a_gap_if_a_part_of_it_was_not_recorded(
+def test_difference_over_unrecorded_time_is_gap(
     recorded: Iterable[int], flag: str | None, tmp_path: Path
 ) -> None:
     """A device is away for two intervals, of which the second may be in no file."""

@@ -46,7 +46,7 @@ def test_a_state_holds_until_the_next(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", [{"start": "09:04"}, {"start": "09:04", "systems": ("MADETEST",)}])
-def test_it_holds_in_times_that_begin_later(tmp_path: Path, asked: dict[str, Any]) -> None:
+def test_state_holds_in_later_window(tmp_path: Path, asked: dict[str, Any]) -> None:
     options = Options(**(asked | {"start": parse_time_spec(asked["start"])}))
     with zlens.open([made(tmp_path / "a")], options=options) as session:
         assert types(session) == [("09:05", "0145", "3390"), ("09:05", "02AB", "9336")]
@@ -54,7 +54,7 @@ def test_it_holds_in_times_that_begin_later(tmp_path: Path, asked: dict[str, Any
         assert session.sql("SELECT count(*) FROM role.device_configuration").rows == [(3,)]
 
 
-def test_of_systems_that_nobody_asked_for_it_is_not_told(tmp_path: Path) -> None:
+def test_state_of_unselected_system_is_not_read(tmp_path: Path) -> None:
     files = [made(tmp_path / "a"), made(tmp_path / "b", "OTHER")]
     counted = "SELECT count(*) FROM role.device_configuration"
     with zlens.open(files) as session:
@@ -63,7 +63,7 @@ def test_of_systems_that_nobody_asked_for_it_is_not_told(tmp_path: Path) -> None
         assert session.sql(counted).rows == [(3,)]
 
 
-def test_it_holds_for_longer_intervals(tmp_path: Path) -> None:
+def test_state_holds_with_every(tmp_path: Path) -> None:
     with zlens.open([made(tmp_path / "a")], options=Options(every_s=3600)) as session:
         assert {(device, kind) for _, device, kind in types(session)} == {("0145", "3390"), ("02AB", "9336")}
 

@@ -39,7 +39,7 @@ def test_a_measure_has_the_rows_of_one_source(inputs: list[Path], measure: str) 
     assert counted(inputs, "rmf-xml", query) == [both[0]]
 
 
-def test_what_one_source_alone_says_is_shown_beside_the_other(inputs: list[Path]) -> None:
+def test_source_without_overlap_is_also_shown(inputs: list[Path]) -> None:
     # The RMF page has no counters and no service classes.
     for measure in ("cpumf", "workload"):
         query = f"SELECT source, count(*) FROM {measure} GROUP BY source"
@@ -97,7 +97,7 @@ def test_an_unknown_source_is_refused(inputs: list[Path]) -> None:
         zlens.open(inputs, options=Options(source="rmf"))
 
 
-def test_a_printed_report_beside_its_records_counts_once(demo_folder: Path, tmp_path: Path) -> None:
+def test_listing_with_its_records_counts_once(demo_folder: Path, tmp_path: Path) -> None:
     records, listing = demo_folder / demo.MONWRITE_NAME, tmp_path / "user.txt"
     assert cli.main(["report", "user", str(records), "-o", str(listing)]) == 0
     query = "SELECT source, count(*), sum(cpu_s) FROM guest GROUP BY source ORDER BY source"

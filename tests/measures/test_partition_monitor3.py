@@ -60,7 +60,7 @@ def test_pools_of_the_machine(made: Session) -> None:
     ]
 
 
-def test_percentages_are_means_where_intervals_are_put_together(tmp_path: Path) -> None:
+def test_monitor3_percentages_are_averaged(tmp_path: Path) -> None:
     path = tmp_path / "cpc.xml"
     second = monitor3(end="140320").replace("<col>20.5</col>", "<col>40.5</col>")
     path.write_text(document(monitor3(), second))

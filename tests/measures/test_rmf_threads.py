@@ -110,7 +110,7 @@ def test_the_report_of_cpu_activity(session: Session) -> None:
     ]
 
 
-def test_a_further_row_under_unknown_heads_is_of_no_processor(tmp_path: Path) -> None:
+def test_extra_row_with_unknown_headings_has_no_core(tmp_path: Path) -> None:
     """Without the heads of multithreading nobody knows that the number is that of a core."""
     heads = ["Threads Prod" if h == "MT% Prod" else "Threads Util" if h == "MT% Util" else h for h in HEADS]
     with zlens.open([written(tmp_path, heads, PRINTED)]) as opened:
@@ -121,7 +121,7 @@ def test_a_further_row_under_unknown_heads_is_of_no_processor(tmp_path: Path) ->
     assert kept == [("Threads Prod", 5), ("Threads Util", 5)]
 
 
-def test_a_number_that_is_none(tmp_path: Path) -> None:
+def test_invalid_cpu_number_is_null(tmp_path: Path) -> None:
     source = rmf_xml.open_files([str(written(tmp_path, HEADS, ["4G|IIP|1|1|1|0|1|1|1|HIGH"]))], Options())
     (row,) = rows(source, "rmf_cpu")
     assert (row["cpu_number"], row["core_id"]) == ("4G", None)

@@ -52,7 +52,7 @@ def test_pool_sum_is_independent_of_partition_order() -> None:
     assert len(sums) == 1
 
 
-def test_a_damaged_cell_of_a_report_leaves_no_partial_sum(demo_files: list[Path], tmp_path: Path) -> None:
+def test_damaged_cell_makes_sum_null(demo_files: list[Path], tmp_path: Path) -> None:
     """Of two partitions of a type one is unreadable: what both used is unknown, and not what one used."""
     text = demo_files[1].read_text(encoding="utf-8")
     row = re.search(r"<row[^>]*><col>ZLDEMO</col>.*?</row>", text)

@@ -38,7 +38,7 @@ def test_velocity_and_its_index() -> None:
     assert one("performance_index", row)[0] == pytest.approx(50 / 30)
 
 
-def test_without_samples_there_is_no_velocity() -> None:
+def test_velocity_without_samples_is_null() -> None:
     row = period(crgf=VELOCITY, cval=50)
     assert one("velocity_pct, performance_index, cpu_delay_pct", row) == (None, None, None)
 
@@ -56,7 +56,7 @@ def test_an_average_response_time(unit: int, goal: int, seconds: float) -> None:
     assert index == pytest.approx(2.0 / seconds)
 
 
-def test_microseconds_are_taken_where_they_are_told() -> None:
+def test_microsecond_fields_are_preferred() -> None:
     row = period(crcp=100, ctet=1 / 0.001024, ctetx=100e6, cqdt=9 / 0.001024)
     assert one("response_s, round(queue_s, 6)", row) == (1.0, 0.09)
 
@@ -112,14 +112,14 @@ def test_buckets_with_their_bounds() -> None:
     assert rows[13] == (14, None, None, 10, 100, 100.0)
 
 
-def test_what_is_not_told_is_null() -> None:
+def test_unreported_resources_are_null() -> None:
     """A class of CICS transactions tells of no resources: its counters are 0 and say nothing."""
     names = "cpu_s, cp_s, ziip_s, appl_cp_pct, appl_ziip_pct, service_rate"
     assert one(names, period(cadf=0b0110_0000, crcp=5)) == (None,) * 6
     assert one(names, period(crcp=5)) == (0.0,) * 6
 
 
-def test_a_factor_that_is_not_valid_withholds_what_needs_it() -> None:
+def test_invalid_factor_makes_dependents_null() -> None:
     of = {"mflg_hisf": True, "mcf": 1024, "mcfs": 1400}
     row = period(of=of, ccpu=90 * UNITS, csup=45 * UNITS)
     assert one("cp_s, ziip_s, max_capacity_ziip, appl_cp_pct, appl_ziip_pct", row) == (
@@ -150,7 +150,7 @@ def test_all_parts_of_cp_time() -> None:
     assert found == (100.0, 10.0, 1.0, 2.0, 3.0, 10.0, 20.0, 5.0, 91.0)
 
 
-def test_a_coefficient_of_zero_makes_no_seconds() -> None:
+def test_zero_service_coefficient_gives_null() -> None:
     row = period(of={"mcpu": 0}, ccpu=0.0, csup=0.0)
     assert one("cpu_s, cp_s, appl_cp_pct", row) == (None, None, None)
     assert one("srb_s", period(of={"msrb": 0})) == (0.0,), (
@@ -167,7 +167,7 @@ def test_names_of_the_class() -> None:
     assert one("class_kind, workload, resource_group", period()) == ("service", "WORK", None)
 
 
-def test_several_intervals_together() -> None:
+def test_workload_over_several_intervals() -> None:
     """Sums of times, samples and buckets; ratios again: no mean of indexes, no sum of percentages."""
     first = percentile(90, buckets(b1=100)) | {"seconds": 900.0}
     first["period"] |= {"r723ccpu": 90 * UNITS, "r723ctou": 90, "r723ctot": 10}

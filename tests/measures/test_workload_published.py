@@ -64,7 +64,7 @@ def test_ziips_that_are_faster_than_cps() -> None:
     assert normalized / one("ziip_s", row)[0] == pytest.approx(2.222, abs=0.001)
 
 
-def test_seconds_of_a_merrill_report_by_its_own_unit() -> None:
+def test_published_merrill_service_units() -> None:
     """Merrill: 178.92 s on CPs and 213.16 s, normalized, on zIIPs."""
     row = period(
         3600.0, {"nffs": 569, "madj": 1_595_800}, ccpu=3_931_087 / 1000, csup=2_137_167 * 0.256 / 569

@@ -82,7 +82,7 @@ def test_busiest_interval_of_requested_pool() -> None:
     )
 
 
-def test_a_pool_that_is_not_there() -> None:
+def test_unknown_alias_pool_is_error() -> None:
     given = session(*PUBLISHED, *BESIDE)
     with pytest.raises(QueryError, match="no pool 9") as caught:
         aliases.compare(given, "VM1", END, ["pool=9"])
@@ -100,7 +100,7 @@ def test_setting_changes_the_aliases_measured_scenario() -> None:
     assert by_name(more.table("uses"))["MDISK"]["gets"] == pytest.approx(4)
 
 
-def test_data_without_shares_say_what_gives_them() -> None:
+def test_missing_shares_name_record_page() -> None:
     """A record page of before z/VM 6.4: the pool as a whole only."""
     answer = aliases.compare(session(use("ALL", None, None, None)), "VM1", END)
     assert answer.tables == []
@@ -117,7 +117,7 @@ def test_data_without_the_number_of_aliases() -> None:
     assert "the number of aliases" in answer.notes[-1]
 
 
-def test_waits_beside_free_aliases_are_bursts_and_that_is_said() -> None:
+def test_waits_with_free_aliases_are_noted() -> None:
     """PAGING had 0.05 requests that waited though 13 of 16 aliases were free on average."""
     rows = [use("MDISK", 20, 1.0, 0), use("PAGING", 140, 2.0, 0.05)]
     answer = aliases.compare(session(*rows), "VM1", END)

@@ -28,7 +28,7 @@ def test_bars_print_three_digits_of_the_longest(
     assert tuple(text.split()[-1] for text in lines if "gets" in text) == printed
 
 
-def test_sentences_stand_below_their_row() -> None:
+def test_texts_are_printed_below_their_row() -> None:
     columns = (
         AnswerColumn("name", "Name"),
         AnswerColumn("text", "Is"),

@@ -18,7 +18,7 @@ CLAIMS = st.lists(st.tuples(st.one_of(st.just(100.0), st.floats(1e-3, 1e4)), AMO
 
 
 @given(AMOUNTS, CLAIMS)
-def test_everybody_rises_until_held(capacity: float, claims: list[tuple[float, float]]) -> None:
+def test_water_fill_raises_claims_to_caps(capacity: float, claims: list[tuple[float, float]]) -> None:
     weights, caps = [weight for weight, _ in claims], [cap for _, cap in claims]
     found = water_fill(capacity, weights, caps)
     assert sum(found) == pytest.approx(min(capacity, sum(caps)), rel=1e-9, abs=1e-9)
@@ -132,14 +132,14 @@ def test_degenerate(capacity: float, weights: list[float], caps: list[float], ex
     assert water_fill(capacity, weights, caps) == pytest.approx(expected)
 
 
-def test_no_order_matters() -> None:
+def test_water_fill_ignores_order() -> None:
     weights, caps = [1.0, 2.0, 2.0, 5.0], [10.0, 3.0, 50.0, 8.0]
     for order in itertools.permutations(range(4)):
         found = water_fill(20.0, [weights[at] for at in order], [caps[at] for at in order])
         assert dict(zip(order, found, strict=True)) == pytest.approx({0: 3.0, 1: 3.0, 2: 6.0, 3: 8.0})
 
 
-def test_the_last_to_rise_are_not_lost_to_rounding() -> None:
+def test_water_fill_keeps_last_claims() -> None:
     count = 10_000
     found = water_fill(1e6, [1.0 + at * 1e-9 for at in range(count)], [100.0] * count)
     assert math.fsum(found) == pytest.approx(1e6)

@@ -61,7 +61,7 @@ def test_isfc_every_device_has_a_writer() -> None:
         assert alone == set(up[: len(alone)])
 
 
-def test_letters_come_before_digits() -> None:
+def test_system_names_sort_letters_before_digits() -> None:
     assert isfc.comes_first("ATLANTA", "BOSTON")
     assert isfc.comes_first("VMA", "VM1")
     assert not isfc.comes_first("VM1", "VMA")
@@ -77,7 +77,7 @@ def test_measured_rate() -> None:
     assert isfc.mb_per_ssch() == pytest.approx(0.76, abs=0.005)
 
 
-def test_what_a_chpid_carries() -> None:
+def test_chpid_rate() -> None:
     assert isfc.chpid_rate(4, 10, per_gb=85.5) == pytest.approx(342)
     assert isfc.chpid_rate(4, 10, per_gb=85.5, ssch=45) == pytest.approx(342)
     assert isfc.chpid_rate(4, 3, per_gb=85.5, ssch=45) == pytest.approx(3 * 34.2)

@@ -16,7 +16,7 @@ from zlens.server.workspace import Workspace
 
 
 @pytest.mark.parametrize("file", [0, 3])
-def test_models_plans_and_the_overview_mean_the_same_interval(demo_files: list[Path], file: int) -> None:
+def test_models_and_plans_choose_same_interval(demo_files: list[Path], file: int) -> None:
     with zlens.open(demo_files[file]) as session:
         (system,) = {info.system for info in session.systems}
         ((busiest,),) = session.sql(

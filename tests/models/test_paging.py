@@ -64,7 +64,7 @@ def test_630con_space() -> None:
     assert sum(float(row["gb"] or 0) for row in space.values()) + 128 == pytest.approx(174.74, abs=0.005)
 
 
-def test_the_directory_is_not_taken_times_its_structures() -> None:
+def test_directory_space_is_counted_once() -> None:
     assert page_space.space_needed(0, 0, 0, 0, 1000) == 1000 * 4096
     assert page_space.space_needed(100, 0, 0, 0) == pytest.approx(101)
 
@@ -92,7 +92,7 @@ def test_a_cylinder_of_a_3390_has_180_slots() -> None:
     assert any("differ in size" in note for note in answer.notes)
 
 
-def test_how_full_it_gets() -> None:
+def test_page_space_use() -> None:
     slots = 100 * GB // 4096
     for storage, said in ((110.0, "do not fit"), (90.0, "become small"), (70.0, None)):
         answer = solve(guest=[guest(storage)], volume=[volume(slots=slots)])
@@ -153,7 +153,7 @@ def test_more_pages_in_an_io_make_fewer_io() -> None:
     assert (loads[8]["volumes_least"], loads[8]["volumes_most"]) == (7, 13)
 
 
-def test_what_a_page_adds_makes_one_answer_of_two() -> None:
+def test_service_time_per_page_separates_answers() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 4.0, "service_ms": 10.0, "volumes": 10, "per_page_ms": 1.0}
     answer = solve(io=io)
     loads = by_name(answer.table("loads"))
@@ -181,7 +181,7 @@ def test_paging_bounds_and_minimum_volumes() -> None:
             assert count == 1 or busy / (count - 1) > at_most * (1 - 1e-6)
 
 
-def test_what_is_too_busy_is_said() -> None:
+def test_overloaded_paging_volumes_are_noted() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 1.0, "service_ms": 1.0, "volumes": 4}
     assert any("above the target of 20%" in note for note in solve(io=io).notes)
     assert not any("above the target" in note for note in solve(io=io, busy_at_most=30).notes)
@@ -217,7 +217,7 @@ def test_invalid_paging_scenario_is_rejected(scenario: dict[str, Any], said: str
     assert said in str(caught.value)
 
 
-def test_nothing_at_all_is_answered() -> None:
+def test_empty_paging_scenario_is_solved() -> None:
     answer = solve(guest=[guest(0)])
     assert answer.figure("needed") == 0
     assert answer.table("space").column("share") == [None]

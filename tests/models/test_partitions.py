@@ -94,7 +94,7 @@ def test_crowding_of_too_many_vertical_lows() -> None:
     assert not any("compete" in one for one in models.solve("partitions", machine(crowded_from=8.5)).notes)
 
 
-def test_parked_vertical_lows_crowd_nobody() -> None:
+def test_parked_vertical_lows_do_not_crowd() -> None:
     scenario = machine()
     for one, used in zip(scenario["partition"], (7, 20, 20, 20, 20), strict=True):
         one["unparked"] = used
@@ -108,7 +108,7 @@ def test_parked_vertical_lows_crowd_nobody() -> None:
     assert (answer.figure("high_ifl"), answer.figure("not_high_ifl")) == (78, 4)
 
 
-def test_no_core_left_is_said() -> None:
+def test_missing_cores_are_noted() -> None:
     entries = [{"weight": 100, "cores": 4}, {"weight": 100, "cores": 4}]
     answer = solved(4, entries, integer_entitlement="all high")
     assert column(answer, "high", "polarization") == [2, 2]
@@ -151,7 +151,7 @@ def test_fractions_of_a_core() -> None:
     assert column(answer, "low", "polarization") == [0, 1]
 
 
-def test_what_holds_each_partition_is_said() -> None:
+def test_partitions_state_limit() -> None:
     entries: list[dict[str, Any]] = [
         {"weight": 200, "demand": 0.5},
         {"weight": 200, "cores": 1},
@@ -188,7 +188,7 @@ def test_initial_cap_limits_share_and_leaves_excess() -> None:
     assert column(solved(10, entries), "allocation") == pytest.approx([4, 1, 5])
 
 
-def test_the_least_of_all_limits_holds() -> None:
+def test_lowest_limit_applies() -> None:
     """RMF, Group Capacity Report: whichever of the five limits is least."""
     one = {"weight": 600, "cores": 10, "capped": True, "absolute_cap": 5.5, "defined_capacity": 500.0,
            "group": "H", "capacity_group": "Z"}  # fmt: skip
@@ -327,14 +327,14 @@ def test_limits_of_zvm_for_a_partition_of_two_types() -> None:
         ({"cores": 40, "smt": "SMT-2"}, None),
     ],
 )
-def test_what_zvm_does_not_support_is_said(change: dict[str, Any], says: str | None) -> None:
+def test_unsupported_zvm_settings_are_noted(change: dict[str, Any], says: str | None) -> None:
     one = {"name": "V", "type": "IFL", "cores": 4, "weight": 100, "zvm": "7.4", **change}
     answer = models.solve("partitions", {"processors": {"IFL": 100}, "partition": [one]})
     said = [note for note in answer.notes if "z/VM" in note]
     assert (says is None and not said) or any(says is not None and says in note for note in said)
 
 
-def test_physlog_takes_what_pr_sm_uses_itself() -> None:
+def test_physlog_includes_prsm_time() -> None:
     """ "z/VM 6.4 Performance", FCX302: the mean of the machine of 86 IFLs."""
     line = {"type": "IFL", "lgclc": 3240.9, "ovrhd": 244.65, "lpmgt": 1804.8}
     answer = models.solve("partitions", machine(physlog=[line]))
@@ -389,14 +389,14 @@ def test_partitions_list_only_used_assumptions() -> None:
     assert "integer_entitlement" not in assumed(*horizontal)
 
 
-def test_weights_that_are_as_good_as_the_same() -> None:
+def test_nearly_equal_weights() -> None:
     assert any("weights 500 and 505" in one for one in solved(4, [{"weight": 505}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 511}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 500}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 98}, {"weight": 100}]).notes)
 
 
-def test_nothing_is_noted_where_nothing_surprises() -> None:
+def test_matching_partitions_have_no_notes() -> None:
     """Just as many cores as there are, as the weight gives, and as the cap lets through."""
     assert solved(4, [{"weight": 500}]).notes == []
     assert solved(4, [{"weight": 500, "demand": 1, "unparked": 4}]).notes == []
@@ -414,7 +414,7 @@ def test_more_logical_cores_than_physical_ones_are_noted() -> None:
     assert "CP: P0 has more logical cores than the machine has shared physical ones" in answer.notes
 
 
-def test_a_note_names_five_and_no_more() -> None:
+def test_note_names_at_most_five() -> None:
     def named(count: int) -> str:
         entries = [{"weight": 100, "absolute_cap": 1.5} for _ in range(count)]
         return next(note for note in solved(20, entries).notes if "idle" in note)
@@ -435,7 +435,7 @@ def test_physical_cores() -> None:
     assert by_name(answer.table("bands"))["P0"]["weight_each"] == pytest.approx(20)
 
 
-def test_a_sweep_follows_what_each_gets() -> None:
+def test_sweep_lists_allocations() -> None:
     scenario = {
         "processors": {"CP": 10},
         "partition": [{"name": "A", "cores": 10, "weight": 100}, {"name": "B", "cores": 10, "weight": 100}],
@@ -445,7 +445,7 @@ def test_a_sweep_follows_what_each_gets() -> None:
     assert answer.table("sweep").column("high_cp") == [8, 8, 9]
 
 
-def test_any_scenario_is_answered() -> None:
+def test_any_partition_scenario_is_solved() -> None:
     chance = draws(2964)
     for _ in range(150):
         entries: list[dict[str, Any]] = []

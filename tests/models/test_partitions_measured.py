@@ -42,7 +42,7 @@ def session(rows: list[dict[str, Any]], *pools: dict[str, Any]) -> FakeSession:
 TWO = [partition("A", 750, 8, 8.0), partition("B", 250, 6, 1.5)]
 
 
-def test_entitled_used_and_what_could_be_had() -> None:
+def test_entitlement_use_and_attainable_share() -> None:
     """Weights 3 to 1 on ten cores: 7.5 and 2.5; B leaves 1, A has 8 logical cores and uses all of them."""
     answer = partitions.compare(session(TWO), "VM1", END)
     rows = by_name(answer.table("compared"))
@@ -66,7 +66,7 @@ def test_use_above_model_shows_as_error() -> None:
     assert answer.figure("worst") == pytest.approx(0.5)
 
 
-def test_that_use_stands_on_both_sides_is_said() -> None:
+def test_demand_equal_to_use_is_noted() -> None:
     """Demand is use: no error confirms nothing. Where demand is told, or use not known, nothing is said."""
     answer = partitions.compare(session(TWO), "VM1", END)
     (note,) = [note for note in answer.notes if "wanted what they used" in note]
@@ -82,7 +82,7 @@ def test_that_use_stands_on_both_sides_is_said() -> None:
     assert not any("wanted what they used" in note for note in unknown.notes)
 
 
-def test_polarity_beside_the_measured_one() -> None:
+def test_solved_and_measured_polarity() -> None:
     """7.5 cores are 7 high and 1 medium; 2.5 are 2 and 1."""
     rows = [{**TWO[0], "vh": 7, "vm": 1, "vl": 0}, {**TWO[1], "vh": 1, "vm": 2, "vl": 3}]
     answer = partitions.compare(session(rows), "VM1", END)
@@ -111,7 +111,7 @@ def test_horizontal_and_unknown_polarity() -> None:
     assert [table.key for table in level.tables] == ["compared", "machine"]
 
 
-def test_what_pr_sm_uses_for_itself_is_taken_off() -> None:
+def test_prsm_time_is_subtracted() -> None:
     """Half a core of ten: who wants all can get what is left of 9.5."""
     answer = partitions.compare(session(TWO, machine(lpmgt_pct=50.0)), "VM1", END)
     assert by_name(answer.table("compared"))["B"]["could_get"] == pytest.approx(0.25 * 9.5)
@@ -140,7 +140,7 @@ def test_a_partition_with_two_types() -> None:
     assert found["A CP"]["could_get"] == pytest.approx(2)
 
 
-def test_what_is_no_partition_or_has_no_cores_is_left_out() -> None:
+def test_rows_without_cores_are_ignored() -> None:
     rows = [
         *TWO,
         partition("*PHYSICAL*", None, 1, 0.1),
@@ -151,7 +151,7 @@ def test_what_is_no_partition_or_has_no_cores_is_left_out() -> None:
     assert not any("PHYSICAL" in note or "OFF" in note for note in answer.notes)
 
 
-def test_what_the_data_do_not_tell_is_said() -> None:
+def test_unknown_partition_data_is_noted() -> None:
     rows = [
         partition("A", 750, 7.6, None, capped=None, msu_defined=100.0),
         partition("B", 250.5, 6, 1.5, cap_text="N Y Y"),
@@ -178,7 +178,7 @@ def test_what_the_data_do_not_tell_is_said() -> None:
         assert any(note.startswith(begin) for note in answer.notes), begin
 
 
-def test_an_absolute_cap_is_that_of_the_data() -> None:
+def test_absolute_cap_of_input_is_used() -> None:
     rows = [partition("A", 750, 8, 8.0, cap_text="N Y N", absolute_cap=6.5), TWO[1]]
     answer = partitions.compare(session(rows), "VM1", END)
     row = by_name(answer.table("compared"))["A"]
@@ -193,7 +193,7 @@ def test_used_from_percentages() -> None:
     assert [found[name]["observed"] for name in "AB"] == pytest.approx([4, 1.5])
 
 
-def test_nothing_to_solve() -> None:
+def test_partitions_without_weights_are_not_solved() -> None:
     answer = partitions.compare(session([partition("A", None, 8, 1.0)]), "VM1", END)
     assert answer.tables == []
     assert "no partition with cores and a weight in this interval" in answer.notes[-1]

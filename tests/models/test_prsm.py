@@ -105,7 +105,7 @@ def test_vertical_by_trying_all() -> None:
 
 
 @given(st.integers(1, 200), st.lists(st.integers(1, 999), min_size=1, max_size=30))
-def test_division_leaves_no_crumbs(shared: int, weights: list[int]) -> None:
+def test_division_leaves_no_rounding_rest(shared: int, weights: list[int]) -> None:
     """An entitlement that is whole on paper is so after floating point."""
     total = sum(weights)
     for weight, entitled in zip(weights, prsm.entitlements(shared, weights), strict=True):
@@ -142,7 +142,7 @@ def test_entitlements(shared: float, weights: list[float], expected: list[float]
     assert prsm.entitlements(shared, weights) == pytest.approx(expected, abs=0.04)
 
 
-def test_the_least_limit_counts() -> None:
+def test_prsm_lowest_limit_applies() -> None:
     """RMF, Group Capacity Report: the minimum of defined capacity, weight, group and two hardware caps."""
     names = ("defined", "weight", "group", "absolute", "hardware group")
     claim = Claim(1, 20, limits=tuple(zip(names, (9.0, 7.5, 6.0, 8.0, 10.0), strict=True)))
@@ -282,7 +282,7 @@ def test_allocation_agrees_with_linear_programming() -> None:
         assert prsm.allocate(*instance) == pytest.approx(expected, abs=1e-5), instance
 
 
-def test_everybody_is_held_by_something() -> None:
+def test_prsm_claims_are_limited() -> None:
     """The definition: who is below its own limit is as high as anybody in some full group or the machine."""
     chance = draws(3906)
     for _ in range(3000):

@@ -131,7 +131,7 @@ def test_four_chpids_with_the_fast_one_in_the_middle() -> None:
     assert answer.figure("link") == pytest.approx(18 * 85.5e6 / 2**20)
 
 
-def test_the_end_of_the_numbers_is_the_other_side_s() -> None:
+def test_device_numbers_are_split_between_sides() -> None:
     """A chpid with one device at the end of the numbers carries nothing of the system that comes first."""
     link: dict[str, Any] = {
         "from": "ATLANTA",
@@ -211,7 +211,7 @@ def test_maxtotal() -> None:
     assert answer.notes == ["G1 is cancelled and keeps running on the source system: MAXTOTAL is too short"]
 
 
-def test_what_a_guest_says_goes_before_what_all_say() -> None:
+def test_guest_options_override_defaults() -> None:
     answer = solved(
         BUSY, {**BUSY, "immediate": True}, {**BUSY, "maxquiesce": "NOLIMIT"}, {**BUSY, "maxtotal": 1}
     )
@@ -221,7 +221,7 @@ def test_what_a_guest_says_goes_before_what_all_say() -> None:
     assert answer.figure("total") == pytest.approx(sum(answer.table("relocations").column("relocation")))  # type: ignore[arg-type]
 
 
-def test_immediate_is_said_to_be_mostly_standing_still() -> None:
+def test_immediate_relocation_notes_quiesce() -> None:
     answer = solved({**BUSY, "touched": 2100, "changing": 2100, "fixed_quiesce": 1}, immediate=True)
     assert any("is quiesced for most" in note for note in answer.notes)
 
@@ -271,7 +271,7 @@ def test_no_progress_in_percent() -> None:
     assert last == 0
 
 
-def test_other_ways_know_no_limits() -> None:
+def test_other_links_have_no_isfc_limits() -> None:
     free = solved(BUSY, BUSY, maxquiesce="NOLIMIT").table("options").rows
     assert solved(BUSY, BUSY, maxtotal=1, maxquiesce=1).table("options").rows == free
     assert [one[0] for one in solved(BUSY).table("options").rows] == [
@@ -322,7 +322,7 @@ def test_relocation_lists_assumptions() -> None:
     assert all(one.closes for one in asked.values())
 
 
-def test_passes_of_the_quiesce_that_are_not_counted() -> None:
+def test_quiesce_passes_are_not_counted() -> None:
     answer = solved(
         {"memory": 8, "change_rate": 0.5, "pattern": "sweep"}, rate=1, stop_below=0.3, quiesce_passes=0
     )
@@ -354,7 +354,7 @@ def test_relocation_example_is_valid() -> None:
     assert "isfc_rate_per_gb = 85.5 MB/s for each Gb/s (derived)" in text
 
 
-def test_as_its_user_types_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_vmrelocate_command_syntax(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "move.toml"
     assert main(["solve", "relocation", "--example", "-o", str(path)]) == 0
     assert main(["solve", "relocation", str(path), "--set", "maxquiesce=0.1", "--set", "at_once=2"]) == 0

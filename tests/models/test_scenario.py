@@ -32,7 +32,7 @@ SPEC = Spec(
 GOOD: dict[str, Any] = {"count": 2, "row": [{"name": "x"}, {"name": "y", "n": 3}]}
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_missing_keys_have_defaults() -> None:
     found = scenario.check_scenario(SPEC, GOOD)
     assert found["part"] == 0.5
     assert found["fast"] is False
@@ -62,14 +62,14 @@ def test_what_is_left_out_has_its_default() -> None:
         ({"title": 5}, "title is 5"),
     ],
 )
-def test_what_is_wrong_is_named(change: dict[str, Any], says: str) -> None:
+def test_invalid_scenario_values_are_named(change: dict[str, Any], says: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario.check_scenario(SPEC, {**GOOD, **change}, file="f.toml")
     assert says in str(caught.value)
     assert str(caught.value).startswith("f.toml: ")
 
 
-def test_what_must_be_there() -> None:
+def test_required_keys_must_exist() -> None:
     with pytest.raises(ScenarioError, match="count is missing: how many"):
         scenario.check_scenario(SPEC, {"row": []})
 
@@ -160,7 +160,7 @@ def test_ranges(text: str, values: list[float]) -> None:
         ),
     ],
 )
-def test_what_is_no_range(text: str, wrong: str) -> None:
+def test_invalid_ranges_are_rejected(text: str, wrong: str) -> None:
     with pytest.raises(ScenarioError, match=f"^{text} is {wrong}; expected START:STOP or START:STOP:STEP"):
         list(scenario.sweep_values(text))
 
@@ -210,7 +210,7 @@ def test_a_sweep_is_a_row_for_each_value() -> None:
         ("user.A.relative=0:3", r"user\[1\].relative is 0; expected a whole number from 1 to 10,000"),
     ],
 )
-def test_a_sweep_that_cannot_be(sweep: str, said: str) -> None:
+def test_invalid_sweeps_are_rejected(sweep: str, said: str) -> None:
     with pytest.raises(ScenarioError, match=said):
         sweeps.solve("shares", USERS, sweep)
 
@@ -235,7 +235,7 @@ def test_every_published_number_has_its_source() -> None:
 
 
 @pytest.mark.parametrize("name", models.MODELS)
-def test_every_model_has_a_sound_example(name: str) -> None:
+def test_every_model_example_is_valid(name: str) -> None:
     import tomllib
 
     model = models.find(name)

@@ -175,7 +175,7 @@ def test_a_pool_counts_shared_processors_only() -> None:
     assert rows["O"]["allocation"] == pytest.approx(300)
 
 
-def test_what_holds_each_user_is_said() -> None:
+def test_users_state_limit() -> None:
     users = [
         {"relative": 100, "demand": 10},
         {"relative": 100, "demand": 300},

@@ -67,7 +67,7 @@ def four_hungry(observed: list[float]) -> FakeSession:
     return session(rows, dict.fromkeys(names, 100.0))
 
 
-def test_what_vm65288_mended() -> None:
+def test_vm65288_excess_distribution() -> None:
     """VM65288: four equal hungry guests on three processors should have 75 % each; they had 100 and 50."""
     answer = shares.compare(four_hungry([100.0, 100.0, 50.0, 50.0]), "VM1", END)
     rows = by_name(answer.table("compared"))
@@ -80,7 +80,7 @@ def test_what_vm65288_mended() -> None:
     assert fair.figure("worst") == pytest.approx(0)
 
 
-def test_demand_is_what_was_used_and_waited_for() -> None:
+def test_demand_is_use_plus_wait() -> None:
     rows = [virtual("A", 40.0, 5.0), virtual("B", 90.0, 60.0)]
     answer = shares.compare(session(rows, {"A": 100, "B": 100}, processors=1), "VM1", END)
     found = by_name(answer.table("compared"))
@@ -138,7 +138,7 @@ def test_cpu_pools_limit_their_guests() -> None:
     assert any("CPU pools IDLE: the data do not say" in note for note in answer.notes)
 
 
-def test_a_limit_of_unknown_amount_is_said() -> None:
+def test_unknown_share_limit_is_noted() -> None:
     """UCONF says that a share is limited; what VMDMXSHR counts in is not published."""
     given = session([virtual("A", 40.0, 60.0), virtual("B", 30.0, 60.0)], {"A": 100, "B": 100})
     limits = (
@@ -151,14 +151,14 @@ def test_a_limit_of_unknown_amount_is_said() -> None:
     assert "CPU pools are not in these data; add them with settings" in notes
 
 
-def test_what_cp_uses_and_parks_is_taken_off() -> None:
+def test_cp_and_parked_time_is_subtracted() -> None:
     rows = [virtual(name, 50.0, 50.0) for name in "AB"]
     measured = session(rows, {"A": 100, "B": 100}, 2, system_pct=10.0, parked_pct=30.0)
     found = shares.measured(measured, "VM1", END)
     assert found.scenario["processors"] == {"IFL": pytest.approx(2 * (0.7 - 0.1))}
 
 
-def test_a_share_that_is_not_told_is_taken_off_and_said() -> None:
+def test_use_of_unknown_share_is_subtracted_and_noted() -> None:
     rows = [virtual("A", 50.0, 50.0), virtual("ABS", 80.0, 50.0)]
     answer = shares.compare(session(rows, {"A": 100, "ABS": None}, processors=2), "VM1", END)
     assert list(by_name(answer.table("compared"))) == ["A"]
@@ -172,7 +172,7 @@ def test_demand_without_state_samples_is_use() -> None:
     assert any("1 virtual processors have no samples" in note for note in answer.notes)
 
 
-def test_a_type_that_is_not_told_is_not_invented() -> None:
+def test_unknown_processor_type_is_not_guessed() -> None:
     """With one type of processor there is nothing to guess; with two the guest is left out, and named."""
     rows = [virtual("A", 50.0, 50.0, cpu_type=None), virtual("B", 40.0, 0.0)]
     one = session(rows, {"A": 100, "B": 100}, parked_pct=0.0)
@@ -204,7 +204,7 @@ def test_a_guest_with_two_types_is_one_user_with_two_entries() -> None:
     assert {row[:2]: row[4] for row in changed.rows}["A", "IFL"] == pytest.approx(75)
 
 
-def test_parking_that_is_not_told_is_said() -> None:
+def test_unknown_parking_is_noted() -> None:
     answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": 100}), "VM1", END)
     assert any("parked processors are unknown" in note for note in answer.notes)
 

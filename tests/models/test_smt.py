@@ -307,7 +307,7 @@ def test_hyptop() -> None:
     assert hyptop(core=0, thread=0)["used_pct"] == 0
 
 
-def test_hyptop_speedup_is_assumed_where_it_is_not_given() -> None:
+def test_hyptop_speedup_is_assumed() -> None:
     found = answer(hyptop=[{"name": "L", "core": 100, "thread": 150}])
     assert [(one.name, one.value, one.status) for one in found.assumptions] == [
         ("smt_speedup", 130.0, "unverified")
@@ -364,7 +364,7 @@ def test_identities_on_random_samples() -> None:
     assert seen > 1000
 
 
-def test_counters_say_what_samples_say() -> None:
+def test_smt_counters_agree_with_samples() -> None:
     """Core cycles and instructions by thread density: the same core, a gigahertz, a second a sample."""
     samples = [[IDLE, IDLE, 7, 9, IDLE], [9, 9, 7, IDLE, IDLE]]
     counters = {
@@ -380,7 +380,7 @@ def test_counters_say_what_samples_say() -> None:
     assert (without["core_busy_pct"], without["mt_utilization_pct"], without["available_pct"]) == (None,) * 3
 
 
-def test_a_state_that_never_was() -> None:
+def test_unobserved_thread_state() -> None:
     alone = core(samples=[[5, 0], [0, 0]])
     assert (alone["thread_density"], alone["capacity_factor_pct"]) == (1, 100)
     assert (alone["max_capacity_factor_pct"], alone["productivity_pct"]) == (None, None)
@@ -394,7 +394,7 @@ def test_a_state_that_never_was() -> None:
     assert any("C9" in note and "max_capacity_factor" in note for note in found.notes)
 
 
-def test_a_core_that_did_nothing() -> None:
+def test_idle_core() -> None:
     for says in (
         {"samples": [[0, 0], [0, 0]]},
         {"core_busy": 0, "threads_busy": [0, 0], "max_capacity_factor": 150},
@@ -431,7 +431,7 @@ def test_shares_and_types() -> None:
     assert found.figure("left_ziip") is None
 
 
-def test_capacity_that_idle_second_threads_leave_is_said() -> None:
+def test_capacity_of_idle_threads_is_noted() -> None:
     full = {"name": "0", "core_busy": 100, "max_capacity_factor": 150}
     one, two = ({**full, "threads_busy": threads} for threads in ([60, 60], [100, 100]))
     (note,) = answer(core=[one]).notes
@@ -441,13 +441,13 @@ def test_capacity_that_idle_second_threads_leave_is_said() -> None:
     assert answer(core=[{**one, "core_busy": 50, "threads_busy": [50, 45]}]).notes == []
 
 
-def test_what_mt1_time_rests_on_is_said() -> None:
+def test_mt1_time_assumption_is_listed() -> None:
     assert [one.name for one in answer(time=[{"name": "T", "alone": 1}]).assumptions] == []
     (one,) = answer(time=[{"name": "T", "beside": 1, "max_capacity_factor": 150}]).assumptions
     assert (one.name, one.status) == ("smt_mt1_rule", "derived")
 
 
-def test_rates_of_counted() -> None:
+def test_rates_of_counters() -> None:
     """Rates by hand: 10 a second alone, 16 with two threads, over 4 of 8 seconds."""
     found = smt_metrics.measured(StateTimes(one=3.0, two=1.0, work_one=30.0, work_two=16.0, wall=8.0))
     assert found == CoreMetrics(

@@ -75,7 +75,7 @@ CPU = threads(0, 60.0, 40.0)
 TYPE = of_type(thread_density=1.2, capacity_factor_pct=112.0, max_capacity_factor_pct=150.0)
 
 
-def test_solved_beside_recorded() -> None:
+def test_solved_smt_next_to_recorded() -> None:
     answer = smt.compare(session(ONE["cores"], CPU, [TYPE]), "VM1", END)
     row = by_name(answer.table("compared"))["0"]
     assert (row["density"], row["density_said"]) == pytest.approx((1.25, 1.2))
@@ -204,7 +204,7 @@ def test_an_idle_system() -> None:
     assert any("nearly idle" in note and "103 % printed" in note for note in answer.notes)
 
 
-def test_productivity_alone_is_not_checked_by_itself() -> None:
+def test_productivity_is_not_compared_with_itself() -> None:
     """Without threads and density the record's productivity gives density; nothing is held against itself."""
     cores = [core(0, 80.0, productivity_pct=75.0, mt_utilization_pct=60.0)]
     answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=150.0)]), "VM1", END)
@@ -216,7 +216,7 @@ def test_productivity_alone_is_not_checked_by_itself() -> None:
     assert "productivity" not in types(answer)
 
 
-def test_cores_that_cannot_be_solved_are_named() -> None:
+def test_unsolvable_cores_are_named() -> None:
     cores = [
         core(0, 80.0),
         core(1, None),

@@ -146,7 +146,7 @@ def test_published_ranges_each_way() -> None:
     assert not any("relocation" in str(name) for name in there)
 
 
-def test_nothing_known_of_factors_gives_the_widest_bounds() -> None:
+def test_unknown_factors_give_widest_bounds() -> None:
     """On: two threads do twice the work of one. Off: second threads added nothing, and all were active."""
     there = switch_bounds(OFF, "VM1", END, 2)
     assert bounds(there)["processors"]["most_then"] == pytest.approx(6 / 2.874)
@@ -159,7 +159,7 @@ def test_nothing_known_of_factors_gives_the_widest_bounds() -> None:
     assert numbers(back)["CF"] == (pytest.approx(100), "assumed")
 
 
-def test_density_and_factor_that_are_solved() -> None:
+def test_solved_density_and_factor() -> None:
     """Threads 3.666 busy on cores 2.4 busy: 1.5275; 1 + 0.5275 x 0.5."""
     known = core_type(2, core_busy_pct=80.0, max_capacity_factor_pct=150.0)
     answer = switch_bounds(session(processors(3, 2, 61.1), [], [known]), "VM1", END, 1)
@@ -168,7 +168,7 @@ def test_density_and_factor_that_are_solved() -> None:
     assert numbers(answer)["CF"] == (pytest.approx(100 + 50 * (density - 1)), "solved")
 
 
-def test_a_factor_that_is_told_comes_before_the_recorded_one() -> None:
+def test_explicit_factor_overrides_recorded_one() -> None:
     """It is assumed then. Threads that seem busier than two on a core are two."""
     known = core_type(2, core_busy_pct=50.0, max_capacity_factor_pct=150.0)
     answer = switch_bounds(
@@ -179,7 +179,7 @@ def test_a_factor_that_is_told_comes_before_the_recorded_one() -> None:
     assert numbers(answer)["CF"] == (pytest.approx(120), "solved")
 
 
-def test_what_does_not_count() -> None:
+def test_switch_ignores_offline_and_foreign_rows() -> None:
     """Processors that were offline, guests that are not of the sample, another source of the same system."""
     cpu = processors(3, 1, 50.0)
     cpu += [{**row, "cpu_id": 9, "core_id": 9, "online_pct": 0.0} for row in cpu[:1]]
@@ -211,7 +211,7 @@ def test_the_busiest_virtual_cpu() -> None:
     assert change(point)["predicted"] == pytest.approx(work * 1.2 / 2), "nor the point value"
 
 
-def test_serialization_that_is_told() -> None:
+def test_explicit_serialization_is_bound() -> None:
     """All of a guest's work one at a time: it used 1.0 processor, and can do no more."""
     given = session(processors(2, 1, 60.0), guest("DB", 50, 50), [core_type(1)])
     answer = switch_bounds(given, "VM1", END, 2, ["guest.DB.serial=100"])
@@ -221,7 +221,7 @@ def test_serialization_that_is_told() -> None:
     assert change(two)["most_then"] == pytest.approx(2.0)
 
 
-def test_types_that_have_no_second_thread() -> None:
+def test_types_without_smt() -> None:
     cpu = [*processors(2, 1, 50.0), *processors(1, 1, 50.0, "CP")]
     answer = switch_bounds(session(cpu, [], [core_type(1)]), "VM1", END, 2)
     assert list(by_name(answer.table("changes"))) == ["IFL"]
@@ -232,13 +232,13 @@ def test_types_that_have_no_second_thread() -> None:
     assert switch_bounds(ifl, "VM1", END, 2).tables == []
 
 
-def test_what_is_so_already() -> None:
+def test_switch_to_current_mode_is_noted() -> None:
     answer = switch_bounds(ON, "VM1", END, 2)
     assert answer.tables == []
     assert any("has 2 threads on each core already" in note for note in answer.notes)
 
 
-def test_where_the_data_do_not_tell() -> None:
+def test_switch_with_missing_data() -> None:
     """No threads told: one is assumed, and said to be; without busy nothing is computed."""
     answer = switch_bounds(session(processors(3, 1, 50.0), guest("A", None, 50.0)), "VM1", END, 2)
     assert numbers(answer)["threads"] == (1, "assumed")
@@ -270,13 +270,13 @@ def test_threads_of_zos_are_as_busy_as_mvs_saw_them() -> None:
         ("weight=3", "guest.NAME.path"),
     ],
 )
-def test_settings_that_are_wrong(setting: str, expected: str) -> None:
+def test_invalid_switch_settings_are_rejected(setting: str, expected: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         switch_bounds(OFF, "VM1", END, 2, [setting])
     assert expected in str(caught.value.expected)
 
 
-def test_a_guest_that_is_not_there() -> None:
+def test_unknown_switch_guest_is_error() -> None:
     with pytest.raises(QueryError, match="no guest NOBODY"):
         switch_bounds(OFF, "VM1", END, 2, ["guest.NOBODY.path=1.2"])
     with pytest.raises(QueryError, match="3 threads"):

@@ -142,7 +142,7 @@ def test_path_factors_of_the_published_runs() -> None:
     assert paths["SMT-2", "servers"] == pytest.approx(1.632 / (1.28 / 1.04), abs=0.002)
 
 
-def test_density_and_factor_that_a_run_does_not_say() -> None:
+def test_density_and_factor_are_derived() -> None:
     """SMT: serialization, from thread and core busy and the largest factor alone: 1.28 and 104 %."""
     run = {key: value for key, value in SERIAL.items() if key not in ("thread_density", "capacity_factor")}
     row = of(answer(BASE, run), "SMT-2", "against")
@@ -188,7 +188,7 @@ CONTROLS = [(SERIAL, 115, 0.649, 0.3), (VCPUS, 151, 1.065, 0.3), (CLIENTS, 151, 
 
 
 @pytest.mark.parametrize(("run", "maximum", "measured", "beyond"), CONTROLS)
-def test_path_factors_of_one_miss_what_was_measured(
+def test_neutral_path_factors_miss_measurements(
     run: dict[str, Any], maximum: float, measured: float, beyond: float
 ) -> None:
     """The negative control: a capacity factor alone predicts none of the published runs."""
@@ -199,7 +199,7 @@ def test_path_factors_of_one_miss_what_was_measured(
     assert any("Capacity factors do not predict throughput" in note for note in found.notes)
 
 
-def test_capacity_factors_say_1_05_where_0_649_was_measured() -> None:
+def test_capacity_factor_alone_overestimates_serial_run() -> None:
     found = answer(BASE, with_paths(SERIAL, 1.0))
     assert of(found, "SMT-2")["predicted"] == pytest.approx(1.05, abs=0.01)
     # What the note says, unasked, of a run that has no path factors.
@@ -225,7 +225,7 @@ def test_no_point_value_without_path_factors() -> None:
     assert [one.name for one in pointed.assumptions] == ["smt_idle_cores_first", "smt_bound_reached"]
 
 
-def test_the_run_that_calibrates_is_met_exactly() -> None:
+def test_calibrating_run_is_reproduced() -> None:
     """And its thread density follows from its virtual processors: 1.28, as measured."""
     for run, density in ((SERIAL, 1.28), (VCPUS, 2.0)):
         row = of(answer(BASE, calibrated(run, run["name"])), run["name"])
@@ -380,7 +380,7 @@ def test_the_lowest_bound_by_search() -> None:
             assert found == pytest.approx(max(1.0, low / cores), rel=1e-6)
 
 
-def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
+def test_closed_network_approaches_bound() -> None:
     """So many virtual processors that wait outside now and then, solved exactly by convolution."""
     chance = draws(10)
     for _ in range(100):
@@ -399,7 +399,7 @@ def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
         assert waiting < held.most
 
 
-def test_published_ranges_are_what_is_published() -> None:
+def test_ranges_as_published() -> None:
     """SMT: the chart's nine ratios, relocation of 25 guests; z/VM 6.4 Performance: statement for the z14."""
     shown = {one["what"]: one for one in smt_tables.ranges()}
     chart = [1.36, 1.12, 1.21, 1.26, 1.38, 0.65, 1.07, 1.30, 1.28]
@@ -418,13 +418,13 @@ def test_published_ranges_are_what_is_published() -> None:
     assert (z14["low"], z14["high"], z14["mean"]) == (1.10, 1.40, 1.25)
 
 
-def test_without_multithreading_nothing_is_said_of_it() -> None:
+def test_runs_without_smt_have_no_smt_notes() -> None:
     found = answer(BASE)
     assert [table.key for table in found.tables] == ["runs", "bounds", "against", "demands"]
     assert (found.notes, found.assumptions) == ([], [])
 
 
-def test_a_run_that_beats_its_bound() -> None:
+def test_run_above_bound() -> None:
     """Clients that were busier than their virtual processors allow: the numbers do not belong together."""
     odd = {
         **BASE,
@@ -518,6 +518,6 @@ def test_invalid_smt_throughput_scenario_is_rejected_with_a_fix(
     assert caught.value.cure
 
 
-def test_a_base_that_is_not_there() -> None:
+def test_unknown_base_run_is_error() -> None:
     with pytest.raises(ScenarioError, match="base is X, but no measured run has that name"):
         answer(BASE, base="X")

@@ -90,7 +90,7 @@ def test_policy_determines_unparked_cores(change: dict[str, Any], expected: tupl
     assert tuple(unparked(solved(**{**ORDER, **change})).values()) == expected
 
 
-def test_which_cores_run_and_how_busy_they_are() -> None:
+def test_unparked_cores_and_utilization() -> None:
     rows = by_name(solved(**{**ORDER, "projection": 2069}).table("models"))
     keys = ("unparked", "highs", "mediums", "lows", "parked", "busy")
     assert [rows["LARGE"][key] for key in keys] == [26, 19, 1, 6, 2, None]
@@ -104,7 +104,7 @@ def test_which_cores_run_and_how_busy_they_are() -> None:
     assert by_name(solved(highs=2, used=900).table("models"))["SMALL"]["busy"] == 100
 
 
-def test_small_says_what_it_costs_where_it_parks_and_is_busy() -> None:
+def test_small_policy_notes_dispatch_wait() -> None:
     def warned(**scenario: Any) -> bool:
         return any("wait longer for dispatch" in note for note in solved(**scenario).notes)
 
@@ -113,7 +113,7 @@ def test_small_says_what_it_costs_where_it_parks_and_is_busy() -> None:
     assert not warned(highs=2, used=190)
 
 
-def test_a_partition_wants_at_least_what_it_uses() -> None:
+def test_partition_demand_is_at_least_use() -> None:
     base = {"highs": 10, "lows": 6, "weight": 100, "used": 400, "excessuse": "HIGH"}
     one = {"name": "B", "weight": 100, "entitlement": 1000, "used": 600}
     other = {"name": "C", "weight": 100, "entitlement": 500, "used": 700}
@@ -162,7 +162,7 @@ def test_excess_is_shared_by_weight_on_demand() -> None:
     assert policies.excess_power(100, 800, []) == (0, 0)
 
 
-def test_what_others_leave_powers_vertical_lows() -> None:
+def test_excess_power_unparks_vertical_lows() -> None:
     partition = [{"name": "B", "weight": 100, "entitlement": 1000, "used": 600}]
     base = {"highs": 10, "lows": 6, "weight": 100, "used": 400, "partition": partition}
     counts = [
@@ -302,7 +302,7 @@ def test_wlm_stays_within_its_cores() -> None:
         assert after.lows <= lows + 1
 
 
-def test_what_is_assumed_is_only_what_counts() -> None:
+def test_unparking_lists_only_used_assumptions() -> None:
     def names(**scenario: Any) -> set[str]:
         return {one.name for one in solved(**scenario).assumptions}
 
@@ -320,7 +320,7 @@ def test_what_is_assumed_is_only_what_counts() -> None:
     assert names(**ORDER, unparking="LARGE") == {"unpark_low_powered"}
 
 
-def test_a_projection_that_no_power_reaches_is_said() -> None:
+def test_unreachable_projection_is_noted() -> None:
     answer = solved(highs=2, projection=350, unparking="SMALL")
     assert unparked(answer) == {"LARGE": 2, "MEDIUM": 2, "SMALL": 2}
     assert any("by up to 150.0% of one core" in note for note in answer.notes)

@@ -63,7 +63,7 @@ def test_release_6_4(smt: str, cores: int, expected: PartitionFit) -> None:
     assert fit(release("6.4"), mode("Linux-only"), smt, {"IFL": cores}) == expected
 
 
-def test_which_of_mixed_cores_are_ignored_is_not_known() -> None:
+def test_ignored_mixed_cores_are_unknown() -> None:
     found = fit(release("6.4"), mode("z/VM"), "SMT-2", {"CP": 10, "IFL": 30})
     assert (found.used, found.processors) == (32, None)
 

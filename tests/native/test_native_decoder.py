@@ -23,7 +23,7 @@ def rows(decoder: _native.MonwriteDecoder, columns: list[str], table: str = "d0r
     return list(zip(*(found[name] for name in columns), strict=True))
 
 
-def test_a_table_begins_with_where_its_rows_come_from(tmp_path: Path) -> None:
+def test_native_table_has_leading_columns(tmp_path: Path) -> None:
     file = native_builder.write(tmp_path / "a", range(1, 3), processors=1)
     decoder = native_builder.decoder(file)
     assert decoder.schema("d0r2") == [
