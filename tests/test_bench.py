@@ -29,14 +29,14 @@ ROWS = [
 ]
 
 
-def test_cpu_is_of_the_whole_process_and_its_children() -> None:
+def test_cpu_time_includes_child_processes() -> None:
     idle = answers.cpu(sys.executable, "-c", "import time; time.sleep(0.3)")
     spin = "import time\nwhile time.process_time() < 0.5: pass"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', '''{spin}'''])"
     assert answers.cpu(sys.executable, "-c", child) > 0.5 > idle
 
 
-def test_a_command_that_fails_is_told_with_its_words() -> None:
+def test_failing_command_is_reported() -> None:
     with pytest.raises(OSError, match="no such file"):
         answers.zlens_cpu("info", "/nowhere/at/all")
     question = answers.Question("info", "", ("info", "/nowhere/at/all"), 2)

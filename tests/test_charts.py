@@ -35,18 +35,18 @@ def test_bars_are_as_high_as_their_values() -> None:
     assert root.findtext(f"{SVG}title") == "A <b> & c"
 
 
-def test_a_line_does_not_bridge_what_is_not_known() -> None:
+def test_line_has_gap_at_unknown_value() -> None:
     series = (ChartSeries("a", [1.0, 2.0, None, 3.0, 4.0]),)
     root = drawn(Chart("t", "lines", [1.0, 2.0, 3.0, 4.0, 5.0], series, "s", "n"))
     assert len(root.findall(f"{SVG}polyline")) == 2
     assert len(root.findall(f"{SVG}circle")) == 4
 
 
-def test_nothing_known_is_no_chart() -> None:
+def test_chart_without_values_is_empty() -> None:
     assert charts.svg(Chart("t", "bars", ["a"], (ChartSeries("a", [None]),), "")) == ""
 
 
-def test_too_many_bars_are_cut_and_that_is_said() -> None:
+def test_bars_are_limited_with_note() -> None:
     many = [str(at) for at in range(500)]
     root = drawn(Chart("t", "bars", many, (ChartSeries("a", [1.0] * 500),), ""))
     assert "of 500" in (root.findtext(f"{SVG}title") or "")
@@ -65,7 +65,7 @@ def test_an_axis_holds_its_values(one: float, other: float) -> None:
     assert any(power == pytest.approx(times) for times in (1, 2, 5))
 
 
-def test_labels_have_the_room_there_is() -> None:
+def test_labels_are_shortened_to_fit() -> None:
     long = "CP, non-chargeable"
     few = drawn(Chart("t", "bars", [long, "b"], (ChartSeries("a", [1.0, 2.0]),), ""))
     many = drawn(Chart("t", "bars", [long] * 9, (ChartSeries("a", [1.0] * 9),), ""))
@@ -74,7 +74,7 @@ def test_labels_have_the_room_there_is() -> None:
     assert any((one.text or "").startswith("CP, non") for one in many.findall(f"{SVG}text"))
 
 
-def test_the_unit_does_not_stand_in_the_legend() -> None:
+def test_unit_does_not_overlap_legend() -> None:
     root = drawn(Chart("t", "bars", ["a"], (ChartSeries("a", [1.0]),), "% of all processors"))
     box = next(one for one in root.findall(f"{SVG}rect") if one.find(f"{SVG}title") is None)
     assert float(box.attrib["x"]) > 7 * len("% of all processors")

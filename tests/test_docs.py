@@ -46,14 +46,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_have_targets(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target, _ in LINK.findall(text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), f"{page} leads to {target}"
 
 
-def test_links_of_the_reference_lead_somewhere(pages: Path) -> None:
+def test_reference_links_have_targets(pages: Path) -> None:
     links = 0
     for page in (pages / "docs" / "reference").rglob("*.md"):
         for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
@@ -71,7 +71,7 @@ def test_the_reference_has_the_facts(pages: Path, name: str) -> None:
     assert REFERENCE[name] in (pages / "docs" / "reference" / name).read_text(encoding="utf-8")
 
 
-def test_schemas_of_facts_are_beside_the_reference(pages: Path) -> None:
+def test_fact_schemas_are_published_with_reference(pages: Path) -> None:
     folder = pages / "docs" / "reference" / "schemas"
     for path in folder.rglob("*.json"):
         schema = json.loads(path.read_text(encoding="utf-8"))
@@ -106,7 +106,7 @@ def test_every_page_is_in_the_navigation(pages: Path) -> None:
     )
 
 
-def test_kinds_of_problems_are_all_told() -> None:
+def test_all_problem_kinds_are_documented() -> None:
     from zlens.inputs.problems import KINDS
 
     text = (ROOT / "docs" / "getting-data.md").read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ def test_kinds_of_problems_are_all_told() -> None:
     assert set(KINDS) <= told
 
 
-def test_every_promise_of_security_names_a_test_that_exists() -> None:
+def test_security_claims_name_existing_tests() -> None:
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(tests/[\w/.]+)`", text))
     assert named

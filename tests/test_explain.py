@@ -84,7 +84,7 @@ def test_every_alias() -> None:
         assert f"{ours}: " in explain(alias)
 
 
-def test_inputs_lead_to_the_record_field_and_its_place() -> None:
+def test_explain_shows_record_field_and_offset() -> None:
     told = explain("cpu.user_pct")
     assert "processor.user_time" in told
     assert "D0R2: SYTPRP_PFXUTIME, difference of two samples" in told
@@ -125,7 +125,7 @@ def test_the_spread_of_a_gauge() -> None:
     assert "online_p95 is its 95th percentile" in explain("load.online_p95")
 
 
-def test_a_field_of_the_users_own_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_field_of_user_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built_in = layouts.files("D0R2")[0][1].read_text(encoding="utf-8")
     pack = tmp_path / "packs" / "zvm-9.9"
     pack.mkdir(parents=True)
@@ -177,7 +177,7 @@ def test_known_names_can_all_be_explained() -> None:
         ("freeram", "column   freeram of table d10r2_linux_mem"),
     ],
 )
-def test_what_stands_in_no_fixed_place(name: str, words: str) -> None:
+def test_explain_fields_without_fixed_offset(name: str, words: str) -> None:
     assert words in explain(name).replace("Column", "column")
 
 
@@ -188,14 +188,14 @@ def test_a_column_of_several_tables_is_described_once() -> None:
     assert [block.endswith("as above") for block in blocks] == [False, True, True]
 
 
-def test_mean_rows_are_said_to_be_what_they_are() -> None:
+def test_explain_describes_mean_rows() -> None:
     weighted, plain = (" ".join(explain_report(name).split()) for name in ("throughput", "procsum"))
     assert "averaged over its intervals by the weight of the column" in weighted
     assert "the plain mean of its recorded intervals" in plain
 
 
 @pytest.mark.parametrize("name", measures.measure_names())
-def test_what_has_a_mean_is_explained_with_its_weight(name: str) -> None:
+def test_explain_shows_weight_of_mean(name: str) -> None:
     """Ratios and gauges are averaged; all else is added, or is of one row."""
     for column in measures.load_measure(name).columns:
         has_mean = "\nMean     " in explain(f"{name}.{column.name}")
@@ -214,7 +214,7 @@ def test_listing_table_names_its_roles_or_reason() -> None:
     assert "Feeds    no role: it is a text of several numbers" in explain("listing_uconf.types")
 
 
-def test_what_feeds_no_role_is_of_the_catalog_and_feeds_none() -> None:
+def test_unmapped_listing_columns_exist_and_feed_nothing() -> None:
     for name in listings.unmapped_reasons():
         table, _, column = name.partition(".")
         report, key = listings.tables()[table]

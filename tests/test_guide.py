@@ -58,7 +58,7 @@ def matches(shown: str, output: str) -> bool:
 
 
 @pytest.mark.usefixtures("unless_unchanged")
-def test_the_guide(tmp_path: Path) -> None:
+def test_guide_examples_run(tmp_path: Path) -> None:
     found = steps("GUIDE.md")
     assert len(found) > 8
     for step in found:
@@ -68,14 +68,14 @@ def test_the_guide(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("unless_unchanged")
-def test_the_readme_in_python(tmp_path: Path, demo_files: list[Path]) -> None:
+def test_readme_python_examples_run(tmp_path: Path, demo_files: list[Path]) -> None:
     (tmp_path / "monwrite.data").symlink_to(demo_files[0])
     (step,) = steps("README.md")
     assert "PRCLOG" in run(step, tmp_path)
 
 
 @pytest.mark.usefixtures("unless_unchanged")
-def test_the_minute_of_the_readme(tmp_path: Path) -> None:
+def test_readme_quick_start_runs(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     minute = text[text.index("From checkout to diagnosis") : text.index("To try it or to work on it")]
     # The first installs the program, the last serves until it is interrupted.
@@ -86,7 +86,7 @@ def test_the_minute_of_the_readme(tmp_path: Path) -> None:
     assert (tmp_path / serve.split()[2]).is_dir()
 
 
-def test_pictures_of_the_readme_are_there() -> None:
+def test_readme_images_exist() -> None:
     for path in re.findall(r"!\[[^]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
         assert (ROOT / path).read_bytes().startswith(b"\x89PNG"), path
 

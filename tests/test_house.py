@@ -98,7 +98,7 @@ def upward(source: str, path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_arrows_go_down(name: str) -> None:
+def test_packages_import_only_lower_layers(name: str) -> None:
     paths = [path for path in SOURCES.rglob("*.py") if room(path) == name]
     assert paths or name == "_native"
     for path in paths:
@@ -106,7 +106,7 @@ def test_arrows_go_down(name: str) -> None:
         assert upward(path.read_text(encoding="utf-8"), path) == [], path
 
 
-def test_every_room_has_a_place() -> None:
+def test_every_package_has_layer() -> None:
     there = {room(path) for path in SOURCES.rglob("*.py")}
     assert there - {*LAYERS} == set()
     assert not [*(SOURCES / FACTS).rglob("*.py")]
@@ -125,11 +125,11 @@ def test_every_room_has_a_place() -> None:
         "import zlens",
     ],
 )
-def test_an_arrow_up_is_seen(source: str) -> None:
+def test_upward_import_is_detected(source: str) -> None:
     assert upward(source, SOURCES / "readers" / "recognition.py") != []
 
 
-def test_the_document_names_every_room() -> None:
+def test_architecture_names_every_package() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for name in [*LAYERS, FACTS]:
         if (SOURCES / name).is_dir():
@@ -141,7 +141,7 @@ def test_no_reader_declares_columns() -> None:
     assert [path for path in readers if re.search(r"\bRawColumn\(", path.read_text(encoding="utf-8"))] == []
 
 
-def test_facts_are_toml_alone() -> None:
+def test_facts_are_only_toml() -> None:
     assert {path.suffix for path in (SOURCES / FACTS).rglob("*") if path.is_file()} == {".toml"}
 
 
@@ -161,7 +161,7 @@ def bare(source: str) -> list[str]:
     ]
 
 
-def test_a_bare_next_is_seen() -> None:
+def test_bare_next_is_detected() -> None:
     assert bare("a = next(x for x in y)") == ["next((x for x in y))"]
     assert bare("a = next((x for x in y), None)") == []
 

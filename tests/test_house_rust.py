@@ -225,7 +225,7 @@ def _crate(folder: Path, files: dict[str, str]) -> Path:
         "pub(crate) use crate::b::*;",
     ],
 )
-def test_a_circle_is_found_however_its_path_is_written(tmp_path: Path, text: str) -> None:
+def test_import_cycle_is_found_for_any_path_syntax(tmp_path: Path, text: str) -> None:
     lib = "mod a;\nmod b;\npub use b::Thing;\n"
     folder = _crate(tmp_path, {"lib.rs": lib, "a.rs": text, "b.rs": "use crate::a::f;\npub struct Thing;"})
     assert list(faults(folder))[:1] == ["modules use each other: a, b"]
@@ -240,12 +240,12 @@ def test_a_circle_is_found_however_its_path_is_written(tmp_path: Path, text: str
         "use std::b::Thing;",
     ],
 )
-def test_what_is_no_use_is_no_arrow(tmp_path: Path, text: str) -> None:
+def test_non_imports_are_ignored(tmp_path: Path, text: str) -> None:
     files = {"lib.rs": "mod a;\nmod b;", "a.rs": text, "b.rs": "use crate::a::f;"}
     assert list(faults(_crate(tmp_path, files))) == []
 
 
-def test_rooms_form_layers_and_core_stands_below_all(tmp_path: Path) -> None:
+def test_crate_modules_form_layers_above_core(tmp_path: Path) -> None:
     files = {
         "lib.rs": "mod core;\nmod x;\nmod y;",
         "core/mod.rs": "pub mod low;",

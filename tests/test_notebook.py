@@ -43,7 +43,7 @@ def run(source: str, names: dict[str, object]) -> object:
 
 @pytest.mark.usefixtures("unless_unchanged")
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch, capsys):
+def test_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     names: dict[str, object] = {}
@@ -56,7 +56,7 @@ def test_a_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch, capsys):
     names["session"].close()
 
 
-def test_an_answer_is_a_table(demo_files):
+def test_notebook_result_is_table(demo_files):
     with zlens.open(demo_files[:1], options=zlens.Options(utc=False)) as session:
         answer = session.sql(
             "SELECT '<b>' AS x, 1.5 AS y, NULL AS z, system, max(interval_end) AS t FROM load GROUP BY system"

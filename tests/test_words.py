@@ -69,7 +69,7 @@ def refused(text: str, words: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("pattern", [*CODE, *PROSE])
-def test_texts_do_without_them(pattern: str) -> None:
+def test_texts_have_no_refused_words(pattern: str) -> None:
     words = REFUSED | (REFUSED_IN_PROSE if pattern in PROSE else {})
     paths = list(files((pattern,)))
     assert paths
@@ -80,7 +80,7 @@ def test_texts_do_without_them(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", RUST)
-def test_rust_does_without_them(pattern: str) -> None:
+def test_rust_has_no_refused_words(pattern: str) -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in files((pattern,))}
     assert texts
     found = {

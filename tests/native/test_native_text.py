@@ -86,7 +86,7 @@ def section(rows: Sequence[tuple[object, ...]], *columns: Column) -> _native.Sec
     return _native.Section.read(table, arrow, columns)
 
 
-def test_what_is_known_before_printing() -> None:
+def test_column_widths_are_known_before_printing() -> None:
     rows = [
         ("A", 2, None, 1.0, "abc"),
         ("A", 1, "gap", math.nan, None),
@@ -107,7 +107,7 @@ def test_the_longest_text_is_that_of_the_printed_number(value: float, width: int
     assert longest == [max(width, len(_native.number_text(value, width, decimals)))]
 
 
-def test_rows_of_one_time_follow_each_other() -> None:
+def test_rows_of_one_time_are_adjacent() -> None:
     intervals = section([("A", t, None, float(t * 10 + i)) for t in (1, 2, 3) for i in range(2)], Column())
     totals = section([("A", t, None, float(-t)) for t in (2, 3, 4)], Column())
     lines = _native.Lines.csv([(intervals, 0), (totals, 0)], [["i"], ["t"]], timed=False)
@@ -129,7 +129,7 @@ class Failing:
         return "no capsule"
 
 
-def test_what_is_no_stream_is_refused() -> None:
+def test_non_streams_are_rejected() -> None:
     with pytest.raises(TypeError, match="PyCapsule"):
         _native.count_rows(Failing())
     with pytest.raises(AttributeError, match="__arrow_c_stream__"):

@@ -18,7 +18,7 @@ BUDGET, PACKED = 480_000, 170_000
 LATER = {"editor.js": (380_000, 125_000)}
 
 
-def test_the_bundle_is_what_the_sources_build(tmp_path: Path):
+def test_bundle_equals_built_sources(tmp_path: Path):
     """Built again, it is the same to the byte; `make page` writes it."""
     present = (ROOT / "ui" / "node_modules").is_dir() and shutil.which("npm") is not None
     tools.require("node modules", present=present)
@@ -57,7 +57,7 @@ def test_the_bundle_names_no_other_host():
         assert "sourceMappingURL" not in text
 
 
-def test_the_licenses_of_what_is_bundled_are_shipped():
+def test_licenses_of_bundled_packages_are_shipped():
     """The texts that Svelte, uPlot, CodeMirror and what they bring ask to be kept with them."""
     text = (SHIPPED / "licenses.txt").read_text(encoding="utf-8")
     modules = ROOT / "ui" / "node_modules"

@@ -46,7 +46,7 @@ def sorted_by(table: Locator, heading: str) -> None:
 
 
 @pytest.mark.long
-def test_guests_by_table_by_course_and_by_owner(page: Page, address: str, demo: Path):
+def test_guests_by_table_series_and_owner(page: Page, address: str, demo: Path):
     opened(page, address, "guests", system="ZLSIM")
     the_table_is_that_of_the_program(page, demo)
     a_click_on_a_legend_hides_a_state_in_every_bar(page)
@@ -303,7 +303,7 @@ def cells(text: str) -> list[list[float | str]]:
 
 
 @pytest.mark.long
-def test_reports_are_those_of_the_command(page: Page, address: str, demo: Path):
+def test_report_view_equals_cli(page: Page, address: str, demo: Path):
     for name, file, system in (
         ("prclog", "zldemo.monwrite", "ZLDEMO"),
         ("workload", "zlzos.smf", "ZLZ1"),
@@ -338,7 +338,7 @@ def a_report_is_that_of_the_command(page: Page, name: str, file: Path) -> None:
         )
 
 
-def test_a_report_is_found_walked_to_and_sorted_as_tables(page: Page, address: str, demo: Path):
+def test_report_is_searched_opened_and_sorted(page: Page, address: str, demo: Path):
     opened(page, address, "reports", system="ZLSIM")
     names = page.locator(".report .name")
     everything = names.count()
@@ -375,7 +375,7 @@ def test_a_report_is_found_walked_to_and_sorted_as_tables(page: Page, address: s
     assert [row["userid"] for row in copied_rows(page, name)] == [row["userid"] for row in used][::-1]
 
 
-def test_the_console_asks_remembers_and_is_linked_to(page: Page, address: str, demo: Path):
+def test_console_runs_and_remembers_queries(page: Page, address: str, demo: Path):
     opened(page, address, "sql", system="ZLSIM")
     query = "SELECT userid, sum(cpu_s) AS s FROM guest GROUP BY userid ORDER BY s DESC LIMIT 3"
     page.locator("#query").fill(query)
@@ -457,7 +457,7 @@ def a_slow_question_is_ended(page: Page, address: str) -> None:
     expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
 
 
-def test_a_wrong_question_says_what_to_do(context: BrowserContext, address: str):
+def test_invalid_query_shows_fix(context: BrowserContext, address: str):
     page = context.new_page()
     page.goto(console(address, "SELECT userid, cpu_sec FROM guest", system="ZLSIM"))
     ready(page, "sql")

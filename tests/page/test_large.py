@@ -159,7 +159,7 @@ def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
 
 
 @pytest.mark.long
-def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
+def test_brush_requests_only_its_window(wide: Page, place: str):
     opened(wide, place, "overview")
     found = questions(wide)
     box = wide.locator('[data-testid="strip"] canvas').bounding_box()

@@ -29,7 +29,7 @@ def test_every_view_fits_a_phone(phone: Page, address: str):
         fits(phone, address, view, "ZLSIM")
 
 
-def test_a_view_fits_a_phone_and_findings_come_first(phone: Page, address: str):
+def test_view_fits_phone_with_findings_first(phone: Page, address: str):
     for view, system in (
         ("overview", "ZLZ1"),
         ("workloads", "ZLZ1"),

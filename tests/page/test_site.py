@@ -60,7 +60,7 @@ def test_every_address_is_a_file_of_the_site(site: Path) -> None:
                 assert (page.parent / unquote(target)).is_file(), f"{page} leads to {target}"
 
 
-def test_a_broken_link_ends_the_build(site: Path, tmp_path: Path) -> None:
+def test_broken_link_fails_build(site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     shutil.copytree(site.parents[1], folder)
     with open(folder / "build" / "pages" / "GUIDE.md", "a", encoding="utf-8") as page:

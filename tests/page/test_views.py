@@ -14,7 +14,7 @@ from chromium import VIEWS, Views, opened, ready
 from iterations import iterations, quick_subset
 
 
-def test_the_overview_is_explained_saved_zoomed_and_left_by_keys(page: Page, address: str, tmp_path: Path):
+def test_overview_explains_saves_and_zooms(page: Page, address: str, tmp_path: Path):
     opened(page, address, "overview", system="ZLSIM")
     the_menu_has_every_view(page)
     a_number_explains_itself(page)
@@ -29,7 +29,7 @@ def the_menu_has_every_view(page: Page) -> None:
     assert found == list(VIEWS)
 
 
-def test_findings_are_asked_for_before_the_schema(page: Page, address: str):
+def test_findings_are_requested_before_schema(page: Page, address: str):
     held: list[Route] = []
     page.route("**/api/v1/schema*", lambda route: held.append(route))
     with page.expect_request("**/api/v1/findings/stream*"):
@@ -90,7 +90,7 @@ def offline(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("view", quick_subset(2, VIEWS), indirect=True)
-def test_an_exported_view_needs_nothing_else(views: Views, offline: Page, view: str, tmp_path: Path):
+def test_exported_view_is_self_contained(views: Views, offline: Page, view: str, tmp_path: Path):
     page = views.at(view)
     expect(page.locator('[role="alert"]')).to_have_count(0)
     # Nothing is wider than the window.

@@ -12,7 +12,7 @@ from chromium import opened, ready
 CARD = '[data-testid="happened"]'
 
 
-def test_one_look_leads_to_the_vary_off_and_the_logon(page: Page, address: str):
+def test_peak_card_shows_vary_off_and_logon(page: Page, address: str):
     opened(page, address, "overview", system="ZLDEMO")
     card = page.locator(CARD)
     expect(card).to_contain_text("Worst minute: 09:10:00 to 09:11:00, 99.8 % busy, 46 points above the usual")
@@ -35,7 +35,7 @@ def test_one_look_leads_to_the_vary_off_and_the_logon(page: Page, address: str):
 
 
 @pytest.mark.long
-def test_everything_links_to_the_view_that_shows_it(page: Page, address: str):
+def test_peak_card_links_to_views(page: Page, address: str):
     opened(page, address, "overview", system="ZLDEMO")
     card = page.locator(CARD)
     card.get_by_role("link", name="CPU 3").first.click()

@@ -37,7 +37,7 @@ def exported(folder: Path) -> Path:
     return path
 
 
-def test_a_system_has_tiles_of_what_is_known_of_it(browser: Browser, demo: Path, tmp_path: Path):
+def test_system_has_tiles_of_its_data(browser: Browser, demo: Path, tmp_path: Path):
     files = (str(counters(demo, tmp_path)), str(exported(tmp_path)))
     with served(*files) as address, watched(browser, address) as page:
         tiles = page.locator('.tiles [data-testid^="chart-"]')
@@ -67,7 +67,7 @@ def test_a_system_has_tiles_of_what_is_known_of_it(browser: Browser, demo: Path,
         assert not {"user", "device", "workload", "cplconf"} & {*names}
 
 
-def test_what_there_is_not_is_said(page: Page, address: str):
+def test_missing_data_is_stated(page: Page, address: str):
     opened(page, address, "reports", system="ZLZ1", report="user")
     expect(page.locator('[data-testid="no-data"]')).to_have_text(
         re.compile("^ZLZ1 has no data for this report")

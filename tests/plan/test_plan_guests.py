@@ -115,7 +115,7 @@ def test_a_share_is_that_of_all_types_of_a_guest() -> None:
     assert {row[:2]: row[3] for row in answer.table("guests").rows}["W", "CP"] == 40
 
 
-def test_an_absolute_share_stands_in_place_of_the_relative_one() -> None:
+def test_absolute_share_replaces_relative_share() -> None:
     """30 % of three processors is 90; the others share 210: 70 each."""
     answer = planning.plan(session(HUNGRY), ["user.W.absolute=30"])
     after = values(answer, "guests", "after")
@@ -135,7 +135,7 @@ def test_a_maximum_share_with_a_limit() -> None:
     assert values(relative, "guests", "after")["W"] == pytest.approx(300 * 50 / 350)
 
 
-def test_a_limit_and_a_maximum_belong_together() -> None:
+def test_share_limit_needs_maximum() -> None:
     for setting, cure in (("maximum_absolute=10", "limit=hard"), ("limit=soft", "maximum_absolute=25")):
         with pytest.raises(ScenarioError, match=rf"add user\.W\.{cure}"):
             planning.plan(session(HUNGRY), [f"user.W.{setting}"])
@@ -143,7 +143,7 @@ def test_a_limit_and_a_maximum_belong_together() -> None:
     assert values(nothing, "guests", "difference")["W"] == pytest.approx(0)
 
 
-def test_who_waited_little_wants_little_more() -> None:
+def test_short_waits_limit_extra_demand() -> None:
     """More share brings such a guest nothing that the data tell, and that is said."""
     rows = [virtual("W", 40.0, 5.0), virtual("X", 50.0, 5.0)]
     answer = planning.plan(session(rows), ["user.W.relative=10000"])
@@ -191,7 +191,7 @@ def test_guests_have_no_more_processors_than_are_online() -> None:
     assert not any("though it could get only" in note for note in full.notes)
 
 
-def test_less_weight_takes_processors_from_guests() -> None:
+def test_lower_weight_reduces_guest_processors() -> None:
     """B wants 9 of ten cores: A could get 5 by half of the weights, and 3.33 by a third of them."""
     given = session(HUNGRY, processors=7, cores=7)
     given.connection.execute("UPDATE partition SET logical_cpus = 9, total_s = 540 WHERE partition = 'B'")
@@ -201,14 +201,14 @@ def test_less_weight_takes_processors_from_guests() -> None:
     assert by_name(answer.table("processors"))["IFL"]["after"] == pytest.approx(7 - 5 + 10 / 3)
 
 
-def test_a_core_and_a_share_together() -> None:
+def test_core_and_share_settings_combine() -> None:
     """Four processors, W with 100 % of one as all others: nothing is left to share by."""
     both = planning.plan(session(HUNGRY, cores=3), ["logical_cores=-1", "user.W.relative=300"])
     after = values(both, "guests", "after")
     assert [after[name] for name in "WXYZ"] == pytest.approx([100, 100 / 3, 100 / 3, 100 / 3])
 
 
-def test_before_is_what_solve_expects() -> None:
+def test_guest_plan_base_equals_solve() -> None:
     given = [virtual("W", 95.0, 30.0), virtual("X", 60.0, 30.0), virtual("Y", 45.0, 2.0)]
     expected = by_name(shares.compare(session(given, processors=2), "VM1", END).table("compared"))
     answer = planning.plan(session(given, processors=2), ["user.W.relative=300"])

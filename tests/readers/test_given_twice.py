@@ -151,7 +151,7 @@ def measures(inputs: list[Path]) -> tuple[dict[str, Table], set[str]]:
 @pytest.mark.parametrize(
     "case", quick_subset(len(USUAL), [*USUAL, *sorted((CASES | MORE).keys() - {*USUAL})])
 )
-def test_what_is_given_twice_counts_once(
+def test_repeated_inputs_count_once(
     case: str, tmp_path: Path, sim_session: Session, dump_session: Session
 ) -> None:
     once, twice = (CASES | MORE)[case](tmp_path, sim_session, dump_session)

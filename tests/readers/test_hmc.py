@@ -93,7 +93,7 @@ def test_processors_pools_and_all_metrics(tmp_path: Path) -> None:
     assert {row.name for row in made.inventory()} == metrics.keys()
 
 
-def test_moments_are_stamps_or_dates_of_files(tmp_path: Path) -> None:
+def test_scrape_times_are_timestamps_or_file_dates(tmp_path: Path) -> None:
     made = source(tmp_path, MADE, 'zhmc_cpc_power_watts{cpc="BOX"} 1 1700000000500\n' + MADE)
     (info,) = made.systems
     assert [interval.end_us for interval in info.intervals] == [
@@ -136,7 +136,7 @@ STATUS = [
 
 
 @pytest.mark.parametrize(("metric", "number", "text"), STATUS)
-def test_a_status_is_that_of_the_number(tmp_path: Path, metric: str, number: float, text: str | None) -> None:
+def test_status_follows_number(tmp_path: Path, metric: str, number: float, text: str | None) -> None:
     line = f'zhmc_partition_{metric}{{cpc="BOX",partition="TWO",value="x"}} {number}\n'
     made = source(tmp_path, MADE + line)
     with zlens.open(made.systems[0].files) as session:
@@ -216,7 +216,7 @@ def test_hmc_reports_invalid_line_and_reads_the_rest(tmp_path: Path, line: str, 
 
 
 @pytest.mark.parametrize("value", ["1e308", "-1e308", "1e400", "+Inf", "9" * 400])
-def test_a_value_that_no_counter_has_is_a_problem_and_null(tmp_path: Path, value: str) -> None:
+def test_impossible_counter_value_is_null(tmp_path: Path, value: str) -> None:
     text = MADE.replace(
         'usage_ratio{cpc="BOX",partition="ONE"} 0.25', f'usage_ratio{{cpc="BOX",partition="ONE"}} {value}'
     )
@@ -292,7 +292,7 @@ def test_labels_are_read_as_they_were_written(labels: dict[str, str]) -> None:
 
 
 @needs(SAMPLE)
-def test_the_published_scrape_whole() -> None:
+def test_published_scrape_is_read_completely() -> None:
     made = hmc.open_files([str(SAMPLE)], Options())
     assert made.problems() == []
     lines = [line for line in SAMPLE.read_text().splitlines() if not line.startswith("#")]

@@ -62,7 +62,7 @@ def test_counters_absent_inside_a_guest(tmp_path: Path, capsys: pytest.CaptureFi
         assert [info.system for info in session.systems] == ["unknown-guest"]
 
 
-def test_lines_between_and_values_beyond(tmp_path: Path) -> None:
+def test_foreign_lines_and_out_of_range_values(tmp_path: Path) -> None:
     text = PERF_CSV + "what is this\n2.000100000,CPU2,99999999999999999999,,cpum_cf/CPU_CYCLES/,1,100.00,,\n"
     with opened(tmp_path, {"counts.csv": text}) as session:
         assert counted(session)[-1][:3] == (1, 1, 100)
@@ -71,7 +71,7 @@ def test_lines_between_and_values_beyond(tmp_path: Path) -> None:
         assert "exceeds the range of a counter" in found["length"]
 
 
-def test_lshwc_cut_off(tmp_path: Path) -> None:
+def test_truncated_lshwc_output(tmp_path: Path) -> None:
     with opened(tmp_path, {"hw.csv": LSHWC[: LSHWC.rindex("CPU1") + 12]}) as session:
         assert session.sql("SELECT count(*) FROM linux_cpumf").rows == [(2,)]
         assert "ends before the line of all CPUs" in kinds(session)["truncated"]
@@ -85,7 +85,7 @@ def test_lshwc_cut_off(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM linux_counter").rows == [(9,)]
 
 
-def test_runs_of_lshwc_behind_each_other(tmp_path: Path) -> None:
+def test_consecutive_lshwc_json_runs(tmp_path: Path) -> None:
     later = json.dumps(lshwc_json()).replace("174298165", "174298265").replace("174298166", "174298266")
     text = json.dumps(lshwc_json()) + "\n" + later + "\nwhat is this\n"
     with opened(tmp_path, {"hw.json": text}) as session:
@@ -98,7 +98,7 @@ def test_runs_of_lshwc_behind_each_other(tmp_path: Path) -> None:
         assert "the last reading ends before the values of all CPUs" in kinds(session)["truncated"]
 
 
-def test_zeros_at_the_end_of_what_was_being_written(tmp_path: Path) -> None:
+def test_trailing_zeros_of_counter_file(tmp_path: Path) -> None:
     for name, text in FORMS.items():
         path = tmp_path / name
         path.write_bytes(text.encode() + bytes(3000))
@@ -133,7 +133,7 @@ def test_lshwc_of_other_shape(tmp_path: Path) -> None:
         assert len([row for row in counted(session) if row[2] is not None]) == 11
 
 
-def test_the_same_twice_and_a_host_twice(tmp_path: Path) -> None:
+def test_repeated_counters_and_repeated_host(tmp_path: Path) -> None:
     first = json.dumps(lshwc_json())
     with opened(tmp_path, {"a.json": first, "b.json": first + "\n"}) as session:
         assert session.sql("SELECT system, cpu_id FROM cpumf").rows == [("lnx1", 0)]

@@ -169,7 +169,7 @@ def read(path: Path) -> list[dict[int, dict[int, int]]]:
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=iterations(8, 3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(counts=counts)
-def test_every_form_tells_the_same(tmp_path: Path, form: str, counts: Counts) -> None:
+def test_linux_formats_give_same_counters(tmp_path: Path, form: str, counts: Counts) -> None:
     path = tmp_path / "counts"
     if "csv" in form and form.endswith("%x"):
         # In CSV nothing but their letters tells that values are hexadecimal.

@@ -105,7 +105,7 @@ def test_lshwc_sample() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_tells_the_same(tmp_path: Path, name: str) -> None:
+def test_lshwc_formats_give_same_counters(tmp_path: Path, name: str) -> None:
     with opened(tmp_path, {"hw": FORMATS[name]}) as session:
         assert counted(session) == [
             (3, CYCLES, None, 250, None), (3, OTHER, None, 85, None),
@@ -142,7 +142,7 @@ def test_pairs_quoted_and_in_hexadecimal(tmp_path: Path) -> None:
             assert [row[:3] for row in counted(session)][4:6] == [(3, CYCLES, 250), (3, OTHER, 83)]
 
 
-def test_pairs_cut_and_damaged(tmp_path: Path) -> None:
+def test_truncated_and_damaged_lshwc_pairs(tmp_path: Path) -> None:
     with opened(tmp_path / "cut", {"hw": PAIRS[:-2]}) as session:
         # 168 cut to 16 is a number, too; without its line the last reading lacks a counter for all CPUs.
         assert [row[2] for row in counted(session) if row[0] == 3] == [None, None, 250, 83]
@@ -169,7 +169,7 @@ def test_other_tools_of_s390_tools_are_not_lshwc() -> None:
     assert [form_of(text.encode()) for text in others] == [None] * len(others)
 
 
-def test_the_made_forms_are_those_of_the_formatter() -> None:
+def test_generated_lshwc_formats_match_formatter() -> None:
     """What the property of all forms reads is printed as here, up to the version and the counters."""
     counts: Counts = [{0: dict.fromkeys(NAMES, 1)}]
 

@@ -128,7 +128,7 @@ MAILED: list[Callable[[str], str | bytes]] = [folded, flowed, kept, quoted, lamb
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
-def test_the_form_does_not_matter(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
+def test_listing_format_does_not_matter(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
     expected = rows(tmp_path, PRCLOG)
     assert len(expected) == 9
     assert rows(tmp_path, form(PRCLOG)) == expected
@@ -136,14 +136,14 @@ def test_the_form_does_not_matter(form: Callable[[str], str | bytes], tmp_path: 
 
 
 @pytest.mark.parametrize("form", MAILED, ids=["folded", "flowed", "kept", "quoted", "both"])
-def test_mail_does_not_matter_and_is_told(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
+def test_mailed_listing_is_restored_and_reported(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
     assert rows(tmp_path, form(PRCLOG)) == rows(tmp_path, PRCLOG)
     (told,) = problems(tmp_path, form(PRCLOG))
     assert told.startswith("the text was ")
     assert told.endswith("line numbers refer to the result")
 
 
-def test_a_cut_line_loses_only_what_is_uncertain(tmp_path: Path) -> None:
+def test_truncated_line_loses_only_uncertain_cells(tmp_path: Path) -> None:
     text = "\n".join(line[:80] for line in PRCLOG.splitlines()) + "\n"
     found, expected = rows(tmp_path, text), rows(tmp_path, PRCLOG)
     known = ["cpu_id", "cpu_type", "ppd", "entitlement_pct", "dvid", "parked_pct", "busy_pct", "user_pct"]
@@ -227,7 +227,7 @@ def test_the_day_of_a_first_row(tmp_path: Path, start: str, end: str, first: str
     assert f"2017-06-{day} {first}" in ends
 
 
-def test_lines_of_dates_are_the_days_of_what_follows(tmp_path: Path) -> None:
+def test_date_lines_apply_to_following_rows(tmp_path: Path) -> None:
     """Between the intervals of several days, the day stands alone in its line."""
     text = PHYSLOG.replace("To   2017/06/26", "To   2017/06/29")
     text = text.replace("10:11:00 IFL ", "2017/06/26\n10:11:00 IFL ", 1)
@@ -252,7 +252,7 @@ End Time Name          /s     /s
 """
 
 
-def test_a_report_that_the_catalog_lacks_is_read_by_its_heads(tmp_path: Path) -> None:
+def test_unknown_report_is_read_by_headings(tmp_path: Path) -> None:
     found = rows(tmp_path, UNKNOWN, "listing_newlog")
     assert [(row["row_kind"], row["name"], row["s"], row["s_2"]) for row in found] == [
         ("mean", "ALPHA", 10.5, 0.025),
@@ -264,7 +264,7 @@ def test_a_report_that_the_catalog_lacks_is_read_by_its_heads(tmp_path: Path) ->
     ]
 
 
-def test_rows_of_an_unknown_report_as_long_as_its_rule_are_whole(tmp_path: Path) -> None:
+def test_unknown_report_rows_up_to_rule_are_complete(tmp_path: Path) -> None:
     text = UNKNOWN.replace(f"{'_' * 87}\n", f"{'_' * 34}\n")
     assert [row["s_2"] for row in rows(tmp_path, text, "listing_newlog")] == [0.025, None, 0.05]
     # Cut to a card, the last number may have had more digits.
@@ -296,7 +296,7 @@ def test_each_table_of_an_unknown_report_is_a_table(tmp_path: Path) -> None:
     )
 
 
-def test_a_column_that_the_catalog_lacks_is_kept_as_text(tmp_path: Path) -> None:
+def test_unknown_listing_column_is_stored_as_text(tmp_path: Path) -> None:
     lines = PHYSLOG.splitlines()
     added = ["Extra", "%News", *["1.234"] * 8]
     body = [at for at, line in enumerate(lines) if line.startswith(("End Time", ">>", "10:1"))]
@@ -309,7 +309,7 @@ def test_a_column_that_the_catalog_lacks_is_kept_as_text(tmp_path: Path) -> None
     ]
 
 
-def test_what_has_no_place_is_told_with_its_line(tmp_path: Path) -> None:
+def test_unplaced_listing_line_is_reported(tmp_path: Path) -> None:
     text = PRCLOG + "And now for something 12 34 completely different\n"
     assert problems(tmp_path, text) == [
         "line 20: not placed: 'And now for something 12 34 completely different'"
@@ -318,7 +318,7 @@ def test_what_has_no_place_is_told_with_its_line(tmp_path: Path) -> None:
     assert problems(tmp_path, text) == ["line 11: inst_sim_rate: '3oo35' is not a number; stored as NULL"]
 
 
-def test_numbers_outside_of_reports_are_told(tmp_path: Path) -> None:
+def test_numbers_outside_reports_are_reported(tmp_path: Path) -> None:
     text = "12:00:01 some  1  2  3\n" + PRCLOG
     assert problems(tmp_path, text) == [
         "line 1: 1 line outside any report, starting with '12:00:01 some  1  2  3'"
@@ -327,7 +327,7 @@ def test_numbers_outside_of_reports_are_told(tmp_path: Path) -> None:
     assert problems(tmp_path, text) == ["line 19: 2 lines outside any report, starting with '1 2 3'"]
 
 
-def test_an_excerpt_is_known_by_its_heads(tmp_path: Path) -> None:
+def test_excerpt_is_recognized_by_headings(tmp_path: Path) -> None:
     text = "\n".join(PRCLOG.splitlines()[6:]) + "\n"
     found = rows(tmp_path, text)
     assert [row["busy_pct"] for row in found] == [row["busy_pct"] for row in rows(tmp_path, PRCLOG)]
@@ -352,7 +352,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
-def test_a_wrong_transfer_is_refused_with_the_cure(text: str | bytes, message: str, tmp_path: Path) -> None:
+def test_wrong_transfer_of_listing_is_rejected(text: str | bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message) as error:
         rows(tmp_path, text)
     assert error.value.cure
@@ -360,7 +360,7 @@ def test_a_wrong_transfer_is_refused_with_the_cure(text: str | bytes, message: s
 
 
 @pytest.mark.parametrize("lake", [False, True])
-def test_the_same_report_in_two_files_counts_once(lake: bool, tmp_path: Path) -> None:
+def test_report_in_two_files_counts_once(lake: bool, tmp_path: Path) -> None:
     """Reports of one interval in several files add up; the same report of it does not."""
     paths = []
     for name, text in (("a", PRCLOG), ("b", PRCLOG + "\n"), ("c", (FOLDER / "sysset-smt2.txt").read_text())):

@@ -53,7 +53,7 @@ def test_guests_of_a_listing_are_those_of_the_monitor(listed: Session, sim_sessi
     assert not [problem.detail for problem in listed.problems if problem.kind == "impossible"]
 
 
-def test_a_guest_of_a_listing_was_there_while_it_was_logged_on(listed: Session, sim_session: Session) -> None:
+def test_listed_guest_exists_while_logged_on(listed: Session, sim_session: Session) -> None:
     """What is printed are rates over that time: percent, and I/O."""
     query = (
         "SELECT sum(seconds), 100 * sum(cpu_s) / sum(seconds), "
@@ -155,7 +155,7 @@ def test_pages_of_guests_of_a_listing_are_those_of_the_monitor(
     assert (batch[0] < 1800, batch[1]) == ((True, 2) if "user" in reports_of_it else (False, None))
 
 
-def test_what_a_listing_has_only_in_a_sum_is_unknown(listed: Session) -> None:
+def test_parts_of_printed_sums_are_null(listed: Session) -> None:
     """FCX112 prints DASD, unit record and all virtual I/O, but not how much of the rest is of a console."""
     kinds = "count(console_io_rate), count(ctca_io_rate), count(other_io_rate)"
     ((*others, known),) = listed.sql(f"SELECT {kinds}, count(virtual_io_rate) FROM guest").rows

@@ -45,7 +45,7 @@ def cpu(session: Session) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_report_that_comes_again_counts_once(user: str, place: str, tmp_path: Path) -> None:
+def test_repeated_report_counts_once(user: str, place: str, tmp_path: Path) -> None:
     (tmp_path / "once").mkdir()
     with zlens.open(placed([user], "one file", tmp_path / "once")) as session:
         once = cpu(session)
@@ -91,7 +91,7 @@ def test_report_continued_after_header_is_not_duplicate(user: str, place: str, t
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", RMF)
-def test_a_page_of_rmf_that_comes_again_counts_once(name: str, place: str, tmp_path: Path) -> None:
+def test_repeated_rmf_page_counts_once(name: str, place: str, tmp_path: Path) -> None:
     text = (FOLDER / name).read_text()
     tables = ("rmf_cpu", "rmf_multithreading", "rmf_workload", "rmf_paging")
 

@@ -17,7 +17,7 @@ SHORT = ("prclog", "smtmet", "device", "user", "sysconf", "partition", "hpalias"
 
 
 @pytest.mark.long
-def test_every_demo_file_comes_back(demo_files: list[Path], tmp_path: Path) -> None:
+def test_short_reports_round_trip(demo_files: list[Path], tmp_path: Path) -> None:
     values: dict[str, int] = defaultdict(int)
     for path in demo_files:
         with zlens.open(str(path)) as session:
@@ -31,7 +31,7 @@ def test_every_demo_file_comes_back(demo_files: list[Path], tmp_path: Path) -> N
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(definition.names()))
-def test_every_report_comes_back(name: str, demo_files: list[Path], tmp_path: Path) -> None:
+def test_reports_round_trip(name: str, demo_files: list[Path], tmp_path: Path) -> None:
     for path in demo_files:
         with zlens.open(str(path)) as session:
             _, wrong = listing_roundtrip.differences(session, name, tmp_path)
@@ -39,7 +39,7 @@ def test_every_report_comes_back(name: str, demo_files: list[Path], tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["lpar", "lparlog"])
-def test_a_number_in_hexadecimal_is_no_decimal_number(name: str) -> None:
+def test_hexadecimal_columns_are_text(name: str) -> None:
     """A user partition ID that is printed as 10 is 16."""
     columns = [column for table in definition.load_report(name).tables for column in table.columns]
     assert [listings.kind(column) for column in columns if column.key == "upid"] == ["text"]

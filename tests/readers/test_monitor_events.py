@@ -112,7 +112,7 @@ def test_details_are_readable(
         assert rows == [(subject, detail)]
 
 
-def test_suspensions_are_gaps_with_what_was_lost(tmp_path: Path) -> None:
+def test_suspensions_are_gaps_with_lost_records(tmp_path: Path) -> None:
     start = made.START_US
     groups = [
         made.configuration(start),

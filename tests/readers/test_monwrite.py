@@ -50,7 +50,7 @@ def only(session: Session) -> SystemInfo:
 # Whose file it is -------------------------------------------------------------------------------
 
 
-def test_the_configuration_record_says_which_system(tmp_path: Path) -> None:
+def test_configuration_record_identifies_system(tmp_path: Path) -> None:
     with opened(tmp_path / "one", [made.configuration(START_US, FULL), *made.minutes(3)]) as session:
         info = only(session)
         assert (info.system, info.machine_type, info.model, info.serial) == (
@@ -100,7 +100,7 @@ def test_unnamed_system_is_named_after_partition_or_file(
         (None, None),
     ],
 )
-def test_the_level_of_cp_in_whatever_form(text: str | None, release: str | None) -> None:
+def test_cp_level_formats(text: str | None, release: str | None) -> None:
     assert monwrite._release(text) == release
 
 
@@ -184,7 +184,7 @@ def test_monwrite_times_are_local_without_leap_seconds(tmp_path: Path) -> None:
 # Layouts and problems ---------------------------------------------------------------------------
 
 
-def test_layouts_are_told_apart_by_length(tmp_path: Path) -> None:
+def test_layouts_are_selected_by_length(tmp_path: Path) -> None:
     end = START_US + MINUTE_US
     lengths = {0: 108, 1: 90, 2: 600}
     records = [
@@ -243,7 +243,7 @@ def test_inventory_has_row_per_record_type_and_file(tmp_path: Path) -> None:
         assert all(row.layout is None for row in source(session).inventory(with_layouts=False))
 
 
-def test_a_record_is_planned_when_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_planned_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[str] = []
     real = plans.record_plans
     monkeypatch.setattr(
@@ -264,7 +264,7 @@ def test_a_record_is_planned_when_it_is_asked_for(tmp_path: Path, monkeypatch: p
             source(session).tables["rmf_cpu"]
 
 
-def test_sections_have_tables_of_their_own(tmp_path: Path) -> None:
+def test_sections_have_own_tables(tmp_path: Path) -> None:
     layout = next(one for one in monwrite.layouts.layouts("D0R16") if one.release == "5.3")
     (section,) = layout.sections
     end = START_US + MINUTE_US
@@ -296,7 +296,7 @@ def test_bytes_are_recognized(tmp_path: Path) -> None:
     assert "binary" in str(caught.value)
 
 
-def test_a_file_that_cannot_be_opened_is_a_problem_beside_others(tmp_path: Path) -> None:
+def test_unreadable_file_among_others_is_problem(tmp_path: Path) -> None:
     good = made.write(tmp_path / "good", [made.configuration(START_US), *made.minutes(2)])
     found = monwrite.open_files([str(tmp_path / "gone"), str(good)], Options(), None)
     assert [info.system for info in found.systems] == ["MADETEST"]
@@ -321,7 +321,7 @@ def test_progress_counts_the_bytes_of_all_files(tmp_path: Path) -> None:
 # Evidence of resets -----------------------------------------------------------------------------
 
 
-def test_evidence_of_nobody_known_resets_nobody(tmp_path: Path) -> None:
+def test_evidence_without_subject_resets_nothing(tmp_path: Path) -> None:
     # A record that is cut off before the user's name.
     short = made.record("D4R1", START_US + 30 * S_US, {}, 22)
     off = made.record("D5R2", START_US + 30 * S_US, {}, 20)

@@ -104,7 +104,7 @@ def test_processors_of_a_guest_in_both_levels(length: int, tmp_path: Path) -> No
         assert faults(session) == []
 
 
-def test_entries_said_to_be_there_do_not_reach_beyond_the_data(tmp_path: Path) -> None:
+def test_payload_entries_end_with_data(tmp_path: Path) -> None:
     values = {"sync_count_1": 1, "sync_count_2": 1, "nr_cpus": 4, "linux_os_cpu": [{"cpu_id": 5}]}
     # What follows the data in the buffer is not the guest's.
     with opened(tmp_path, [[payload(end(0), "linux_os", values, padding=200)]]) as session:
@@ -114,7 +114,7 @@ def test_entries_said_to_be_there_do_not_reach_beyond_the_data(tmp_path: Path) -
         assert "1 fit" in fault
 
 
-def test_torn_data_are_a_problem_and_no_row(tmp_path: Path) -> None:
+def test_torn_payload_is_problem(tmp_path: Path) -> None:
     torn = {"sync_count_1": 8, "sync_count_2": 7, "nr_cpus": 1, "linux_os_cpu": [{"cpu_id": 1}]}
     good = {"sync_count_1": 8, "sync_count_2": 8, "nr_threads": 77}
     records = [payload(end(0), "linux_os", torn), payload(end(0) + 1, "linux_os", good, guest="LINUX2")]
@@ -159,7 +159,7 @@ def test_file_systems_and_processes_have_texts_of_any_length(tmp_path: Path) -> 
         assert faults(session) == []
 
 
-def test_texts_that_do_not_fit_are_a_problem_and_no_row(tmp_path: Path) -> None:
+def test_oversized_texts_are_problems(tmp_path: Path) -> None:
     disk = {"fs_name": "/dev/dasda1", "fs_dir": "/", "fs_type": "ext4"}
     bad = bytearray(payload(end(0), "mon_fsstatd", disk))
     place = bad.index(b"/dev") - 2

@@ -58,7 +58,7 @@ def valid(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> d
     return found
 
 
-def test_a_file_gets_its_reader_whatever_others_take_it_for(
+def test_file_is_recognized_despite_other_readers(
     valid: dict[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every other reader that does not know it takes it for damaged data."""
@@ -83,7 +83,7 @@ def test_a_file_gets_its_reader_whatever_others_take_it_for(
         assert [recognized(data[:DETECTION_BYTES], len(data)) for data in inputs] == [name] * len(inputs)
 
 
-def test_damage_is_reported_if_no_reader_knows_the_file(demo_files: list[Path]) -> None:
+def test_damage_is_reported_if_unrecognized(demo_files: list[Path]) -> None:
     data = demo_files[0].read_bytes()[: 16 * 4096].replace(b"\n", b"\r\n")
     with pytest.raises(InputError, match="transfer"):
         recognized(data[:DETECTION_BYTES], len(data))
@@ -114,7 +114,7 @@ def asked(head: bytes, size: int) -> set[str | None]:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[bytes]], name: str) -> None:
+def test_any_bytes_are_recognized_or_rejected(valid: dict[str, list[bytes]], name: str) -> None:
     """Beginnings of files, with some bytes changed, and bytes of no file."""
     numbers = draws(name)
     for _ in range(iterations(400, 40)):
@@ -128,11 +128,11 @@ def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[
 
 @given(st.binary(max_size=300), st.integers(0, 2**40))
 @settings(max_examples=iterations(1000, 50), deadline=None)
-def test_random_bytes_have_a_reader_or_an_error_of_the_input(data: bytes, size: int) -> None:
+def test_random_bytes_are_recognized_or_rejected(data: bytes, size: int) -> None:
     assert told(data, size) in asked(data, size)
 
 
-def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
+def test_stream_is_recognized(tmp_path: Path) -> None:
     """In this dump stands an S where monitor data that were translated to ASCII have one."""
     first = other(30, 4, 300, 100)
     data = bytearray(smf_formats.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
@@ -214,7 +214,7 @@ def test_the_output_of_read_values_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_unknown_text_is_not_told_about_transfers_of_binary_data(tmp_path: Path) -> None:
+def test_unknown_text_error_does_not_mention_transfer(tmp_path: Path) -> None:
     error = refused(tmp_path / "note", "dear diary\n")
     assert "this is text, which zlens cannot read" in error
     assert error.endswith("check that it is the file you mean, and that its first lines are there")

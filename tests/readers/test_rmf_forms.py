@@ -53,7 +53,7 @@ def read(path: Path) -> tuple[dict[str, list[str]], list[str], list[str]]:
 
 
 @pytest.mark.parametrize("seed", range(iterations(60, 4)))
-def test_pages_of_a_known_form_are_read_as_line_by_line(
+def test_template_pages_equal_parsed_pages(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "rmf.txt"
@@ -71,7 +71,7 @@ def test_pages_of_a_known_form_are_read_as_line_by_line(
     assert read(path) == fast
 
 
-def test_other_words_are_no_known_form(tmp_path: Path) -> None:
+def test_changed_page_does_not_match_template(tmp_path: Path) -> None:
     """A processor of another type between two reports that have the same form."""
     text = made(draws(1), 3)
     changed = text.replace(" 5   IIP", " 5   AAP", 2).replace(" 5   AAP", " 5   IIP", 1)

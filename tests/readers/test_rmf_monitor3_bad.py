@@ -148,7 +148,7 @@ def test_monitor3_memory_is_bounded(read: Read, tmp_path: Path, hostile: str) ->
     assert peak_of(lambda: open_files([path], Options())) < 16_000_000
 
 
-def test_heads_that_stand_twice_or_are_none(read: Read) -> None:
+def test_repeated_or_missing_headings(read: Read) -> None:
     twice = monitor3().replace("<col>CPCPWGHT</col>", "<col>CPCPIND</col>")
     source = read(document(twice))
     whole(source)
@@ -217,7 +217,7 @@ def test_the_same_file_twice_and_odd_names(tmp_path: Path, capsys: pytest.Captur
     assert (status, found.count("duplicate")) == (0, len(names) - 1)
 
 
-def test_answers_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_monitor3_responses_on_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = '<message id="GPM0731I"><description>The system is not there</description></message>'
     error, good = tmp_path / "error.xml", tmp_path / "good.xml"
     error.write_text(document(monitor3(body=said)))

@@ -40,7 +40,7 @@ def lines(source: rmf_monitor3.RmfMonitor3Source) -> list[Row]:
     return rows(source, "rmf3_partition")
 
 
-def test_what_is_in_the_answer(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
+def test_monitor3_sample_contents(source: rmf_monitor3.RmfMonitor3Source, lines: list[Row]) -> None:
     (system,) = source.systems
     assert (system.system, system.lpar, system.machine) == ("RPRT", "VIRPT", "8562-5ED28")
     assert (system.utc_offset_s, system.local_time, system.nominal_s) == (-4 * 3600, False, 100.0)
@@ -61,7 +61,7 @@ def test_what_is_in_the_answer(source: rmf_monitor3.RmfMonitor3Source, lines: li
     }
 
 
-def test_the_type_of_a_block_is_that_of_the_line(lines: list[Row]) -> None:
+def test_block_type_equals_line_type(lines: list[Row]) -> None:
     assert {(row["cpu_type"], row["line_type"][0]) for row in lines} == {
         ("CP", "C"),
         ("IFL", "L"),
@@ -141,7 +141,7 @@ def test_the_half_hour_around_it_has_the_same_machine(lines: list[Row]) -> None:
     assert outer.first_us <= inner.first_us < inner.last_us <= outer.last_us
 
 
-def test_an_error_answer_says_what_rmf_said() -> None:
+def test_monitor3_error_response_has_rmf_message() -> None:
     with pytest.raises(InputError) as caught:
         rmf_monitor3.open_files([str(ERROR)], Options())
     assert (caught.value.file, caught.value.offset) == (str(ERROR), 1122)

@@ -65,7 +65,7 @@ def test_printed_smt2_processors_as_published() -> None:
     assert told(path) == []
 
 
-def test_workloads_give_the_appl_percent_that_ibm_published() -> None:
+def test_printed_appl_percent_as_published() -> None:
     """IBM, z/VM SMT performance presentation: z/OS RMF Workload Activity Report (MT=2)."""
     path = FOLDER / "rmf-workload-mt.txt"
     columns = "policy, workload, class, ended, ended_rate, cpu_s, iip_s, aap_s, appl_cp_pct, appl_iip_pct"
@@ -77,7 +77,7 @@ def test_workloads_give_the_appl_percent_that_ibm_published() -> None:
     assert told(path) == []
 
 
-def test_paging_counts_are_those_that_were_published() -> None:
+def test_printed_paging_counts_as_published() -> None:
     path = FOLDER / "rmf-paging.txt"
     query = "SELECT minimum, maximum, average FROM rmf_paging WHERE area = '{}' AND name = '{}'"
     assert ask(path, query.format("CENTRAL STORAGE", "AVAILABLE")) == [(158574, 161884, 159692)]
@@ -192,7 +192,7 @@ def table(name: str, rows: list[dict[str, Any]]) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def test_the_xml_form_printed_gives_the_same_rows(tmp_path: Path) -> None:
+def test_printed_report_equals_xml(tmp_path: Path) -> None:
     xml = tmp_path / "rmf.xml"
     xml.write_text(rmf_builder.document(*rmf_builder.half_hours(3)))
     text = ""
@@ -262,7 +262,7 @@ def test_devices_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_has_no_place_is_kept_and_told(tmp_path: Path) -> None:
+def test_unplaced_printed_line_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "report.txt"
     header = HEADER.format(system="SYSA", date="04/12/2022", time="08.00.00", interval="14.59.999")
     rows = "NUM TYPE ONLINE LPAR BUSY MVS BUSY PARKED\n 0   CP  100.00  12.50   11.00     0.00\n"
@@ -276,7 +276,7 @@ def test_what_has_no_place_is_kept_and_told(tmp_path: Path) -> None:
     assert any("the report channelpathactivity is not in the catalog" in detail for detail in told(path))
 
 
-def test_a_page_without_its_time_is_told_and_alone_is_refused(tmp_path: Path) -> None:
+def test_page_without_time_is_reported_or_rejected(tmp_path: Path) -> None:
     path = tmp_path / "report.txt"
     rows = "NUM TYPE ONLINE LPAR BUSY MVS BUSY PARKED\n 0   CP  100.00  12.50   11.00     0.00\n"
     path.write_text(CPU + "   z/OS V2R5   SYSTEM ID SYSA\n" + rows)

@@ -24,7 +24,7 @@ def test_durations_are_exact_in_every_form(ms: int, dot: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "5", "12.34", "1.2.3", "00.60.00", "00.00.61.000", "-1.00.00", "a.b.c", "1.00.00.00000"]
 )
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_durations_are_rejected(text: str) -> None:
     with pytest.raises(values.NotAValueError, match="a duration such as "):
         values.milliseconds(text)
 
@@ -60,13 +60,13 @@ def test_whole_numbers(text: str, value: int) -> None:
 @pytest.mark.parametrize(
     "text", ["1.5", "1e3", "0x10", "1_000", "1,000", "\u0661", "12K", "9" * 19, "inf", "nan"]
 )
-def test_what_is_no_whole_number(text: str) -> None:
+def test_invalid_integers_are_rejected(text: str) -> None:
     with pytest.raises(values.NotAValueError, match=r"^a (whole )?number$"):
         values.integer(text)
 
 
 @pytest.mark.parametrize("text", ["", "-----", "****", ".....", "---.--"])
-def test_runs_that_stand_for_nothing(text: str) -> None:
+def test_blank_values(text: str) -> None:
     assert values.is_blank(text)
 
 

@@ -37,7 +37,7 @@ from zlens.readers.rmf.postprocessor import detect, open_files
 # -- what a report becomes ------------------------------------------------------------------------
 
 
-def test_a_whole_report(opened: Opened) -> None:
+def test_complete_rmf_report(opened: Opened) -> None:
     source = opened(document(report()))
     assert source.problems() == []
     (interval,) = rows(source, "rmf_interval")
@@ -118,7 +118,7 @@ def test_columns_are_typed_commented_and_narrowed(opened: Opened) -> None:
         assert pa.table(raw.stream(names[-2:])).column_names == names[-2:]
 
 
-def test_columns_are_found_by_head_not_by_place(opened: Opened) -> None:
+def test_columns_are_located_by_heading(opened: Opened) -> None:
     order = list(range(len(HEADS)))
     random.Random(7).shuffle(order)
     heads = [HEADS[n].upper().replace(" ", "  ") for n in order]
@@ -185,7 +185,7 @@ def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
     assert found["long"].record == "Partition Data Report: Partition Data"
 
 
-def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
+def test_unknown_rmf_names_are_reported_once(opened: Opened) -> None:
     heads, row = [*HEADS, "Hair Color"], ALPHA + "|blue"
     body = (
         segment("CPU Activity", part(variables({"CPU": "3931", "Mood": "good"}) + "<mood>x</mood>"))
@@ -224,7 +224,7 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
     assert layouts["CPU Activity"] == (3, "postprocessor_cpu")
 
 
-def test_a_value_that_is_not_one_is_null_and_named(opened: Opened) -> None:
+def test_invalid_rmf_value_is_null_and_reported(opened: Opened) -> None:
     wrong = ALPHA.replace("|60|", "|heavy|").replace("00.06.06.000", "6 min").replace("20.33", "1_0.5")
     body = segment("Partition Data Report", part(table(HEADS, [wrong]), "Partition Data"))
     source = opened(document(*half_hours(2, body=body)))
@@ -248,7 +248,7 @@ def test_the_name_of_a_system(opened: Opened) -> None:
     assert sorted(s.system for s in source.systems) == ["ALPHA", "unknown-report1"]
 
 
-def test_local_times_are_said_to_be_local(opened: Opened) -> None:
+def test_local_times_are_marked(opened: Opened) -> None:
     source = opened(document(*half_hours(3)), tz=None)
     (system,) = source.systems
     assert (system.local_time, system.utc_offset_s) == (True, None)
@@ -268,7 +268,7 @@ def test_a_zone_makes_times_utc(opened: Opened, tz: str, hour: float) -> None:
     assert source.problems() == []
 
 
-def test_the_hour_a_clock_repeats(opened: Opened) -> None:
+def test_repeated_local_hour(opened: Opened) -> None:
     """New York, 2026-11-01: 01:00 to 02:00 happens twice."""
     ends = ["01.00", "01.30", "01.00", "01.30", "02.00"]
     starts = ["00.30", "01.00", "01.30", "01.00", "01.30"]
@@ -286,7 +286,7 @@ def test_the_hour_a_clock_repeats(opened: Opened) -> None:
     assert any(p.kind == "duplicate" and "option tz" in p.detail for p in local.problems())
 
 
-def test_a_time_no_clock_of_the_zone_showed(opened: Opened) -> None:
+def test_nonexistent_local_time(opened: Opened) -> None:
     text = document(report(end="03/08/2026-02.30.00", start="03/08/2026-02.00.00"))
     source = opened(text, tz="America/New_York")
     assert any("never showed 2026-03-08 02:30:00" in p.detail for p in source.problems())
@@ -386,7 +386,7 @@ def test_other_reports_are_named(opened: Opened) -> None:
         opened(document(other))
 
 
-def test_messages_beside_data(opened: Opened) -> None:
+def test_rmf_messages_with_data(opened: Opened) -> None:
     message = '<message id="GPM0999W"><description>Some data is missing</description></message>'
     listing = '<mfpmsg id="ERB103I"> options</mfpmsg><mfpmsg id="ERB999E"> bad</mfpmsg>'
     body = document(
@@ -439,7 +439,7 @@ def test_rmf_xml_encodings(opened: Opened, data: bytes) -> None:
     assert all(data[row["offset"] :].startswith(tag) for row in found)
 
 
-def test_a_declaration_that_no_longer_holds(opened: Opened) -> None:
+def test_outdated_encoding_declaration(opened: Opened) -> None:
     source = opened(TEXT.replace("UTF-8", "IBM-1047"))
     (problem,) = source.problems()
     assert problem.kind == "transfer"
@@ -447,7 +447,7 @@ def test_a_declaration_that_no_longer_holds(opened: Opened) -> None:
     assert len(rows(source, "rmf_interval")) == 2
 
 
-def test_ebcdic_names_the_mistake_and_its_cure(opened: Opened) -> None:
+def test_ebcdic_xml_is_rejected_with_fix(opened: Opened) -> None:
     data = TEXT.encode("cp037")
     assert detect(data, len(data))
     with pytest.raises(InputError, match=r"EBCDIC.*transferred in binary.*iconv -f IBM-1047") as caught:
@@ -477,7 +477,7 @@ def test_bytes_of_another_encoding_damage_only_their_interval(opened: Opened) ->
         b"just text about <postprocessor> reports",
     ],
 )
-def test_what_is_not_one_is_not_taken(head: bytes) -> None:
+def test_rmf_detect_rejects_other_xml(head: bytes) -> None:
     assert not detect(head, len(head))
 
 

@@ -155,7 +155,7 @@ def test_rmf_xml_expands_no_entities(opened: Opened, doctype: str, entity: str) 
     assert sum(r["row_kind"] == "total" for r in rows(source, "rmf_partition")) == len(ends)
 
 
-def test_a_document_type_alone_is_refused(opened: Opened) -> None:
+def test_document_type_declaration_is_rejected(opened: Opened) -> None:
     with pytest.raises(InputError, match="document type declaration") as caught:
         opened(DECLARATION + BOMB + "<ddsml>&l11;</ddsml>")
     assert caught.value.offset
@@ -272,7 +272,7 @@ def test_rmf_xml_mutations(tmp_path: Path) -> None:
     ("bound", "value", "kept"),
     [("MAX_INTERVALS", 2, 2), ("MAX_ROWS", 45, 4), ("MAX_NAMES", 1, 1)],
 )
-def test_what_is_kept_is_bounded(
+def test_stored_rmf_data_is_bounded(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, kept: int
 ) -> None:
     monkeypatch.setattr(rmf_source, bound, value)
@@ -285,7 +285,7 @@ def test_what_is_kept_is_bounded(
     assert problem.bytes
 
 
-def test_texts_kept_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_texts_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_store, "MAX_TEXTS", 20)
     source = opened(document(report()))
     whole(source)

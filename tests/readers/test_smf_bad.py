@@ -100,7 +100,7 @@ def test_a_section_outside_its_record(good: Path) -> None:
     assert len(rows(source)) == 23
 
 
-def test_not_a_dump_at_all(tmp_path: Path) -> None:
+def test_foreign_file_is_not_a_dump(tmp_path: Path) -> None:
     for name, data in (("zeros", bytes(100_000)), ("noise", random.Random(7).randbytes(100_000))):
         path = tmp_path / name
         path.write_bytes(data)
@@ -134,7 +134,7 @@ def test_changed_dump_is_reported(good: Path) -> None:
     assert "vanished" in source.problems()[0].detail
 
 
-def test_a_name_that_is_odd(tmp_path: Path) -> None:
+def test_dump_with_unusual_file_name(tmp_path: Path) -> None:
     path = dump(tmp_path / "a 'b\" %s;--\n.smf", records())
     with zlens.open(path) as session:
         assert session.sql("select distinct file from smf113").rows == [(str(path),)]
@@ -170,7 +170,7 @@ def test_damaged_dump_gives_rows_and_problems(good: Path) -> None:
     assert problems > tried * 5 / 6
 
 
-def test_more_systems_than_are_told_apart(tmp_path: Path) -> None:
+def test_systems_are_limited(tmp_path: Path) -> None:
     records = [record(1, 0, 300.0, system=f"{number:04X}") for number in range(4_097)]
     made = opened(dump(tmp_path / "many.smf", records))
     assert len(made.systems) == 4_096

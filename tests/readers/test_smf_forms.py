@@ -95,7 +95,7 @@ class TestForms:
 
     @pytest.mark.parametrize("packing", smf_formats.PACKINGS)
     @pytest.mark.parametrize("form", ["blocks", "spanned", "one behind the other"])
-    def test_packed(self, tmp_path: Path, form: str, packing: str) -> None:
+    def test_compressed_dumps(self, tmp_path: Path, form: str, packing: str) -> None:
         plain = written(tmp_path / "plain.smf", smf_formats.stream(records()))
         data = smf_formats.FORMS[form](records())
         source = written(tmp_path / "packed", smf_formats.PACKINGS[packing](data))
@@ -231,7 +231,7 @@ class TestPacked:
         with pytest.raises(InputError, match="'plenty'; expected a number of bytes"):
             opened(path)
 
-    def test_members_that_are_no_dump(self, tmp_path: Path) -> None:
+    def test_zip_members_other_than_dumps(self, tmp_path: Path) -> None:
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_BZIP2) as archive:
             archive.writestr("one.smf", smf_formats.stream(records()), zipfile.ZIP_STORED)
@@ -245,7 +245,7 @@ class TestPacked:
         ]
         assert len(rows(source)) == 24
 
-    def test_nothing_is_left_behind(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_temporary_file_remains(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         spool = tmp_path / "spool"
         spool.mkdir()
         monkeypatch.setenv("TMPDIR", str(spool))
@@ -256,7 +256,7 @@ class TestPacked:
         with pytest.raises(InputError, match=r"cannot be written to .*missing.* TMPDIR"):
             opened(tmp_path / "day.gz")
 
-    def test_many_packed_files_are_few_open_ones(self, tmp_path: Path) -> None:
+    def test_many_compressed_files_use_few_descriptors(self, tmp_path: Path) -> None:
         for n in range(150):
             data = smf_formats.blocked([other(2, None), record(1, n, 300, [n, 7]), other(3, None)])
             (tmp_path / f"{n:03}.gz").write_bytes(gzip.compress(data))
@@ -273,7 +273,7 @@ class TestPacked:
         assert sorted(row["cpu_id"] for row in found) == list(range(150))
         assert all(row["c0_d"] == row["cpu_id"] for row in found)
 
-    def test_other_packed_files_are_not_taken(self, tmp_path: Path) -> None:
+    def test_other_compressed_files_are_not_recognized(self, tmp_path: Path) -> None:
         for name, data in (
             ("text.gz", gzip.compress(b"a text" * 1000)),
             ("zip", smf_formats.zipped(b"a text")),
@@ -314,14 +314,14 @@ class TestPacked:
         ],
         ids=["xmit", "spack", "pack", "native terse", "vmarc", "cms pack"],
     )
-    def test_packed_on_the_machine(self, tmp_path: Path, head: bytes, words: str) -> None:
+    def test_dump_compressed_on_zos(self, tmp_path: Path, head: bytes, words: str) -> None:
         path = tmp_path / "packed"
         path.write_bytes(head + random.Random(3).randbytes(4096 - len(head)))
         with pytest.raises(InputError, match=words):
             zlens.open(path)
 
 
-def test_any_damage_to_a_packed_or_blocked_dump(tmp_path: Path) -> None:
+def test_damaged_compressed_or_blocked_dump(tmp_path: Path) -> None:
     generator = draws(20_261_122)
     blocked = smf_formats.spanned(records(), 700)
     wholes = [blocked, *(pack(blocked) for pack in smf_formats.PACKINGS.values())]

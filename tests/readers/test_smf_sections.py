@@ -126,7 +126,7 @@ def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
     assert source.resets() == []
 
 
-def test_counters_divide_intervals_of_rmf_and_replace_none(tmp_path: Path) -> None:
+def test_counters_divide_rmf_intervals(tmp_path: Path) -> None:
     """Two intervals of RMF: counters cover two thirds of the first, and nothing of the second."""
     before = (COUNTERS_US - START_US) / SECOND
     path = dump(
@@ -174,7 +174,7 @@ def test_partitions_join_counters_of_later_interval_end(tmp_path: Path) -> None:
     assert ends == [(start + dt.timedelta(seconds=end + 0.37),) for end in (900, 1800)]
 
 
-def test_a_broken_record_is_as_a_whole_one(tmp_path: Path) -> None:
+def test_split_record_equals_complete_one(tmp_path: Path) -> None:
     """More logical processors than fit into a record of 32,756 bytes."""
     partitions = [{"LPM": f"LP{n}", "LPN": n, "BDS": n * 20, "BDN": 20} for n in range(30)]
     sections: Sections = {
@@ -202,7 +202,7 @@ def test_a_broken_record_is_as_a_whole_one(tmp_path: Path) -> None:
     assert parts.problems(complete=True) == []
 
 
-def test_what_is_missing_of_a_broken_record_is_told(tmp_path: Path) -> None:
+def test_missing_segments_of_split_record_are_reported(tmp_path: Path) -> None:
     sections: Sections = {"control": [MACHINE], "logical": [{"PDT": n} for n in range(600)]}
     pieces = rmf(70, 900, sections, most=32_756)
     source = opened(dump(tmp_path / "half.smf", pieces[1:]))
@@ -233,7 +233,7 @@ def test_older_and_newer_levels_read_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [344, 512])
-def test_a_system_is_known_whatever_the_length_of_its_sections(length: int, tmp_path: Path) -> None:
+def test_system_is_known_for_any_section_length(length: int, tmp_path: Path) -> None:
     """A triplet has its length in two bytes, the second of 512 is 0."""
     records = rmf(70, 900, {"control": [MACHINE]}, lengths={"control": length})
     (info,) = opened(dump(tmp_path / "one.smf", records)).systems
@@ -254,7 +254,7 @@ def test_a_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
     assert source.problems(complete=True) == []
 
 
-def test_periods_own_their_states_and_distributions(tmp_path: Path) -> None:
+def test_periods_have_states_and_distributions(tmp_path: Path) -> None:
     sections: Sections = {
         "wms": [{"MCNM": "ONLINE", "MSCF": ["MRCL"]}],
         "scs": [
@@ -340,7 +340,7 @@ def test_duplicate_rmf_records_are_dropped_but_not_type_30(tmp_path: Path) -> No
     assert "1 duplicate records of type 70" in problem.detail
 
 
-def test_questions_join_sections(tmp_path: Path) -> None:
+def test_queries_join_sections(tmp_path: Path) -> None:
     sections: Sections = {
         "partition": [{"LPM": "LPAR1", "BDS": 0, "BDN": 2}, {"LPM": "*PHYSCAL", "BDS": 2, "BDN": 1}],
         "logical": [{"PDT": 10}, {"PDT": 20}, {"PDT": 5}],
@@ -355,13 +355,13 @@ def test_questions_join_sections(tmp_path: Path) -> None:
     assert found == [("*PHYSCAL", 5), ("LPAR1", 30)]
 
 
-def test_a_record_that_cannot_be_broken_so_far(tmp_path: Path) -> None:
+def test_unsplittable_record_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="a section of 404 bytes does not fit"):
         rmf(70, 900, {"control": [MACHINE]}, most=500)
 
 
 @needs(SAMPLE)
-def test_a_dump_of_another_maker() -> None:
+def test_dump_of_other_vendor() -> None:
     """Offsets of z/OS Data Gatherer's SMF REST API, read here by hand."""
     data = SAMPLE.read_bytes()
     waits: list[float] = []

@@ -129,14 +129,14 @@ def test_a_record_that_holds_another(tmp_path: Path) -> None:
     assert "SITE RDW" in problem.detail
 
 
-def test_a_record_that_is_much_longer_than_its_sections(tmp_path: Path) -> None:
+def test_record_longer_than_its_sections(tmp_path: Path) -> None:
     (record,) = rmf(72, 900, {"wms": [{"MCNM": "A"}]})
     for more, told in ((len(record) - 1, []), (len(record) + 1, ["long"])):
         source = opened(dump(tmp_path / f"{more}.smf", [record + bytes(more)]))
         assert [problem.kind for problem in source.problems(complete=True)] == told
 
 
-def test_numbers_that_are_none(tmp_path: Path) -> None:
+def test_invalid_numbers_are_null(tmp_path: Path) -> None:
     (record,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": 2**63 - 1}]})
     data = bytearray(record)
     product = int.from_bytes(data[28:32])

@@ -68,7 +68,7 @@ def counters(*ends: float, length: float = QUARTER_S, core: bool = False, **fiel
 
 
 @pytest.mark.parametrize("core", [False, True])
-def test_threads_take_core_type_polarity_and_parked_time(core: bool, tmp_path: Path) -> None:
+def test_threads_inherit_core_type_and_polarity(core: bool, tmp_path: Path) -> None:
     with zlens.open([dump(tmp_path / "a.smf", counters(900, core=core) + rmf(interval()))]) as session:
         found = session.sql(
             "SELECT cpu_id, core_id, cpu_type, polarity, parked_pct, generation FROM cpumf ORDER BY cpu_id"
@@ -100,7 +100,7 @@ def test_by_polarity(tmp_path: Path) -> None:
         ]
 
 
-def test_counters_of_ten_minutes_beside_quarters_of_an_hour(tmp_path: Path) -> None:
+def test_ten_minute_counters_with_quarter_hours(tmp_path: Path) -> None:
     """SMFINTVAL=10 where RMF keeps to the quarter: the second ten minutes lie in two of them."""
     question = "SELECT polarity, parked_pct FROM cpumf WHERE cpu_id = 2 ORDER BY interval_end"
     ten = counters(600, 1200, 1800, length=600)

@@ -58,12 +58,12 @@ def same(said: str | None, expected: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_left_unread(name: str) -> None:
+def test_sysinfo_samples_have_no_problems(name: str) -> None:
     assert source(name).problems() == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_lscpu_says_of_the_machine(name: str) -> None:
+def test_machine_facts_equal_lscpu(name: str) -> None:
     said, row = lscpu(name).facts, machine(name)
     assert said["Machine type"] == row["machine_type"]
     assert said["Hypervisor"] == row["hypervisor"]
@@ -89,7 +89,7 @@ def _ranges(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_nesting_that_lscpu_prints(name: str) -> None:
+def test_nesting_equals_lscpu(name: str) -> None:
     said, row = lscpu(name).facts, machine(name)
     assert said["Thread(s) per core"] == str(row["threads"])
     assert said["Core(s) per socket"] == str(row["cores"])
@@ -110,7 +110,7 @@ def test_cores_and_sockets_are_numbered_as_lscpu_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["s390-lpar-drawer", "s390-nested-virt"])
-def test_private_caches_times_cores_are_what_lscpu_adds_up(name: str) -> None:
+def test_private_cache_sums_equal_lscpu(name: str) -> None:
     said = lscpu(name).facts
     cores = len({cpu["core"] for cpu in rows(source(name), "linux_cpu") if cpu["online"]})
     letters = {"Data": "d", "Instruction": "i", "Unified": ""}

@@ -39,7 +39,7 @@ def opened(folder: Path, texts: dict[str, str | bytes], **options: object) -> zl
 RUN = "SELECT counter_sets_asked, counter_sets, smfintval, cntintval, statechange, state_change FROM his_run"
 
 
-def test_what_the_published_display_says(tmp_path: Path) -> None:
+def test_published_his_display(tmp_path: Path) -> None:
     # J. Burg, SHARE 8882 (2011): D HIS on a z196.
     with opened(tmp_path, {"his.txt": made.DISPLAY_HIS}) as session:
         assert session.sql(RUN).rows == [
@@ -77,7 +77,7 @@ def test_a_later_display_with_the_service(tmp_path: Path) -> None:
         assert [problem.kind for problem in session.problems] == ["section"]
 
 
-def test_a_command_goes_on_with_an_operand_that_is_a_label_too(tmp_path: Path) -> None:
+def test_command_continues_with_label_operand(tmp_path: Path) -> None:
     text = made.DISPLAY_HIS.replace(
         "CTR=ALL,SI=\n        SYNC", "CTR=(B,E),\n        SMFINTVAL=5,STATECHANGE=STOP"
     )
@@ -353,7 +353,7 @@ def test_other_logs_that_name_the_system(tmp_path: Path, before: str, dated: boo
         assert session.systems[0].lpar == "MADE1"
 
 
-def test_a_message_far_down_in_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_message_deep_in_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED\n" * 2000
     with opened(tmp_path, {"a.txt": other + _hardcopy(made.DISPLAY_CORES)}) as session:
         assert session.sql('SELECT count(*), min("offset") > 100000 FROM zos_core').rows == [(4, True)]
@@ -413,7 +413,7 @@ def test_files_of_one_run_are_one_system(tmp_path: Path) -> None:
         ]
 
 
-def test_info_tells_what_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_shows_requested_counters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files(tmp_path, {"his.txt": made.DISPLAY_HIS, "core.txt": made.DISPLAY_CORES})
     assert main(["info", str(tmp_path)]) == 0
     out = capsys.readouterr().out

@@ -37,7 +37,7 @@ def kinds(session: zlens.Session) -> dict[str, str]:
     return {problem.kind: problem.detail for problem in session.problems}
 
 
-def test_lines_that_nobody_published(tmp_path: Path) -> None:
+def test_undocumented_his_lines_are_reported(tmp_path: Path) -> None:
     text = made.cnt().replace("END TIME", "NEW LABEL: 5\nEND TIME", 1)
     with opened(tmp_path, {"a.CNT": text}) as session:
         (problem,) = session.problems
@@ -74,7 +74,7 @@ def test_a_display_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
 
 
-def test_messages_of_others_end_a_message(tmp_path: Path) -> None:
+def test_other_messages_end_message(tmp_path: Path) -> None:
     text = made.DISPLAY_HIS + "IWM063I WLM POLICY WAS REFRESHED\nno line of these\n" + made.DISPLAY_CPUS
     with opened(tmp_path, {"a.txt": text}) as session:
         assert session.problems == []
@@ -82,7 +82,7 @@ def test_messages_of_others_end_a_message(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM zos_cpu").rows == [(3,)]
 
 
-def test_values_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_his_values(tmp_path: Path) -> None:
     good = f"{made.COUNTS[1][1]:016X}"
     for bad, kind, said in (
         ("F" * 16, "length", "exceeds the range of a counter"),
@@ -97,7 +97,7 @@ def test_values_that_cannot_be(tmp_path: Path) -> None:
             assert rows == [(made.COUNTS[0][1], 3000), (None, 3000)]
 
 
-def test_counters_that_are_missing_or_stand_twice(tmp_path: Path) -> None:
+def test_missing_or_repeated_his_counters(tmp_path: Path) -> None:
     lines = made.cnt().splitlines()
     row = next(line for line in lines if line.lstrip().startswith("4-"))
     first = lines.index(row)
@@ -136,7 +136,7 @@ def test_a_processor_that_went_offline(tmp_path: Path) -> None:
         ]
 
 
-def test_times_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_zos_times(tmp_path: Path) -> None:
     start, end = f"{made.START_TOD:016X}", f"{made.END_TOD:016X}"
     for name, text, said in (
         ("back", made.cnt().replace(end, start), "has an impossible length"),
@@ -192,7 +192,7 @@ def test_zos_counters_and_cores_are_bounded(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.long
-def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
+def test_large_zos_log_needs_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.txt"
     with path.open("wb") as file:
         file.write(made.DISPLAY_CORES.encode() + b"IEF403I MADE\n")

@@ -103,7 +103,7 @@ def test_damaged_bytes_leave_every_interval_in_the_hour(sim_file: Path, tmp_path
             assert any(f" of {entity} ha" in detail for detail in details), entity
 
 
-def test_all_problems_are_the_same_whatever_was_asked_before(sim_file: Path, tmp_path: Path) -> None:
+def test_problems_do_not_depend_on_earlier_queries(sim_file: Path, tmp_path: Path) -> None:
     data = bytearray(sim_file.read_bytes())
     chance = draws(7)
     for _ in range(400):

@@ -6,7 +6,7 @@ from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import load_report
 
 
-def test_the_first_measure_of_a_column_tells_how_it_is_averaged() -> None:
+def test_first_measure_determines_column_mean() -> None:
     several = [
         column
         for name in definition.names()

@@ -75,7 +75,7 @@ def processors(tmp_path: Path) -> Path:
     return made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(3)])
 
 
-def test_records_that_are_not_there_and_roles_without_a_field(tmp_path: Path, folder: Path) -> None:
+def test_missing_records_and_unbound_roles(tmp_path: Path, folder: Path) -> None:
     one = found(processors(tmp_path), folder)
     assert "D4R3" in one["user"].records
     assert one["user"].entry.state == "none"
@@ -99,7 +99,7 @@ def test_report_without_measures_names_missing_records(tmp_path: Path, folder: P
     )
 
 
-def test_a_record_that_is_there_is_not_said_to_be_missing(tmp_path: Path, folder: Path) -> None:
+def test_existing_record_is_not_missing(tmp_path: Path, folder: Path) -> None:
     bare = made.bare_event("D5R19", made.START_US + 30 * made.S_US)
     groups = [made.configuration(made.START_US), *made.minutes(2), bare]
     one = found(made.write(tmp_path / "x.mon", groups), folder)["pools"]
@@ -107,7 +107,7 @@ def test_a_record_that_is_there_is_not_said_to_be_missing(tmp_path: Path, folder
     assert one.missing["cpu_pool"].why == "no layout of D5R19 is known (page MRPRCCPU)"
 
 
-def test_a_field_that_a_pack_brings_is_no_longer_missing(tmp_path: Path, folder: Path) -> None:
+def test_field_of_pack_is_not_missing(tmp_path: Path, folder: Path) -> None:
     groups = [made.configuration(made.START_US, made.SIM_CONFIG)]
     for minute in range(3):
         end = made.START_US + minute * made.MINUTE_US
@@ -123,7 +123,7 @@ def few(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return definition.names(folder)
 
 
-def test_needs_tells_of_pages_and_of_reports(
+def test_needs_lists_pages_and_reports(
     tmp_path: Path, few: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["catalog", "needs", str(processors(tmp_path))]) == 0
@@ -134,7 +134,7 @@ def test_needs_tells_of_pages_and_of_reports(
     assert max(map(len, said.split("\n"))) <= 140
 
 
-def test_needs_of_a_made_file_and_of_a_lake(
+def test_needs_of_synthetic_file_and_lake(
     tmp_path: Path, few: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     groups = [made.configuration(made.START_US, made.SIM_CONFIG), *made.minutes(2)]
@@ -152,7 +152,7 @@ def test_needs_of_a_made_file_and_of_a_lake(
     assert "\n  D4R3    User Activity Data\n" in said
 
 
-def test_the_overview_names_what_is_the_users(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_catalog_show_lists_user_files(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "show"]) == 0
     said = capsys.readouterr().out
     assert f"Your roles ({data / 'roles.toml'})\n  none" in said

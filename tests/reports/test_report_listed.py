@@ -42,7 +42,7 @@ def rows(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_listing_prints_its_own_rows(name: str, printed: Callable[[str], tuple[str, str]]) -> None:
+def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], tuple[str, str]]) -> None:
     before, after = printed(name)
     assert rows(after) == rows(before)
     assert len(rows(after)) > 8
@@ -64,7 +64,7 @@ def test_every_report_of_a_listing_has_rows(
     assert len(rows(after)) == pytest.approx(len(rows(before)), abs=1)
 
 
-def test_a_published_listing_prints_what_was_published() -> None:
+def test_published_listing_is_printed_unchanged() -> None:
     """IBM, z/VM SMT performance presentation: FCX304 PRCLOG, whose only rows are means."""
     with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:
         text = reports.render("prclog", session)
@@ -83,9 +83,7 @@ def test_only_and_other_formats_work_on_rows_of_listings(sim_session: Session, t
         assert reports.render("ustat", session, "html").count("<tr") > 5
 
 
-def test_monitor_data_beside_a_listing_are_computed(
-    sim_session: Session, sim_file: Path, tmp_path: Path
-) -> None:
+def test_monitor_data_with_listing_is_computed(sim_session: Session, sim_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "cpu.txt"
     path.write_text(reports.render("cpu", sim_session), encoding="utf-8")
     with zlens.open([str(sim_file), str(path)]) as session:

@@ -24,14 +24,14 @@ def test_in_every_form(session: zlens.Session, format: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["12", "1%", "_", "", "' OR true --", "\\"])
-def test_a_name_that_nothing_has(session: zlens.Session, name: str) -> None:
+def test_report_of_unknown_subject(session: zlens.Session, name: str) -> None:
     with pytest.raises(QueryError) as caught:
         session.report("prclog", only=[name])
     assert "prclog has no rows for" in str(caught.value)
     assert "0, 1, 2, 3, 4, 5, 6, 7, ..." in str(caught.value)
 
 
-def test_the_command_takes_one_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_command_selects_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = users_made.processors_alone(tmp_path, 3, cpus=3)
     assert main(["report", "fcx304", str(path), "--only", "1"]) == 0
     said = capsys.readouterr().out

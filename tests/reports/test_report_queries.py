@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ("file", "name"),
     [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "appldata")],
 )
-def test_names_what_would_fill_it_and_computes_nothing(
+def test_report_without_data_computes_nothing(
     demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
 ) -> None:
     announced: list[str] = []
@@ -45,7 +45,7 @@ def test_names_what_would_fill_it_and_computes_nothing(
     assert not any(query in question for query in own for question in asked)
 
 
-def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, asked: list[str]) -> None:
+def test_report_list_runs_only_possible_queries(demo_folder: Path, asked: list[str]) -> None:
     with zlens.open([demo_folder / demo.RMF_NAME]) as session:
         entries = {entry.name: entry for entry in reports.list_reports(session)}
         possible = {
@@ -89,7 +89,9 @@ def count_queries(path: Path, systems: int, monkeypatch: pytest.MonkeyPatch) -> 
     return queries, text.count("\n")
 
 
-def test_a_report_asks_no_more_for_more_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_query_count_is_independent_of_systems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few, lines = count_queries(tmp_path / "few.smf", 2, monkeypatch)
     many, more_lines = count_queries(tmp_path / "many.smf", 12, monkeypatch)
     assert more_lines > 5 * lines

@@ -59,7 +59,7 @@ def test_the_same_report_from_the_postprocessor() -> None:
     assert "z/OS V2R5" in text
 
 
-def test_nothing_for_it() -> None:
+def test_rmfcpu_without_data() -> None:
     from fakes import FakeSource, system
     from fakes import session as fake
 

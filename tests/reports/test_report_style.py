@@ -155,7 +155,7 @@ def cell(value: object, key: str) -> str | None:
     return None if text == "(dots)" else text
 
 
-def test_what_is_no_number() -> None:
+def test_non_numbers_are_blank() -> None:
     assert cell(None, "busy_pct") is None
     assert cell(math.nan, "busy_pct") is None
     assert cell(math.inf, "busy_pct") is None
@@ -170,7 +170,7 @@ def test_what_is_no_number() -> None:
 
 
 @given(st.characters(categories=("L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co")))
-def test_a_character_that_does_not_print_is_a_question_mark(character: str) -> None:
+def test_unprintable_character_is_question_mark(character: str) -> None:
     """Those assigned in Python's version of Unicode; Rust may know more of them."""
     printed = cell(f"a{character}b", "ppd")
     assert printed == f"a{character if character.isprintable() else '?'}b"

@@ -56,7 +56,7 @@ def test_a_control_that_passes_is_a_failure(tmp_path: Path) -> None:
     assert not result.passed
 
 
-def test_runs_are_not_made_again(simulated: Path) -> None:
+def test_completed_runs_are_not_repeated(simulated: Path) -> None:
     files = sorted((simulated / "out" / "equal").glob("*.data"))
     before = [os.stat(path).st_mtime_ns for path in files]
     assert len(files) == 3
@@ -104,7 +104,7 @@ def test_an_interrupted_batch_continues(simulated: Path, tmp_path: Path) -> None
     assert all(os.stat(path).st_mtime_ns == time for path, time in kept.items())
 
 
-def test_a_program_makes_the_data(simulated: Path, tmp_path: Path) -> None:
+def test_program_runner_writes_data(simulated: Path, tmp_path: Path) -> None:
     program = tmp_path / "stand in.py"
     program.write_text(STAND_IN, encoding="utf-8")
     data = simulated / "out" / "equal"
@@ -153,7 +153,7 @@ def test_unknown_runners(runner: str, said: str) -> None:
         runners.find(runner)
 
 
-def test_damaged_records_of_a_run_are_made_again(simulated: Path, tmp_path: Path) -> None:
+def test_damaged_run_record_is_written_again(simulated: Path, tmp_path: Path) -> None:
     shutil.copytree(simulated / "out", tmp_path / "out")
     kept = tmp_path / "out" / "equal" / "1.data.json"
     kept.write_text(kept.read_text(encoding="utf-8")[:40], encoding="utf-8")

@@ -41,7 +41,7 @@ def test_of_the_expected_value_and_in_points() -> None:
     assert points.failures == ("D: 101.5 for 100, off by 1.5 points",)
 
 
-def test_nothing_expected_and_something_observed() -> None:
+def test_expected_zero_allows_no_difference() -> None:
     """Zero has no percentage: any difference is too large, none is not."""
     zero = {"": {"A": ExpectedNumber(0)}}
     assert judge(replace(ONE, of="expected"), zero, {"": {"A": [0.0]}}).passed
@@ -67,7 +67,7 @@ def test_bands_go_before_differences() -> None:
     assert off.failures == ("A: 51.9, at most 51.8", "B: 72.9, at least 73")
 
 
-def test_order_is_that_of_the_expected_values() -> None:
+def test_order_follows_expected_values() -> None:
     one = replace(ONE, largest=None, order=True)
     cases = {
         "slow": {"": ExpectedNumber(0.649)},
@@ -88,7 +88,7 @@ def test_no_order_within_the_uncertainty() -> None:
     assert judge(one, cases, {**near, "fast": {"": [1.2, 1.214286]}}).passed
 
 
-def test_what_was_not_observed_fails() -> None:
+def test_missing_observation_fails() -> None:
     assert judge(ONE, FOUR, seen(25, 50, 25, None)).failures == ("D: not observed",)
     assert len(judge(ONE, FOUR, {}).failures) == 4
 
@@ -103,7 +103,7 @@ def test_the_confidence_interval_is_students() -> None:
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=8))
-def test_what_is_expected_passes(values: list[float]) -> None:
+def test_exact_observation_passes(values: list[float]) -> None:
     expected = {"": {str(at): ExpectedNumber(value) for at, value in enumerate(values)}}
     found = judge(ONE, expected, {"": {str(at): [value, value] for at, value in enumerate(values)}})
     assert found.passed

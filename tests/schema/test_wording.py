@@ -23,7 +23,7 @@ FACES = ("cli", "__main__.py", "explain/reference")
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_each_face_has_words(code: str) -> None:
+def test_every_interface_has_wording(code: str) -> None:
     assert set(CODES[code]) == {"command", "page", "python"}
     assert "--" not in CODES[code]["python"]
     names = [set(re.findall(r"{(\w+)}", text)) for text in CODES[code].values()]
@@ -31,14 +31,14 @@ def test_each_face_has_words(code: str) -> None:
     assert names[2] <= names[0]
 
 
-def test_codes_are_used_and_there() -> None:
+def test_wording_codes_are_used_and_defined() -> None:
     used = set()
     for path in SOURCES.rglob("*.py"):
         used |= set(re.findall(r"\bphrase\(\s*\"(\w+)\"", path.read_text(encoding="utf-8")))
     assert used == set(CODES)
 
 
-def test_libraries_speak_no_command_line() -> None:
+def test_libraries_name_no_cli_options() -> None:
     """No text outside of the program names an option."""
     spoken = []
     for path in SOURCES.rglob("*.py"):
@@ -62,7 +62,7 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(inner)
 
 
-def test_facts_speak_no_command_line() -> None:
+def test_facts_name_no_cli_options() -> None:
     """What the page explains comes from here: formulas, sources, needs, notes, texts of reports and rules."""
     spoken = []
     for path in sorted(FACTS.rglob("*.toml")):
@@ -73,7 +73,7 @@ def test_facts_speak_no_command_line() -> None:
     assert spoken == []
 
 
-def test_an_error_in_the_words_of_each_face() -> None:
+def test_error_text_of_each_interface() -> None:
     error = QueryError("there is no report", expected="one of ours", cure=wording.phrase("reports"))
     assert str(error).endswith("; zlens.reports.names() lists them")
     assert error.text_for(Wording.for_command_line).endswith("; zlens report --list lists them")

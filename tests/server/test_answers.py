@@ -31,7 +31,7 @@ def told(response):
     return response.json()
 
 
-def test_the_schema_tells_systems_tables_reports_and_models(served):
+def test_schema_lists_systems_tables_reports_and_models(served):
     found = told(served.get("schema"))
     assert [one["system"] for one in found["systems"]] == ["ZLDEMO"]
     assert found["synthetic"] is True
@@ -50,7 +50,7 @@ def test_the_schema_tells_systems_tables_reports_and_models(served):
     assert [one["name"] for one in found["inputs"]] == ["zldemo.monwrite"]
 
 
-def test_what_a_system_fills_is_told_of_its_own_inputs(demo_folder):
+def test_system_fills_follow_its_inputs(demo_folder):
     """A z/OS system beside one of z/VM has no guests, and the view of them stays away."""
     vm, rmf = demo_folder / demo.MONWRITE_NAME, demo_folder / demo.RMF_NAME
     with zlens.open([vm, rmf]) as session:
@@ -85,7 +85,7 @@ def test_a_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
         assert busy["ratio"] == pytest.approx(1, abs=0.01)
 
 
-def test_sql_gives_what_the_session_gives(served):
+def test_sql_response_equals_session(served):
     query = "SELECT system, interval_end, busy_pct, online, flag FROM load ORDER BY interval_end"
     found = told(served.post("sql", query=query))
     own = served.session.sql(query)
@@ -96,7 +96,7 @@ def test_sql_gives_what_the_session_gives(served):
     assert found["rows"][0][1] == own.rows[0][1].strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_sql_hands_out_as_many_rows_as_asked_for(served):
+def test_sql_response_has_requested_rows(served):
     found = told(served.post("sql", query="SELECT * FROM range(100)", rows=7))
     assert (len(found["rows"]), found["more"]) == (7, True)
     found = told(served.post("sql", query="SELECT * FROM range(7)", rows=7))
@@ -113,11 +113,11 @@ def test_whole_numbers_that_a_browser_would_round_are_text(served):
 @pytest.mark.parametrize(
     "query", ["SHOW TABLES", "DESCRIBE load", "SUMMARIZE load", "EXPLAIN SELECT * FROM load", "SELECT 1;"]
 )
-def test_other_questions_than_select(served, query):
+def test_statements_other_than_select(served, query):
     assert told(served.post("sql", query=query))["rows"]
 
 
-def test_kept_columns_give_the_same_numbers(served):
+def test_materialized_columns_give_same_numbers(served):
     query = "SELECT userid, sum(cpu_s) FROM {} GROUP BY userid ORDER BY userid"
     kept = told(served.post("sql", query=query.format("{guest}"), keep={"guest": ["userid", "cpu_s"]}))
     assert kept["rows"] == told(served.post("sql", query=query.format("guest")))["rows"]
@@ -126,14 +126,14 @@ def test_kept_columns_give_the_same_numbers(served):
     assert served.post("sql", query="SELECT 1", keep={"nosuch": []}).status_code == 400
 
 
-def test_explain_is_what_the_command_prints(served):
+def test_explain_response_equals_cli(served):
     found = told(served.get("explain", name="load.busy_pct"))
     assert found == {"name": "load.busy_pct", "text": explain.explain("load.busy_pct")}
     assert served.get("explain", name="../../../etc/passwd").status_code == 400
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_a_report_is_what_the_command_prints(served, form):
+def test_report_response_equals_cli(served, form):
     found = told(served.get("report", name="fcx304", format=form))
     assert found["name"] == "prclog"
     assert found["text"] == served.session.report("prclog", form)
@@ -168,7 +168,7 @@ def lines_of(response):
     return [json.loads(line) for line in response.text.splitlines()]
 
 
-def test_findings_come_stage_by_stage_and_are_the_same(serve_over, demo_files):
+def test_finding_stages_equal_all_findings(serve_over, demo_files):
     paths = [str(path) for path in demo_files[:2]]
     with zlens.open(paths) as session, serve_over(session, paths) as over:
         parts = lines_of(over.get("findings/stream"))
@@ -195,7 +195,7 @@ def test_findings_come_stage_by_stage_and_are_the_same(serve_over, demo_files):
     assert {row["system"] for part in own for row in part["rows"]} == {"ZLDEMO"}
 
 
-def test_a_stream_that_ends_early_is_taken_up_by_the_next(serve_over, demo_files):
+def test_interrupted_finding_stream_is_continued(serve_over, demo_files):
     path = str(demo_files[0])
     with zlens.open(path) as session, serve_over(session, [path]) as over:
         with over.client.stream("GET", "/api/v1/findings/stream") as response:
@@ -206,7 +206,7 @@ def test_a_stream_that_ends_early_is_taken_up_by_the_next(serve_over, demo_files
     assert len(rules) == len(set(rules)) == found["asked"]
 
 
-def test_a_stream_that_is_refused_says_so_by_its_status(served):
+def test_refused_stream_has_error_status(served):
     refused = served.get("findings/stream", system="NOBODY")
     assert refused.status_code == 400
     assert "NOBODY" in refused.json()["error"]["message"]
@@ -273,13 +273,13 @@ def test_a_sweep_and_a_setting(served):
     assert served.post("solve", set=["nosuch=1"], **asked).json()["error"]["kind"] == "ScenarioError"
 
 
-def test_expected_beside_observed(served):
+def test_expected_response_has_observed_values(served):
     found = told(served.post("expected", model="partitions", at="2010-03-09T07:45:00Z"))
     assert found["system"] == "ZLDEMO"
     assert found["answer"]["tables"]
 
 
-def test_what_has_no_value_for_a_number(served):
+def test_unknown_request_id_cancels_nothing(served):
     assert told(served.get("running")) == []
     assert told(served.post("cancel", id="nobody")) == {"cancelled": 0}
 
@@ -305,7 +305,7 @@ def test_ratios_are_those_of_the_sums(served):
     assert again.columns == found["columns"]
 
 
-def test_subjects_are_put_together_in_each_interval_first(served):
+def test_subjects_are_aggregated_per_interval(served):
     rows, _ = aggregated(served, table="guest", columns=["cpu_s", "cpu_pct"], statistics=["total", "max"])
     assert [(row["system"], row["source"]) for row in rows] == [("ZLDEMO", "zvm-monitor")]
     total, largest = served.session.sql(
@@ -317,7 +317,7 @@ def test_subjects_are_put_together_in_each_interval_first(served):
     assert rows[0]["cpu_pct_max"] == pytest.approx(largest)
 
 
-def test_the_largest_guests_come_first(served):
+def test_largest_guests_are_first(served):
     asked = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"], "order": "cpu_s_total"}
     rows, found = aggregated(served, **asked, limit=3)
     own = served.session.sql(
@@ -369,7 +369,7 @@ def test_shares_of_buckets_are_of_the_bucket(served):
     assert list(added.values()) == pytest.approx([100] * len(added))
 
 
-def test_a_course_stands_beside_each_row(served):
+def test_rows_have_time_series(served):
     asked = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"]}
     course = {"column": "cpu_pct", "buckets": 5}
     rows, found = aggregated(served, **asked, course=course)
@@ -388,7 +388,7 @@ def test_a_course_stands_beside_each_row(served):
     assert served.session.sql(found["sql"]).columns[-2:] == ["course_t", "course"]
 
 
-def test_a_condition_on_a_column_that_is_not_shown(served):
+def test_condition_on_unselected_column(served):
     every, _ = aggregated(served, table="guest", columns={"account": ["last"]}, by=["userid"])
     accounts = sorted({row["account_last"] for row in every})[:2]
     where = {"account": accounts, "share_kind": ["relative", "absolute", None]}
@@ -397,13 +397,13 @@ def test_a_condition_on_a_column_that_is_not_shown(served):
     assert {row["userid"] for row in rows} == {name for (name,) in own}
 
 
-def test_what_has_no_mean_says_why(served):
+def test_missing_mean_has_reason(served):
     [row], found = aggregated(served, table="guest", columns=["transaction_rate"])
     assert row["transaction_rate_mean"] is None
     assert "not 0" in found["unweighted"]["transaction_rate"]
 
 
-def test_every_interval_is_shown_where_there_is_room(served):
+def test_few_intervals_are_not_combined(served):
     """Those of several intervals too, as they are: the last value."""
     asked = {"table": "guest", "columns": {"cpu_pct": ["last", "max"]}, "by": ["userid"]}
     rows, found = aggregated(served, **asked, system="ZLDEMO", buckets=600)
@@ -416,7 +416,7 @@ def test_every_interval_is_shown_where_there_is_room(served):
     assert [row["cpu_pct_max"] for row in rows] == [value for *_, value, _ in own]
 
 
-def test_buckets_are_whole_intervals_and_hold_what_sql_says(served):
+def test_buckets_agree_with_sql(served):
     asked = {"table": "cpu", "columns": ["busy_pct"], "statistics": ["max"], "by": ["cpu_id"]}
     rows, found = aggregated(served, **asked, buckets=10)
     nominal = served.session.systems[0].nominal_s
@@ -429,7 +429,7 @@ def test_buckets_are_whole_intervals_and_hold_what_sql_says(served):
     assert max(row["busy_pct_max"] for row in rows if row["busy_pct_max"] is not None) == largest
 
 
-def test_one_bucket_against_plain_sql(served):
+def test_single_bucket_equals_sql(served):
     told_of = ["min", "max", "p50", "p95"]
     rows, found = aggregated(served, table="load", columns=["busy_pct"], statistics=told_of, buckets=10)
     one, width = rows[2], found["bucket_s"]
@@ -441,7 +441,7 @@ def test_one_bucket_against_plain_sql(served):
     assert [one[f"busy_pct_{what}"] for what in told_of] == pytest.approx(list(row))
 
 
-def test_top_gives_the_largest_on_average_and_once(served):
+def test_top_selects_largest_by_mean_and_maximum(served):
     asked = {"table": "guest", "columns": ["cpu_pct"], "by": ["userid"], "statistics": ["mean", "max"]}
     rows, _ = aggregated(served, **asked)
     mean = sorted(rows, key=lambda row: (-(row["cpu_pct_mean"] or 0), row["userid"]))
@@ -464,7 +464,7 @@ def test_statistics_of_single_columns(served):
     assert [(row["cpu_id"], row["busy_pct_count"], row["cpu_type_mode"]) for row in rows] == own
 
 
-def test_what_is_kept_ahead_is_worked_out_at_once(fresh):
+def test_announced_columns_are_materialized_together(fresh):
     asked = {"table": "device", "columns": ["volume"], "by": ["device"], "keep": ["rate", "resp_s"]}
     checked = next(one for one in ENDPOINTS if one.name == "aggregate").check(asked)
     aggregate.answer(fresh, checked)
@@ -489,7 +489,7 @@ def test_a_system_of_one_source_is_not_grouped_by_it(served):
     assert len(aggregated(served, **asked)[0]) == 1
 
 
-def test_a_window_and_a_condition(served):
+def test_aggregate_with_window_and_condition(served):
     rows = served.session.sql("SELECT DISTINCT epoch(interval_end) FROM cpu ORDER BY 1").rows
     first, last = rows[5][0], rows[15][0]
     asked = {"table": "cpu", "columns": ["busy_pct"], "from": first, "to": last, "where": {"cpu_id": [0]}}
@@ -497,7 +497,7 @@ def test_a_window_and_a_condition(served):
     assert [row["t"] for row in found] == [row[0] for row in rows[6:16]]
 
 
-def test_a_text_stays_a_text(served):
+def test_text_values_stay_text(served):
     where = {"userid": "x') OR 1=1 --"}
     assert aggregated(served, table="guest", columns=["cpu_pct"], where=where, by=["userid"])[0] == []
     assert told(served.post("rows", table="guest", columns=["cpu_pct"], where=where))["rows"] == []

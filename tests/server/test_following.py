@@ -129,7 +129,7 @@ def test_health_and_readiness(served: Served) -> None:
     assert httpx.get(f"{served.address}/readyz", timeout=PATIENCE_S, verify=False).status_code == 200
 
 
-def test_an_event_for_what_has_closed_and_requests_see_it(served: Served) -> None:
+def test_closed_interval_sends_event(served: Served) -> None:
     with events(served.address) as found:
         served.pass_by(3)
         first = next(found)
@@ -181,7 +181,7 @@ class Changing:
 
 
 @pytest.mark.parametrize("newer", [True, False])
-def test_a_query_whose_data_are_gone_is_asked_of_newer_ones(served: Served, newer: bool) -> None:
+def test_query_of_removed_data_is_repeated(served: Served, newer: bool) -> None:
     served.pass_by(3)
     changing = Changing((lambda: served.pass_by(2)) if newer else (lambda: None))
     served.following.current.processes = changing  # type: ignore[assignment]
@@ -211,7 +211,7 @@ def test_many_clients_get_the_newest_event(served: Served) -> None:
     assert got == [newest] * clients
 
 
-def test_cuts_are_known_without_decoding(demo_folder: Path) -> None:
+def test_cut_points_are_known_without_decoding(demo_folder: Path) -> None:
     file = _native.MonwriteFile.open(str(demo_folder / "zldemo.monwrite"))
     cuts = file.split_points()
     assert len(cuts) == len(file.interval_ends())

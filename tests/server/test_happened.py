@@ -41,7 +41,7 @@ def test_usual_is_the_median_and_the_peak_is_half_way_above_it(served, happened)
     assert by_end[peak["to"] + 60] <= half
 
 
-def test_it_leads_to_the_vary_off_and_the_logon(happened):
+def test_peak_links_to_vary_off_and_logon(happened):
     events = {(event["kind"], event["subject"]): event for event in happened["events"]}
     assert events["vary off processor", "CPU 3"]["view"] == "processors"
     assert events["vary off processor", "CPU 3"]["settings"] == {"cpu": "3"}
@@ -50,7 +50,7 @@ def test_it_leads_to_the_vary_off_and_the_logon(happened):
     assert not [kind for kind, _ in events if kind.startswith("transaction")]
 
 
-def test_the_guest_that_logged_on_grew_most(happened):
+def test_new_guest_has_largest_growth(happened):
     groups = {group["title"]: group for group in happened["growth"]}
     first = groups["Guests"]["rows"][0]
     assert first["subject"] == "LNXBAT01"
@@ -64,7 +64,7 @@ def test_the_guest_that_logged_on_grew_most(happened):
     assert groups["Devices: requests queued"]["rows"][0]["subject"] == batch
 
 
-def test_a_window_has_its_own_busiest_interval(served, happened):
+def test_window_has_own_busiest_interval(served, happened):
     early = data(served.get("peak", system="ZLDEMO", to=happened["peak"]["from"]))
     assert early["busiest"]["to"] <= happened["peak"]["from"]
     assert early["busiest"]["usual"] == happened["busiest"]["usual"]
@@ -73,7 +73,7 @@ def test_a_window_has_its_own_busiest_interval(served, happened):
     assert empty["growth"] == empty["events"] == []
 
 
-def test_what_moved_with_busy(served):
+def test_correlations_with_busy(served):
     answer = data(served.get("correlations", system="ZLDEMO"))
     rows = {row["explain"]: row for row in answer["rows"]}
     assert rows["cec.total_pct"]["correlation"] > answer["least"]

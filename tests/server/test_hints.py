@@ -30,7 +30,7 @@ def test_regions_are_the_catalogs_conditions(l1mp: float, rni: float) -> None:
     assert told == [(_category(l1mp, rni),)]
 
 
-def test_what_the_table_is_for_is_told() -> None:
+def test_hint_table_names_generations() -> None:
     found = hint_regions()
     assert "z196" in found["generations"]
     assert found["status"] == cpumf.hint_table().status

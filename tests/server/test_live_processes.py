@@ -88,7 +88,7 @@ def error_of(found: list[Any]) -> dict[str, Any]:
     return error
 
 
-def test_answers_are_of_the_newest_intervals(growing: Growing) -> None:
+def test_queries_see_newest_intervals(growing: Growing) -> None:
     assert growing.newest() == growing.end()
     growing.grow(2)
     assert growing.newest() == growing.end()
@@ -163,7 +163,7 @@ def test_a_scenario_has_the_limits_of_a_query(growing: Growing) -> None:
     until(lambda: not {*worker} & {*growing.workers()})
 
 
-def test_a_query_that_nobody_waits_for_ends(growing: Growing) -> None:
+def test_live_query_ends_on_disconnect(growing: Growing) -> None:
     with growing.served.client(1) as client, pytest.raises(Exception, match="timed out"):
         client.post("/sql", json={"query": DEAF["a constant"], "id": "left"})
     until(lambda: not is_running(growing.served, "left") and not growing.workers())
@@ -184,7 +184,7 @@ def test_processes_of_earlier_intervals_end_with_their_files(growing: Growing) -
     assert [file for worker in growing.workers() for file in deleted(worker)] == []
 
 
-def test_the_monitor_ends_while_it_is_asked(tmp_path: Path) -> None:
+def test_monitor_stops_during_query(tmp_path: Path) -> None:
     path = tmp_path / "growing"
     path.touch()
     with program(str(path), command="live") as served:

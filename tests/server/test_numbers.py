@@ -21,7 +21,7 @@ def test_every_number_can_be_set_to_itself(name: str) -> None:
         assert scenario.apply_setting(values, f"{one['path']}={one['value']}") == values, one["path"]
 
 
-def test_what_a_number_may_be_is_told() -> None:
+def test_scenario_numbers_have_limits() -> None:
     found = scenario_numbers.scenario_numbers(
         models.find("shares").SPEC, tomllib.loads(models.find("shares").EXAMPLE)
     )
@@ -31,7 +31,7 @@ def test_what_a_number_may_be_is_told() -> None:
     assert by_path["processors.CP"]["allowed"] == "a number from 0 to 1000"
 
 
-def test_entries_without_a_name_of_their_own_go_by_place() -> None:
+def test_unnamed_entries_are_indexed() -> None:
     values = {
         "processors": {"CP": 2},
         "user": [

@@ -27,7 +27,7 @@ def test_reports_name_the_systems_that_they_are_about(place):
     assert systems["ustat"] == ["ZLSIM"]
 
 
-def test_measures_of_a_system_are_those_of_its_own_inputs(place):
+def test_measures_follow_inputs_of_system(place):
     fills = {entry["system"]: entry["fills"] for entry in schema.answer(place, {})["systems"]}
     assert "cpumf" in fills["ZLZ1"]
     # Both are z/VM systems, in one source: its tables are those of both.

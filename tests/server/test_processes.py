@@ -62,7 +62,7 @@ def is_running(served: Program, id: str) -> bool:
         return any(row["id"] == id for row in client.get("/running").json())
 
 
-def test_answers_and_errors_are_those_of_one_process(served: Program) -> None:
+def test_worker_results_equal_single_process(served: Program) -> None:
     answer = served.sql("SELECT count(*) AS n, min(interval_end) AS t FROM load")
     assert answer.status_code == 200
     assert answer.json()["types"] == ["int", "time"]
@@ -76,7 +76,7 @@ def test_answers_and_errors_are_those_of_one_process(served: Program) -> None:
 @pytest.mark.parametrize(
     "query", [*quick_subset(2, DEAF.values()), *quick_subset(1, ENDLESS.values())], ids=[*DEAF, *ENDLESS]
 )
-def test_whatever_it_does_it_ends_when_it_is_canceled(served: Program, query: str) -> None:
+def test_any_query_can_be_canceled(served: Program, query: str) -> None:
     thread, found = in_background(lambda: served.sql(query, id="deaf"))
     until(lambda: is_running(served, "deaf"))
     # Others are answered meanwhile: in SQL, and by the views.
@@ -106,13 +106,13 @@ def test_query_memory_limit_is_named_in_error(served: Program, query: str) -> No
     assert served.sql("SELECT 1").status_code == 200
 
 
-def test_a_question_that_nobody_waits_for_ends(served: Program) -> None:
+def test_worker_query_ends_on_disconnect(served: Program) -> None:
     with served.client(1) as client, pytest.raises(Exception, match="timed out"):
         client.post("/sql", json={"query": DEAF["a constant"], "id": "left"})
     until(lambda: not is_running(served, "left"))
 
 
-def test_more_questions_than_processes_wait_for_their_turn(served: Program) -> None:
+def test_queries_wait_for_free_worker(served: Program) -> None:
     deaf = [
         in_background(lambda n=n: served.sql(DEAF["a constant"], id=f"deaf{n}")) for n in range(MAX_WORKERS)
     ]
@@ -132,7 +132,7 @@ def test_more_questions_than_processes_wait_for_their_turn(served: Program) -> N
         thread.join(20)
 
 
-def test_the_server_ends_while_it_is_asked(demo_files: list[Path]) -> None:
+def test_server_stops_during_query(demo_files: list[Path]) -> None:
     with program(str(demo_files[0])) as served:
         in_background(lambda: served.sql(DEAF["a constant"], id="deaf"))
         # The server, the one that forks, the one that works.
@@ -143,7 +143,7 @@ def test_the_server_ends_while_it_is_asked(demo_files: list[Path]) -> None:
         until(lambda: not any(os.path.exists(f"/proc/{number}") for number in numbers[1:]))
 
 
-def test_a_process_that_is_killed_takes_no_other_along(demo_files: list[Path]) -> None:
+def test_killed_worker_leaves_others_running(demo_files: list[Path]) -> None:
     with program(str(demo_files[0])) as served:
         thread, found = in_background(lambda: served.sql(DEAF["a constant"], id="deaf"))
         until(lambda: is_running(served, "deaf") and len(served.numbers()) == 3)

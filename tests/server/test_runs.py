@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made / "runs"
 
 
-def test_every_endpoint_answers_of_a_run(folder: Path, demo_folder: Path, serve_over: Any):
+def test_every_endpoint_supports_runs(folder: Path, demo_folder: Path, serve_over: Any):
     base = str(demo_folder / "zlzos.smf")
     with zlens.open([base]) as session, serve_over(session, [base]) as served:
         served.place.runs = RigRuns(str(folder))
@@ -51,7 +51,7 @@ def test_every_endpoint_answers_of_a_run(folder: Path, demo_folder: Path, serve_
             assert served.get("intervals", run=f"equal/{run}", system=systems[0]["system"]).status_code == 200
 
 
-def test_without_a_folder_there_are_no_runs(demo_folder: Path, serve_over: Any):
+def test_rig_runs_need_folder(demo_folder: Path, serve_over: Any):
     base = str(demo_folder / "zlzos.smf")
     with zlens.open([base]) as session, serve_over(session, [base]) as served:
         assert served.get("schema").json()["runs"] is False
@@ -63,7 +63,7 @@ def test_without_a_folder_there_are_no_runs(demo_folder: Path, serve_over: Any):
     "text",
     ["", "[]", "{}", '{"scenarios": [{"name": "../x", "policies": []}]}', '{"scenarios": 3}', "[" * 99999],
 )
-def test_what_is_no_result_is_refused(tmp_path: Path, text: str):
+def test_invalid_rig_results_are_rejected(tmp_path: Path, text: str):
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="has no results of the rig"):
         RigRuns(str(tmp_path)).results()

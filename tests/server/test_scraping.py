@@ -32,7 +32,7 @@ def test_scrape_has_requested_format(served: Served) -> None:
     assert ("zvm_system_busy_ratio") in {name for name, _ in samples(text.content)}
 
 
-def test_it_is_computed_once_for_an_interval(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_are_computed_once_per_interval(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     page = served.client.get("/metrics").content
     monkeypatch.setattr("zlens.server.metrics.render", lambda *_, **__: pytest.fail("computed again"))
     assert served.client.get("/metrics").content == page
@@ -72,9 +72,7 @@ def test_without_an_interval_it_is_not_ready(serve_over: Serve) -> None:
         assert served.client.get("/metrics").status_code == 200
 
 
-def test_prometheus_answers_with_the_number_of_sql(
-    tmp_path: Path, served: Served, demo_files: list[Path]
-) -> None:
+def test_prometheus_returns_sql_number(tmp_path: Path, served: Served, demo_files: list[Path]) -> None:
     """Prometheus itself scrapes the page, and PromQL gives what SQL gives."""
     with started(tmp_path, served.address) as prometheus:
         found = answered(prometheus, "sum by (system) (zvm_cpu_busy_ratio) * 100")
@@ -83,7 +81,7 @@ def test_prometheus_answers_with_the_number_of_sql(
     assert found == pytest.approx({"ZLDEMO": busy(served.session)}, rel=1e-12)
 
 
-def test_pcp_answers_with_the_numbers_of_sql(tmp_path: Path, served: Served) -> None:
+def test_pcp_returns_sql_numbers(tmp_path: Path, served: Served) -> None:
     """PCP's agent reads the page by the file in contrib/, and pminfo shows what SQL gives."""
     url = (CONTRIB / "pcp" / "zlens.url").read_text(encoding="utf-8")
     with pcp.running(tmp_path, url.replace(f"http://127.0.0.1:{DEFAULT_PORT}", served.address)) as agent:
@@ -92,7 +90,7 @@ def test_pcp_answers_with_the_numbers_of_sql(tmp_path: Path, served: Served) -> 
     assert all("system:ZLDEMO" in labels for labels in found)
 
 
-def test_the_collector_hands_on_the_numbers_of_sql(tmp_path: Path, served: Served) -> None:
+def test_collector_forwards_sql_numbers(tmp_path: Path, served: Served) -> None:
     """By the file in contrib/: OTLP to one backend, remote write to another, which is a Prometheus."""
     backend = otel_collector.Backend()
     text = (CONTRIB / "opentelemetry" / "collector.yaml").read_text(encoding="utf-8")

@@ -75,7 +75,7 @@ def test_failed_materialization_is_retried(place, monkeypatch):
     assert place.session.sql("SELECT count(*) FROM load").rows[0][0] > 0
 
 
-def test_tables_are_kept_side_by_side(place):
+def test_tables_are_materialized_in_parallel(place):
     asked = [("guest", ["cpu_pct"]), ("device", ["resp_s"]), ("guest", ["cpu_pct"])]
     queries = {table: f"SELECT count(*), sum({columns[0]}) FROM {table}" for table, columns in asked}
     before = {table: place.session.sql(query).rows[0] for table, query in queries.items()}
@@ -89,7 +89,7 @@ def test_tables_are_kept_side_by_side(place):
         assert place.session.sql(queries[table]).rows[0] == pytest.approx(before[table], rel=1e-9)
 
 
-def test_one_answer_is_worked_out_once_for_all_who_ask(place):
+def test_concurrent_requests_share_computation(place):
     begun, go_on, count = threading.Event(), threading.Event(), []
 
     def work():
@@ -109,7 +109,7 @@ def test_one_answer_is_worked_out_once_for_all_who_ask(place):
     assert len(count) == 1
 
 
-def test_an_answer_that_failed_is_asked_for_again(place):
+def test_failed_computation_is_repeated(place):
     def broken():
         raise MemoryError
 
@@ -127,7 +127,7 @@ def test_warmup_computes_first_findings(place, monkeypatch):
     assert next(part["rows"] for part in stream(place, request) if part["rows"])
 
 
-def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
+def test_warmup_computes_overview(place, monkeypatch):
     warming = Warmup(place)
     warming.wait(PATIENCE_S)
     monkeypatch.setattr(
@@ -142,7 +142,7 @@ def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
 @pytest.mark.parametrize(
     ("table", "first", "later"), [("guest", "userid", "cpu_pct"), ("load", "tv", "busy_pct")]
 )
-def test_the_first_question_makes_all_columns_that_are_announced(place, monkeypatch, table, first, later):
+def test_first_query_materializes_announced_columns(place, monkeypatch, table, first, later):
     def ask(column):
         return place.session.sql(f"SELECT {column} FROM {place.materialized_table(table, [column])}").rows
 
@@ -154,7 +154,7 @@ def test_the_first_question_makes_all_columns_that_are_announced(place, monkeypa
     assert ask(later)
 
 
-def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):
+def test_server_stop_cancels_warmup(place, monkeypatch):
     begun = threading.Event()
 
     def endless(name, columns):

@@ -73,7 +73,7 @@ def test_answers_for_a_system_are_the_same(
     assert answers() == whole
 
 
-def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many: None) -> None:
+def test_request_opens_only_its_system(made: Path, two_are_many: None) -> None:
     with zlens.open(made) as session:
         whole = Workspace(session, [str(made)])
         with whole.for_systems({"system": "SECOND"}) as own:
@@ -129,7 +129,7 @@ def test_schema_and_fleet_read_no_intervals(
 
 
 @pytest.mark.long
-def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> None:
+def test_new_hours_are_computed(made: Path, tmp_path: Path) -> None:
     """What is kept of the last hour is not all of it any more."""
     import shutil
 
@@ -151,7 +151,7 @@ def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> No
     assert found["SECOND"].hours != before["SECOND"].hours
 
 
-def test_problems_of_many_are_those_that_reading_finds(
+def test_wide_problems_equal_read_problems(
     made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def computed(*_: object) -> None:
@@ -169,7 +169,7 @@ def test_problems_of_many_are_those_that_reading_finds(
 
 
 @pytest.mark.long
-def test_findings_of_many_are_found_machine_by_machine(
+def test_wide_findings_are_computed_per_machine(
     made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rows(answer: dict[str, Any]) -> list[Any]:
@@ -218,7 +218,7 @@ def test_rule_is_checked_for_each_machine(
     assert (answer["asked"], answer["missing"]) == (found["asked"], found["missing"])
 
 
-def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: None) -> None:
+def test_wide_server_warms_schema_and_fleet(made: Path, two_are_many: None) -> None:
     from zlens.server import warmup
 
     with zlens.open(made) as session:

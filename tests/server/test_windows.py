@@ -56,7 +56,7 @@ def wanted(table: measures.Measure, by: list[str]) -> list[tuple[measures.Measur
 @pytest.mark.parametrize(
     ("name", "by"), [*GROUPS[:4], *(pytest.param(*one, marks=pytest.mark.long) for one in GROUPS[4:])]
 )
-def test_a_window_from_parts_is_that_of_its_rows(place: Workspace, name: str, by: list[str]) -> None:
+def test_window_from_blocks_equals_rows(place: Workspace, name: str, by: list[str]) -> None:
     table = measures.load_measure(name)
     question = MeasureQuery(table, wanted(table, by), quote(name), by)
     first, last = ends(place)
@@ -80,14 +80,14 @@ def test_a_window_from_parts_is_that_of_its_rows(place: Workspace, name: str, by
     assert "derived#" in WindowQueries(place, name, question.columns(), TimeWindow(), []).sql(question)
 
 
-def test_a_second_server_over_a_session_has_tables_of_its_own(place: Workspace, sim_session: Session) -> None:
+def test_servers_over_session_have_separate_tables(place: Workspace, sim_session: Session) -> None:
     for one, name, by in [(place, *GROUPS[0]), (Workspace(sim_session, []), *GROUPS[1])]:
         table = measures.load_measure(name)
         question = MeasureQuery(table, wanted(table, by), quote(name), by)
         compare(one, WindowQueries(one, name, question.columns(), TimeWindow(), []), question)
 
 
-def test_groups_that_are_left_out_are_left_out_of_both(place: Workspace) -> None:
+def test_omitted_groups_are_omitted_from_blocks(place: Workspace) -> None:
     table = measures.load_measure("guest")
     question = MeasureQuery(table, wanted(table, ["userid"]), quote("guest"), ["userid"])
     [userid] = place.session.sql("SELECT min(userid) FROM guest").rows[0]
@@ -96,7 +96,7 @@ def test_groups_that_are_left_out_are_left_out_of_both(place: Workspace) -> None
     assert len(rows(place, windowed, windowed.sql(question))) == 1
 
 
-def test_a_short_table_is_read_as_it_is(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_table_is_scanned(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window_queries, "LONG_TABLE_ROWS", 1_000_000)
     table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
@@ -104,9 +104,7 @@ def test_a_short_table_is_read_as_it_is(place: Workspace, monkeypatch: pytest.Mo
     assert windowed.sql(question) == windowed.full_scan_sql(question)
 
 
-def test_no_more_tables_are_kept_than_a_server_should(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_derived_tables_are_limited(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     from zlens.server import workspace as places
 
     monkeypatch.setattr(places, "MAX_DERIVED_TABLES", 0)

@@ -82,7 +82,7 @@ def test_a_member_names_its_cluster_and_the_others(member: Session) -> None:
     assert member.sql(configured).rows == [("ZVM2", 16, *(f"C1{n:02X}" for n in range(16)))]
 
 
-def test_a_link_carries_what_relocations_send(member: Session) -> None:
+def test_link_traffic_equals_relocation_pages(member: Session) -> None:
     """All touched storage, at the link's rate, in the minutes of the relocation and no other."""
     sent = member.sql("SELECT interval_end, local_sent FROM role.isfc_link ORDER BY 1").rows
     assert sum(row[1] for row in sent) == pytest.approx(600 * 2**20, rel=0.01)
@@ -91,13 +91,13 @@ def test_a_link_carries_what_relocations_send(member: Session) -> None:
     assert member.sql(received).rows == [(0, 0, INTERVALS)]
 
 
-def test_nothing_changes_the_cluster(member: Session) -> None:
+def test_cluster_state_is_constant(member: Session) -> None:
     synchronized = "SELECT count(*), sum(synchronizations) FROM role.ssi_synchronization"
     assert member.sql(synchronized).rows == [(INTERVALS, 0)]
     assert member.sql("SELECT count(*), sum(joining) FROM role.ssi_state").rows == [(INTERVALS, 0)]
 
 
-def test_a_global_switch_has_what_passes_its_uplink(member: Session) -> None:
+def test_global_switch_counts_uplink_traffic(member: Session) -> None:
     """LINUX1 sends 20 MiB and receives 8 MiB for each second of CPU time, OTHER sends 1 MiB.
 
     What OTHER sends to the next port stays within the switch.
@@ -152,7 +152,7 @@ def test_a_linux_guest_has_the_memory_that_it_uses(member: Session) -> None:
     ]
 
 
-def test_a_system_without_relocations_is_no_member(tmp_path: Path) -> None:
+def test_system_without_relocations_is_not_cluster_member(tmp_path: Path) -> None:
     path = tmp_path / "alone.monwrite"
     alone = scenario(application_data=False)
     del alone["relocation"], alone["link"]

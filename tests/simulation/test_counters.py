@@ -29,7 +29,7 @@ def sourced(table: dict[str, Any]) -> dict[int, list[str]]:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-def test_the_engine_is_tested_with_the_tables_of_the_catalog(generation: str) -> None:
+def test_simulator_uses_counter_tables_of_catalog(generation: str) -> None:
     path = EXPECTED / f"counters_{generation}.json"
     text = json.dumps(counters.counter_table(generation)) + "\n"
     expected.check(path, text)

@@ -24,7 +24,7 @@ def lowered(values: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", simulation.SIMULATED)
-def test_the_file_that_is_solved_is_simulated(name: str) -> None:
+def test_solver_scenarios_are_lowered(name: str) -> None:
     values = example(name) | {"simulation": {"seconds": 30, "interval": 10, "seed": 3}}
     found = lowered(values)
     assert (found["seed"], found["seconds"], found["interval_s"]) == (3, 30.0, 10.0)
@@ -33,7 +33,7 @@ def test_the_file_that_is_solved_is_simulated(name: str) -> None:
     assert models.solve(name, values).assumptions == models.solve(name, example(name)).assumptions
 
 
-def test_what_has_nothing_that_moves() -> None:
+def test_static_models_cannot_be_simulated() -> None:
     with pytest.raises(QueryError, match="paging scenarios cannot be simulated"):
         run.prepare(example("paging"))
 
@@ -77,7 +77,7 @@ def test_shares_are_a_machine_of_dedicated_cores() -> None:
     assert system["pools"] == [{"name": "P", "kind": 1, "limithard_pct": None, "capacity": 0.5}]
 
 
-def test_a_limithard_of_all_is_no_limit() -> None:
+def test_limithard_100_is_no_limit() -> None:
     pool = {"name": "P", "type": "IFL", "limithard": 100}
     [found] = lowered(SHARES | {"pool": [pool]})["systems"][0]["pools"]
     assert found["limithard_pct"] is None
@@ -214,7 +214,7 @@ def test_relocations_follow_their_rules() -> None:
     assert all(user["loads"][0]["demand_pct"] is None for user in system["users"])
 
 
-def test_paging_throttles_relocations_where_a_scenario_says_so() -> None:
+def test_paging_throttles_relocations() -> None:
     values = tomllib.loads(EXAMPLE) | {"relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     plain, *_ = lowered(values | {"link": {"rate": 600.0}})["systems"]
     assert plain["link"]["throttle_at"] is None
@@ -251,7 +251,7 @@ def test_the_rest_of_a_machine_leaves_the_excess(excess: int, physical: int, dem
     assert load["demand_pct"] * found["partitions"][1]["shares"][0]["cores"] == pytest.approx(demand)
 
 
-def test_references_are_places() -> None:
+def test_references_are_lowered_to_indexes() -> None:
     values = tomllib.loads(EXAMPLE)
     values["transaction"][0]["step"][1] |= {"lock": "LATCH", "user": ["DB1", "WEB1"]}
     values["command"] += [
@@ -316,7 +316,7 @@ def test_every_constant_of_the_simulator_is_used() -> None:
     assert {name for name in constants() if name.startswith("sim_")} <= used
 
 
-def test_a_constant_changes_what_is_simulated() -> None:
+def test_constants_change_lowered_scenario() -> None:
     found = lowered(SHARES | {"cp": {"slice": 3.0}, "machine": {"caps": False, "type": "3906"}})
     assert found["systems"][0]["cp"]["slice_ms"] == 3.0
     assert found["machine"]["caps"] is False
@@ -381,7 +381,7 @@ def broken(change: str) -> dict[str, Any]:
         ("v['partition'].append(dict(v['partition'][1], name='D', dedicated=True, cores=9))", "has a weight"),
     ],
 )
-def test_what_does_not_fit_is_told(change: str, says: str) -> None:
+def test_inconsistent_scenario_is_rejected(change: str, says: str) -> None:
     with pytest.raises(ScenarioError, match=says) as raised:
         run.prepare(broken(change))
     assert raised.value.cure or raised.value.expected
@@ -436,6 +436,6 @@ def test_an_error_has_its_line() -> None:
         ),
     ],
 )
-def test_what_names_nothing_is_told(added: dict[str, object], told: str) -> None:
+def test_unknown_references_are_rejected(added: dict[str, object], told: str) -> None:
     with pytest.raises(ScenarioError, match=told):
         run.prepare(tomllib.loads(EXAMPLE) | added)

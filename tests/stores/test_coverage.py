@@ -153,7 +153,7 @@ def unflagged_hours(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 @pytest.mark.parametrize("source", quick_subset(2, ["smf", "listing", "zvm", "rmf_xml", "hmc"]))
-def test_what_is_removed_is_retained_in_the_measures(source: str, demo_folder: Path, tmp_path: Path) -> None:
+def test_measures_retain_removed_records(source: str, demo_folder: Path, tmp_path: Path) -> None:
     make = makers(demo_folder)[source]
     for seed in range(iterations(8, 1)):
         path, made = tmp_path / f"{seed}.data", tmp_path / f"lake{seed}"
@@ -249,9 +249,7 @@ def test_days_without_counters_are_rolled_up(
     )
 
 
-def test_a_range_that_ends_with_the_counters_keeps_what_goes_on(
-    without_counters: Path, tmp_path: Path
-) -> None:
+def test_removal_keeps_inputs_reaching_beyond_range(without_counters: Path, tmp_path: Path) -> None:
     """A dump is removed with all its data only if all of it lies within the times."""
     made = tmp_path / "lake"
     lake.add([without_counters], made)

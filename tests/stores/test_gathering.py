@@ -109,7 +109,7 @@ def test_options_choose_the_same_rows(made: Path, options: Options, monkeypatch:
 
 
 @pytest.mark.long
-def test_a_system_that_changed_is_read_from_its_own_files(
+def test_changed_system_is_read_from_own_files(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until all are gathered again: what is gathered has its old rows."""
@@ -151,7 +151,9 @@ def names_of(made: Path) -> set[str]:
     return {f"{one.day}.{one.key}.json" for one in LakeFolder(made).load().gathered.values()}
 
 
-def test_nothing_is_gathered_twice_or_for_few(made: Path, tmp_path: Path, few_measures: None) -> None:
+def test_few_or_unchanged_systems_are_not_consolidated(
+    made: Path, tmp_path: Path, few_measures: None
+) -> None:
     before = (made / file_names.MANIFEST).read_bytes()
     stores.rollup(made)
     assert (made / file_names.MANIFEST).read_bytes() == before
@@ -161,7 +163,7 @@ def test_nothing_is_gathered_twice_or_for_few(made: Path, tmp_path: Path, few_me
     assert LakeFolder(few).load().gathered == {}
 
 
-def test_rows_of_a_system_that_is_removed_go_with_it(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_removed_system_are_removed(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.forget(made, Options(systems=("FIRST",)))
     gc.collect()
     assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
@@ -173,7 +175,7 @@ def test_rows_of_a_system_that_is_removed_go_with_it(made: Path, monkeypatch: py
     assert lake.check(made).faults == []
 
 
-def test_a_file_that_was_changed_is_told(made: Path) -> None:
+def test_changed_consolidated_file_is_reported(made: Path) -> None:
     [path] = (made / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")
     path.write_bytes(path.read_bytes()[:-9])
     with zlens.open(made) as session, pytest.raises(InputError, match="not the file that the manifest lists"):
@@ -186,7 +188,7 @@ def test_a_file_that_was_changed_is_told(made: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_system_with_other_columns_stays_in_its_own_files(
+def test_system_with_other_columns_keeps_own_files(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Measures by earlier rules may have other columns."""
@@ -213,7 +215,7 @@ def test_a_system_with_other_columns_stays_in_its_own_files(
     )
 
 
-def test_what_was_interrupted_leaves_nothing_and_is_done_again(
+def test_interrupted_consolidation_is_repeated(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     into = tmp_path / "lake"
@@ -237,7 +239,7 @@ def test_what_was_interrupted_leaves_nothing_and_is_done_again(
     assert rows(into) == found
 
 
-def test_files_that_a_killed_process_left_are_known_as_the_lakes() -> None:
+def test_files_of_killed_process_belong_to_lake() -> None:
     """The next import removes those that its plan names, if they are the lake's."""
     key = "0123456789abcdef"
     assert file_names.is_own(file_names.gathered("cpu_hour", "2026-03-02", key))

@@ -52,9 +52,7 @@ def test_two_spans_are_compared(demo_folder: Path) -> None:
     assert (whole.before, whole.change) == (None, None)
 
 
-def test_growth_is_that_of_the_study_whatever_span_is_shown(
-    demo_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_growth_does_not_depend_on_shown_range(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty days, of which the busiest hour grows by half a percent a day from 50 %."""
     days = range(40)
     made = [

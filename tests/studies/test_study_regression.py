@@ -144,7 +144,7 @@ def test_one_ratio_of_the_two_is_enough() -> None:
     assert answer.figure("etrr_deviation") is None
 
 
-def test_groups_have_lines_of_their_own() -> None:
+def test_groups_have_own_rows() -> None:
     pairs = [
         {"name": "a", "group": "web", "etrr": 0.9, "itrr": 0.9},
         {"name": "b", "group": "web", "etrr": 1.1, "itrr": 1.1},
@@ -159,7 +159,7 @@ def test_groups_have_lines_of_their_own() -> None:
     assert "groups" not in [table.key for table in study(pairs[2:]).tables]
 
 
-def test_another_number_of_processors_is_said() -> None:
+def test_different_processor_counts_are_noted() -> None:
     pair = {
         "name": "a",
         "base": {"etr": 1.0, "busy": 50.0, "processors": 4},
@@ -168,7 +168,7 @@ def test_another_number_of_processors_is_said() -> None:
     assert any("different numbers of processors" in note for note in study([pair]).notes)
 
 
-def test_a_number_of_processors_that_is_a_mean_is_the_same() -> None:
+def test_averaged_processor_count_is_equal() -> None:
     pair = {
         "name": "a",
         "base": {"etr": 1.0, "busy": 50.0, "processors": 4},
@@ -179,7 +179,7 @@ def test_a_number_of_processors_that_is_a_mean_is_the_same() -> None:
     assert not any("numbers of processors" in note for note in study([pair]).notes)
 
 
-def test_of_few_pairs_none_stands_apart() -> None:
+def test_few_pairs_have_no_outliers() -> None:
     few = pairs_of([1.0, 1.01, 0.99, 9.0], [1.0] * 4)
     answer = study(few)
     assert "outlier" not in [column.key for column in answer.table("pairs").columns]
@@ -250,7 +250,7 @@ def test_spread_is_that_of_statistics(values: list[float]) -> None:
 
 
 @given(RATIOS)
-def test_scores_do_not_care_which_side_is_the_base(values: list[float]) -> None:
+def test_outlier_scores_are_symmetric(values: list[float]) -> None:
     turned = outlier_scores([1 / value for value in values])
     for score, other in zip(outlier_scores(values), turned, strict=True):
         assert score is not None
@@ -266,7 +266,7 @@ def test_scores_of_a_normal_distribution_are_standard_deviations() -> None:
     assert found[-1] == pytest.approx(normal.inv_cdf(2000.5 / 2001) / 0.1, rel=0.01)
 
 
-def test_scores_of_what_is_alike() -> None:
+def test_outlier_scores_of_equal_values() -> None:
     assert outlier_scores([1.0, 1.0, 1.0]) == [0.0, 0.0, 0.0]
     assert outlier_scores([]) == []
     assert outlier_scores([None, 2.0]) == [None, 0.0]

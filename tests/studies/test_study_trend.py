@@ -62,7 +62,7 @@ def test_a_straight_line_meets_the_limit_on_its_day() -> None:
         ([80.0 + day for day in range(30)], ("2026-01-30",) * 3),
     ],
 )
-def test_what_never_meets_the_limit_or_has_met_it(values: list[float], meets: tuple[str | None, ...]) -> None:
+def test_series_that_never_cross_limit(values: list[float], meets: tuple[str | None, ...]) -> None:
     assert series(values, limit=90).table("growth").rows[0][8:] == meets
 
 
@@ -87,7 +87,7 @@ def test_trend_lists_assumptions() -> None:
     assert {one.name for one in series([50.0] * 20, limit=80).assumptions} == {"trend_days"}
 
 
-def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path, few_measures: None) -> None:
+def test_partial_hour_is_completed(tmp_path: Path, few_measures: None) -> None:
     made = tmp_path / "lake"
     whole = write(tmp_path / "whole.data", piece(range(0, 40)))
     lake.add([write(tmp_path / "first.data", piece(range(0, 20)))], made)
@@ -154,7 +154,7 @@ def test_shifts_and_months_of_data(demo_folder: Path, tmp_path: Path) -> None:
     assert row[4] != pytest.approx((36.3765 + 71.7328) / 2, abs=1e-3)
 
 
-def test_shifts_are_by_the_zone_of_the_source_that_is_shown(demo_folder: Path) -> None:
+def test_shifts_use_zone_of_selected_source(demo_folder: Path) -> None:
     """ZLZ1 has a report in local time of an unknown zone, too, which comes first by name."""
     shifts = {"early": "08:00-09:00", "late": "09:00-10:00"}
     with zlens.open(demo_folder) as session:
